@@ -126,8 +126,8 @@ pub(crate) struct Reinvocation {
 }
 
 impl Reinvocation {
-    /// Whether a policy or webhook is invoked in this pass: in the second one if it asks for that, and if the object has
-    /// changed since.
+    /// Whether a policy or webhook is invoked in this pass: in the second one if its reinvocation policy is `IfNeeded` and the
+    /// object has changed since.
     pub fn is_due(&self, key: (&'static str, usize), if_needed: bool, object: &Value) -> bool {
         !self.is_second_pass || if_needed && self.left.get(&key).is_some_and(|left| left != object)
     }
@@ -186,7 +186,7 @@ impl AdmissionAttributes {
         }
     }
 
-    /// Replaces the object by what a policy or webhook has made of it.
+    /// Replaces the object with the one that a policy or webhook returned.
     pub(crate) fn replace_object(&mut self, key: (&'static str, usize), object: Value) {
         self.reinvocation.is_needed |= object != self.object;
         self.object = object;

@@ -41,7 +41,7 @@ pub enum PluginConfigurationError {
         /// What is wrong, and where.
         error: tenure_value::Error,
     },
-    /// A file says something that has no meaning.
+    /// A file has invalid content.
     #[error("{}: {}", path.display(), errors.iter().map(FieldError::to_string).collect::<Vec<_>>().join("; "))]
     Invalid {
         /// The file.

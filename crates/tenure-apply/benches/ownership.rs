@@ -17,7 +17,7 @@ fn input(name: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Decodes anew, so that nothing is shared with any other decoding of the same text.
+/// Decodes again, so that nothing is shared with any other decoding of the same text.
 fn decode(text: &[u8]) -> Value {
     json::parse(text, &Limits::TRUSTED).expect("a benchmark input")
 }
@@ -55,16 +55,16 @@ impl<'s> Subject<'s> {
         }
     }
 
-    fn new_live<'a>(&'a self, nobody: &'a Managers) -> Live<'a> {
-        Live { object: &self.empty, managers: nobody, presence: Presence::New }
+    fn new_live<'a>(&'a self, no_managers: &'a Managers) -> Live<'a> {
+        Live { object: &self.empty, managers: no_managers, presence: Presence::New }
     }
 
     /// The document as applied by so many managers, all of the same thing.
     fn applied_by(&self, managers: usize) -> State {
-        let nobody = Managers::default();
+        let no_managers = Managers::default();
         let config = decode(&self.text);
         let mut state =
-            apply(self.new_live(&nobody), &config, &self.write("m0"), Force::No).expect("applies");
+            apply(self.new_live(&no_managers), &config, &self.write("m0"), Force::No).expect("applies");
         for index in 1..managers {
             let name = format!("m{index}");
             state = apply(state.live(), &decode(&self.text), &self.write(&name), Force::No).expect("applies");
@@ -108,11 +108,11 @@ fn measure(c: &mut Criterion, subject: &Subject<'_>, unit: bool) {
             });
         });
     }
-    let nobody = Managers::default();
+    let no_managers = Managers::default();
     group.bench_function("first apply", |b| {
         let config = decode(&subject.text);
         let write = subject.write("alice");
-        b.iter(|| apply(subject.new_live(&nobody), black_box(&config), &write, Force::No));
+        b.iter(|| apply(subject.new_live(&no_managers), black_box(&config), &write, Force::No));
     });
     for managers in [1, 20] {
         let state = subject.applied_by(managers);

@@ -44,7 +44,7 @@ pub fn main() -> Result<(), ApplyError> {
         let owners: Vec<&str> = field.owners.iter().map(|owner| owner.name.as_str()).collect();
         println!("{}: {}", field.path, owners.join(", "));
     }
-    // What `ci` still declares: everything but the replicas.
+    // The configuration of `ci` without the replicas.
     let ci = taken.managers.iter().find(|manager| manager.name == "ci").map(|manager| &manager.fields);
     let declared = ci.map(|fields| extract(&taken.object, fields, ty));
     assert_eq!(declared.as_ref().and_then(|declared| declared.at(["spec", "replicas"])), None);

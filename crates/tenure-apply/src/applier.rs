@@ -89,7 +89,7 @@ impl<'a> Applier<'a> {
         Applier { subresource: name, reset, ..self }
     }
 
-    /// Leaves these fields as they are in the live object, whatever the configuration says.
+    /// Leaves these fields as they are in the live object, regardless of the configuration.
     pub fn reset(self, reset: Reset<'a>) -> Applier<'a> {
         Applier { reset, ..self }
     }

@@ -18,7 +18,7 @@ pub struct Behavior {
     /// Managers that apply the same zero (`""`, `0`, `false`, `[]`, `{}`, `null`) share the field. In Kubernetes they
     /// conflict, because the zero is left out of the stored object.
     pub shared_zeros: bool,
-    /// A part that lost all its contents stays as `{}` or `[]` if somebody owns it or its type requires it. In
+    /// A part that lost all its contents stays as `{}` or `[]` if it has an owner or its type requires it. In
     /// Kubernetes it becomes `null`, which the schema of a custom resource then refuses.
     pub emptied_parts_stay: bool,
     /// Managers at a version that a custom resource no longer has are dropped at the next write. In Kubernetes every
@@ -32,11 +32,11 @@ pub struct Behavior {
     pub incomplete_items_removed: bool,
     /// A merge key that is `null` in a configuration stands for its default. In Kubernetes the item is another one.
     pub null_keys_are_defaults: bool,
-    /// What an endpoint does not write keeps its managers at every version, and a field that a version does not declare is
+    /// Fields that an endpoint does not write keep their managers at every version, and a field that a version does not declare is
     /// not part of the object there. In Kubernetes the endpoint's reset fields count only at the version of the write, and
     /// with such a field an apply fails and any other write loses all managers.
     pub managers_survive_versions: bool,
-    /// An apply that changes a union's discriminator clears the member that the former one named, if nobody owns it. In
+    /// An apply that changes a union's discriminator clears the member that the former one named, if it has no owner. In
     /// Kubernetes the member stays, and the result is invalid.
     pub former_members_cleared: bool,
 }

@@ -9,7 +9,7 @@ use tenure_value::{
     json::{self, Style},
 };
 
-/// One of those who own a contested field.
+/// One of the owners of a conflicting field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
     /// The manager's name.
@@ -94,7 +94,7 @@ pub struct Conflicts {
 pub struct Cause {
     /// The contested field, as `.spec.replicas`.
     pub field: String,
-    /// Who owns it, as `conflict with "alice"`.
+    /// The owner, as `conflict with "alice"`.
     pub message: String,
 }
 

@@ -23,12 +23,12 @@ pub enum ApplyError {
     WrongType {
         /// The path of the value.
         path: Path,
-        /// What the type allows.
+        /// The allowed types or values.
         expected: &'static str,
-        /// What was found.
+        /// The value found.
         found: Kind,
     },
-    /// An item of a keyed list has none of the keys by which items are told apart.
+    /// An item of a keyed list has none of the keys that identify items.
     #[error("{path}: element {index}: no value for merge key {keys}; every item of this list needs one")]
     NoKey {
         /// The list.
@@ -45,9 +45,9 @@ pub enum ApplyError {
         path: Path,
         /// The item's place in it.
         index: usize,
-        /// What items must be.
+        /// The required type of items.
         expected: &'static str,
-        /// What it is.
+        /// The type found.
         found: Kind,
     },
     /// The configuration lists one item twice.
@@ -73,7 +73,7 @@ pub enum ApplyError {
     BadManager {
         /// The entry's place.
         index: usize,
-        /// What is wrong with it, and what would be right.
+        /// The problem, and the correct form.
         problem: String,
     },
     /// The version of the write has no type: the caller did not register it.
@@ -118,7 +118,7 @@ pub enum ApplyError {
     Conversion {
         /// The version wanted.
         api_version: Text,
-        /// What the converter said.
+        /// The error of the converter.
         problem: String,
     },
 }
@@ -135,7 +135,7 @@ pub(crate) struct Mismatch {
     what: MismatchKind,
 }
 
-/// What is wrong, before its path is known.
+/// A problem whose path is not known yet.
 #[derive(Debug)]
 pub(crate) enum MismatchKind {
     UnknownField,

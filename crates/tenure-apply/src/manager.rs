@@ -44,11 +44,11 @@ pub struct Manager {
     pub subresource: Text,
     /// When their fields last changed, where known.
     pub time: Option<Timestamp>,
-    /// What they own.
+    /// The fields that it owns.
     pub fields: FieldSet,
 }
 
-/// What makes two writes the work of one manager.
+/// The identity of a manager: two writes with the same identity are by the same manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity<'a> {
     /// The name the writer gave.

@@ -47,7 +47,7 @@ impl Managers {
         self.0.iter().find(|manager| manager.identity().is(identity))
     }
 
-    /// Whether both name the same managers owning the same fields, whatever the times.
+    /// Whether both name the same managers owning the same fields, regardless of the times.
     pub fn same_fields(&self, other: &Managers) -> bool {
         let same = |a: &Manager, b: &Manager| {
             a.identity().is(&b.identity()) && a.api_version == b.api_version && a.fields == b.fields

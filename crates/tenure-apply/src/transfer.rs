@@ -42,7 +42,7 @@ pub fn transfer(
     })
 }
 
-/// Takes what the selected managers own at and below some paths away from them. The values stay until somebody writes
+/// Takes what the selected managers own at and below some paths away from them. The values stay until a client writes
 /// them.
 pub fn release(managers: &Managers, paths: &[Path], selected: impl Fn(&Manager) -> bool) -> Managers {
     let left = managers.iter().filter_map(|manager| match selected(manager) {

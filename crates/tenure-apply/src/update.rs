@@ -5,7 +5,7 @@ use crate::{ApplyError, Evolution, Live, Manager, Managers, Presence, State, Ver
 use tenure_schema::TypeRef;
 use tenure_value::Value;
 
-/// What a request says of `managedFields`.
+/// The `managedFields` of a request.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Requested<'a> {
@@ -26,7 +26,7 @@ pub fn update(
     write: &Write<'_>,
 ) -> Result<State, ApplyError> {
     let managers = match (requested, live.presence) {
-        // A new object has no other managers, whatever the request says.
+        // A new object has no other managers, regardless of the request.
         (_, Presence::New) => Managers::default(),
         (Requested::EntriesOfCustom(Some(Value::Array(entries))), _) if entries.is_empty() => {
             live.managers.clone()
@@ -58,8 +58,8 @@ enum Sent {
     Managers(Managers),
 }
 
-/// An empty list or one empty entry asks for a reset; what cannot be read asks for nothing, so that clients
-/// which do not understand the field cannot destroy it.
+/// An empty list or one empty entry requests a reset; an invalid value is ignored, so that clients
+/// that do not understand the field cannot destroy it.
 fn sent_managers(value: &Value) -> Sent {
     let empty = |entry: &Value| entry.as_object().is_some_and(|entry| entry.is_empty());
     match value {
@@ -72,7 +72,7 @@ fn sent_managers(value: &Value) -> Sent {
     }
 }
 
-/// Sets from a request may name parts of what is atomic, whatever the schema's history.
+/// Sets from a request may name parts of what is atomic, regardless of the schema's history.
 fn reconciled(managers: Managers, live: Live<'_>, write: &Write<'_>) -> Result<Managers, ApplyError> {
     struct Evolving<'a>(&'a dyn Versions);
     impl Versions for Evolving<'_> {

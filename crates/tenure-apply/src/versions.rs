@@ -3,7 +3,7 @@
 use tenure_schema::TypeRef;
 use tenure_value::{Text, Value};
 
-/// What the caller knows of a kind's versions.
+/// The versions of a kind, provided by the caller.
 pub trait Versions {
     /// Returns the type of the kind at a version; `None` if that version does not exist (any more).
     fn type_of(&self, api_version: &str) -> Option<TypeRef<'_>>;
@@ -28,20 +28,20 @@ pub trait Versions {
         Evolution::Possible
     }
 
-    /// Returns what becomes of a part that another manager owns and that has lost all its contents.
+    /// Returns what happens to a part that another manager owns and that has lost all its contents.
     fn emptied(&self) -> Emptied {
         Emptied::Stays
     }
 }
 
-/// What becomes of a part that has lost all its contents while somebody still owns the part itself.
+/// What happens to a part that has lost all its contents while a manager still owns the part itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Emptied {
     /// It stays, empty: custom resources, whose schema may refuse to be without it.
     Stays,
-    /// It is `null`, which built-in kinds read as absent, unless its type requires it; whoever owns it goes on
-    /// owning it, as recorded. One of several parts that exclude each other, a volume's source for one, can so be
+    /// It is `null`, which built-in kinds read as absent, unless its type requires it; its owner keeps
+    /// it, as recorded. One of several parts that exclude each other, a volume's source for one, can so be
     /// given up for another.
     IsNull,
     /// It is `null` if anything in it is owned, as in Kubernetes.

@@ -36,7 +36,7 @@ pub struct State {
     pub managers: Managers,
 }
 
-/// Who writes, when and through what.
+/// The manager, the time and the endpoint of a write.
 #[derive(Clone, Copy)]
 pub struct Write<'a> {
     /// The manager's name; empty counts as `unknown`.

@@ -240,7 +240,7 @@ fn managers_in_messages_are_ordered_by_their_identifier() {
         subresource: subresource.into(),
         ..manager(name, version, fields)
     };
-    // An identifier with a subresource goes on with a comma, which sorts before a closing brace.
+    // An identifier with a subresource continues with a comma, which sorts before a closing brace.
     let managers =
         [owner("b", "v1", ""), owner("a", "v2", ""), owner("a", "v1", "status"), owner("a b", "v1", "")];
     let live = with(&widget("{part: {a: x}}"), &managers);
@@ -256,7 +256,7 @@ fn managers_in_messages_are_ordered_by_their_identifier() {
 }
 
 #[test]
-fn a_changed_discriminator_clears_the_member_that_nobody_owns() {
+fn a_changed_discriminator_clears_the_member_without_an_owner() {
     let live = |owned: &str| {
         let object = read(
             "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: {strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}}",

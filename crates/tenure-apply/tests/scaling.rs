@@ -232,7 +232,7 @@ fn reports_and_extraction_take_linear_time() {
 }
 
 #[test]
-fn paths_make_a_set_in_linear_time_whatever_their_order() {
+fn paths_in_any_order_make_a_set_in_linear_time() {
     let paths = |size: usize| -> Vec<[PathElement; 2]> {
         let path = |at: usize| [format!("p{}", at % 7), format!("x{}", size - at)].map(PathElement::field);
         (0..size).map(path).collect()

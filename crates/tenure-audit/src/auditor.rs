@@ -20,10 +20,10 @@ use tokio::sync::{mpsc, oneshot};
 
 /// How many events the queue of the log holds.
 const LOG_QUEUE: usize = 10_000;
-/// How long the sinks may take to write what is queued when the server stops.
+/// How long the sinks may take to write the queued events when the server stops.
 const CLOSE_TIME: Duration = Duration::from_secs(5);
 
-/// What is audited, and where events go.
+/// Which requests are audited, and where events go.
 #[derive(Clone, Debug, Default)]
 pub struct AuditOptions {
     /// Which requests are recorded, and how much of each.
@@ -44,10 +44,10 @@ pub struct Auditor {
     dropped: Arc<AtomicU64>,
 }
 
-/// What the worker of the log receives.
+/// A message to the worker of the log.
 enum LogMessage {
     Event(Value),
-    /// Tells when everything before it is written.
+    /// Reports when everything before it is written.
     Flush(oneshot::Sender<()>),
 }
 
@@ -82,7 +82,7 @@ impl Auditor {
         Ok(Arc::new(Auditor { policy, log, webhook, stop, dropped }))
     }
 
-    /// Returns what is recorded.
+    /// Returns the policy.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
@@ -108,7 +108,7 @@ impl Auditor {
         }
     }
 
-    /// Waits until the sinks have written what is queued, for a few seconds at most.
+    /// Waits until the sinks have written the queued events, for a few seconds at most.
     pub async fn close(&self) {
         self.stop.send_replace(true);
         let flush = async {
@@ -128,7 +128,7 @@ impl Auditor {
     }
 }
 
-/// Writes events until the auditor is gone. All that is queued is written before the file is flushed.
+/// Writes events until the auditor is dropped. All queued events are written before the file is flushed.
 fn write_log(mut file: LogFile, queue: &Receiver<LogMessage>, dropped: &AtomicU64) {
     let mut reported = 0;
     while let Ok(first) = queue.recv() {

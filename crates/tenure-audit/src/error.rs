@@ -11,7 +11,7 @@ pub enum AuditError {
     Log {
         /// The path of the file.
         path: PathBuf,
-        /// What the system reports.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// The kubeconfig of the webhook cannot be used.

@@ -15,7 +15,7 @@ use tenure_value::{
 
 const DAY: Duration = Duration::from_secs(86_400);
 const MEGABYTE: u64 = 1024 * 1024;
-/// The path that stands for the standard output.
+/// The path of the standard output.
 const STANDARD_OUTPUT: &str = "-";
 
 /// How a line of the log is written.
@@ -37,7 +37,7 @@ pub struct LogOptions {
     pub max_size: u64,
     /// How many rotated files are kept; 0 keeps all.
     pub max_backups: usize,
-    /// How many days rotated files are kept; 0 keeps them for ever.
+    /// How many days rotated files are kept; 0 keeps them forever.
     pub max_age: u64,
     /// Whether rotated files are compressed.
     pub compress: bool,
@@ -46,7 +46,7 @@ pub struct LogOptions {
 }
 
 impl LogOptions {
-    /// Returns the options of a file that is rotated at 100 MB and kept for ever.
+    /// Returns the options of a file that is rotated at 100 MB and kept forever.
     pub fn new(path: impl Into<PathBuf>) -> LogOptions {
         LogOptions {
             path: path.into(),
@@ -89,7 +89,7 @@ impl LogFile {
         Ok(())
     }
 
-    /// Passes what is buffered to the system.
+    /// Flushes the buffer to the system.
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
@@ -157,7 +157,7 @@ fn backup_path(path: &Path, now: SystemTime) -> PathBuf {
     let name = |more: &str| {
         path.with_file_name(format!("{stem}-{time}.{:03}{more}{extension}", since.subsec_millis()))
     };
-    // Two rotations within a millisecond have names of their own.
+    // Two rotations within a millisecond have different names.
     (0u32..)
         .map(|at| if at == 0 { name("") } else { name(&format!("-{at}")) })
         .find(|path| !path.exists())
@@ -191,7 +191,7 @@ fn backups(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Replaces a file by a compressed one.
+/// Replaces a file with a compressed one.
 fn compress(path: &Path) -> io::Result<()> {
     let mut name = path.as_os_str().to_os_string();
     name.push(".gz");
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_legacy_line_names_who_did_what() {
+    fn a_legacy_line_has_the_user_and_the_request() {
         let event = r#"{"auditID":"7","stage":"ResponseComplete","verb":"get","user":{"username":"ann","groups":["a","b"]},"sourceIPs":["127.0.0.1"],"requestURI":"/api","stageTimestamp":"T","responseStatus":{"code":200}}"#;
         let line = legacy(&event.parse().unwrap());
         assert!(line.starts_with(

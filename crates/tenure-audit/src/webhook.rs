@@ -14,7 +14,7 @@ use tokio::{
     time::{Instant, sleep, timeout_at},
 };
 
-/// How often a batch is sent at most.
+/// The maximum number of attempts to send a batch.
 const ATTEMPTS: u32 = 5;
 
 /// The webhook.
@@ -98,7 +98,7 @@ impl Batches {
         }
     }
 
-    /// Waits for the next batch; `None` when there will be no more.
+    /// Waits for the next batch; `None` when no more follow.
     async fn next(&mut self) -> Option<Vec<Value>> {
         let first = tokio::select! {
             first = self.queue.recv() => first?,

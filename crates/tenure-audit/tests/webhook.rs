@@ -20,7 +20,7 @@ use tokio::{
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A server that receives events. It answers with the codes that it is given, and then with 200; 0 is no answer at all.
+/// A server that receives events. It responds with the given codes, and then with 200; 0 means no response.
 struct Sink {
     directory: tempfile::TempDir,
     batches: mpsc::UnboundedReceiver<Batch>,

@@ -1,4 +1,4 @@
-//! What authentication and authorization cost a request: decisions of RBAC with the bootstrap roles and a thousand
+//! The cost of authentication and authorization: decisions of RBAC with the bootstrap roles and a thousand
 //! bindings, and the verification of a token.
 
 #![allow(missing_docs)] // The macros of criterion make public functions.

@@ -1,4 +1,4 @@
-//! The question of a `SubjectAccessReview` and of its self and local variants: who, and what.
+//! The user and the access that a `SubjectAccessReview`, or its self or local variant, checks.
 
 use crate::{Attributes, ResourceAttributes, UserInfo, rbac::FieldWrite};
 use tenure_fields::{FieldSet, Path};
@@ -9,10 +9,10 @@ use tenure_value::{Limits, Text, Value, yaml};
 pub const FIELDS_ANNOTATION: &str = "tenure.dev/fields";
 /// The annotation of a review that names the field manager of the write.
 pub const MANAGER_ANNOTATION: &str = "tenure.dev/field-manager";
-/// The annotation of a review that says whether the write forces conflicts: `true` or `false`.
+/// The annotation of a review that sets whether the write forces conflicts: `true` or `false`.
 pub const FORCE_ANNOTATION: &str = "tenure.dev/force";
 
-/// Whom a review asks about.
+/// The subject of a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReviewScope<'r> {
     /// The client itself: `SelfSubjectAccessReview`.
@@ -26,17 +26,17 @@ pub enum ReviewScope<'r> {
 /// A valid review.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessReview {
-    /// The user that the review names; without a name where it asks about the client.
+    /// The user that the review names; without a name if the client is the subject.
     pub user: UserInfo,
-    /// What it asks for.
+    /// The access to check.
     pub attributes: Attributes,
-    /// The write that it asks about, if it asks about fields.
+    /// The write to check, if the review names fields.
     pub write: Option<ReviewedWrite>,
     /// The selectors that cannot be read and are ignored. RBAC does not look at selectors.
     pub evaluation_errors: Vec<String>,
 }
 
-/// The write that a review asks about.
+/// The write that a review checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReviewedWrite {
     /// The fields that it would change.
@@ -53,7 +53,7 @@ impl ReviewedWrite {
         FieldWrite { changed: &self.fields, manager: &self.manager, force: self.force }
     }
 
-    /// Reads the annotations of a review; `None` if it does not ask about fields.
+    /// Reads the annotations of a review; `None` if it does not name fields.
     fn read(review: &Value, errors: &mut Vec<FieldError>) -> Option<ReviewedWrite> {
         let annotations = review.at(["metadata", "annotations"])?;
         let [fields, manager, force] =
@@ -103,7 +103,7 @@ fn field_set(listed: &str) -> Result<FieldSet, String> {
 }
 
 impl AccessReview {
-    /// Reads a review, or returns what is wrong with it.
+    /// Reads a review, or returns its errors.
     ///
     /// ```
     /// use tenure_auth::{AccessReview, ReviewScope};
@@ -166,7 +166,7 @@ fn named_user(spec: &Value) -> UserInfo {
     }
 }
 
-/// Reads what a review asks for.
+/// Reads the access that a review checks.
 fn attributes(spec: &Value) -> Attributes {
     if let Some(of) = given(spec, "nonResourceAttributes") {
         return Attributes::NonResource { verb: text(of, "verb"), path: text(of, "path") };
@@ -183,7 +183,7 @@ fn attributes(spec: &Value) -> Attributes {
     })
 }
 
-/// Checks that a review asks either about a resource or about a path.
+/// Checks that a review names either a resource or a path.
 fn check_kind(scope: ReviewScope<'_>, spec: &Value, errors: &mut Vec<FieldError>) {
     let path = "spec.nonResourceAttributes";
     match (given(spec, "resourceAttributes"), given(spec, "nonResourceAttributes")) {
@@ -205,10 +205,10 @@ fn check_kind(scope: ReviewScope<'_>, spec: &Value, errors: &mut Vec<FieldError>
         _ => {}
     }
     if let (ReviewScope::UserInNamespace(namespace), Some(of)) = (scope, given(spec, "resourceAttributes")) {
-        let asked = text(of, "namespace");
-        if asked != namespace {
+        let requested = text(of, "namespace");
+        if requested != namespace {
             let path = "spec.resourceAttributes.namespace";
-            errors.push(FieldError::invalid(path, &Value::from(asked), "must match metadata.namespace"));
+            errors.push(FieldError::invalid(path, &Value::from(requested), "must match metadata.namespace"));
         }
     }
 }

@@ -1,10 +1,10 @@
-//! What a request asks for, as authorizers see it.
+//! The attributes of a request, as authorizers see it.
 
 use crate::UserInfo;
 use std::fmt::{self, Write};
 use tenure_value::Text;
 
-/// What a request wants to do.
+/// The action of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Attributes {
     /// A verb on a resource.
@@ -33,7 +33,7 @@ pub struct ResourceAttributes {
     pub subresource: Text,
     /// The namespace; empty at the cluster scope and across namespaces.
     pub namespace: Text,
-    /// The name of the object, or empty where the request has none.
+    /// The name of the object, or empty if the request has none.
     pub name: Text,
 }
 
@@ -65,7 +65,7 @@ impl Attributes {
         }
     }
 
-    /// Returns the sentence of a 403 that says what the user may not do.
+    /// Returns the message of a 403: the action that the user may not perform.
     pub fn denial(&self, user: &UserInfo, reason: &str) -> String {
         let mut text = format!("User {:?} cannot {self}", user.name);
         if !reason.is_empty() {

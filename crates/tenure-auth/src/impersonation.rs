@@ -1,4 +1,4 @@
-//! Acting as another user: what the headers ask for, and the permissions that it needs.
+//! Impersonation: the requested user in the headers, and the permissions that this needs.
 //!
 //! There are several modes. The constrained ones need a permission to become the user and one for the request itself
 //! (`impersonate-on:MODE:VERB`); the legacy verb `impersonate` needs the first alone. They are tried in order, and the
@@ -43,7 +43,7 @@ pub struct Impersonated {
 /// A permission that is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denied {
-    /// What was asked for.
+    /// The requested user.
     pub attributes: Attributes,
     /// Why the authorizer denied it; may be empty.
     pub reason: String,
@@ -61,7 +61,7 @@ impl Mode {
         }
     }
 
-    /// Returns the verb that permits to become the user; audit events name that of constrained modes.
+    /// Returns the verb that permits impersonating the user; audit events name that of constrained modes.
     pub fn constraint(self) -> Option<String> {
         self.name().map(|name| format!("impersonate:{name}"))
     }
@@ -121,7 +121,7 @@ fn check(
         require(with_verb(request, format!("impersonate-on:{name}:{}", request.verb())))?;
     }
     let verb = Text::from(mode.constraint().unwrap_or_else(|| "impersonate".into()));
-    // The legacy verb is about users and groups of the core group.
+    // The legacy verb applies to users and groups of the core group.
     let group = if mode == Mode::Legacy { "" } else { AUTHENTICATION };
     let on = |group: &str, resource: &str, subresource: &str, namespace: &str, name: &str| {
         Attributes::Resource(ResourceAttributes {
@@ -143,7 +143,7 @@ fn check(
             }
         }
         (None, Some(node)) if mode != Mode::Legacy => {
-            // Any node of the requester's kind will do where the node is its own.
+            // For the requester's own node, the permission on any associated node suffices.
             let node = if mode == Mode::AssociatedNode { "*" } else { node };
             require(on(group, "nodes", "", "", node))?;
             user.groups = vec!["system:nodes".into()];

@@ -1,7 +1,7 @@
-//! Who a client is, what it may do, and what is recorded of it.
+//! Authentication, authorization and audit of clients.
 //!
 //! A request becomes [`Attributes`], its client a [`UserInfo`]; [`rbac::Policy`] decides. The crate knows
-//! neither HTTP nor the store, and not how a write is decided: it is given roles and bindings as documents.
+//! neither HTTP nor the store, and not how a write is decided: it receives roles and bindings as documents.
 //!
 //! ```
 //! use tenure_auth::{Attributes, ResourceAttributes, UserInfo, rbac::Policy};

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// A shared value that can be replaced. Users of the old value keep it until they ask again.
+/// A shared value that can be replaced. Users of the old value keep it until they read it again.
 #[derive(Debug, Default)]
 pub struct Reloadable<T>(Arc<RwLock<Arc<T>>>);
 
@@ -17,7 +17,7 @@ impl<T> Reloadable<T> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Replaces the value for all who share it.
+    /// Replaces the value for all clones.
     pub fn set(&self, value: T) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(value);
     }

@@ -5,12 +5,12 @@ use tenure_value::{Text, Value};
 /// The prefix of the user names of service accounts.
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 
-/// A user: name, uid, groups, and what else an authenticator knows.
+/// A user: name, uid, groups, and further attributes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct UserInfo {
     /// The name that identifies the user.
     pub name: Text,
-    /// The identifier that tells users of one name apart over time.
+    /// The identifier that distinguishes users of the same name over time.
     pub uid: Text,
     /// The groups that the user is a member of.
     pub groups: Vec<Text>,

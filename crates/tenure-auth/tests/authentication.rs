@@ -50,7 +50,7 @@ fn a_token_file_lists_users() {
     }
 }
 
-/// Makes a certificate with a subject.
+/// Creates a certificate with a subject.
 fn certificate(subject: &[(DnType, &str)]) -> Vec<u8> {
     let mut params = CertificateParams::default();
     let mut name = DistinguishedName::new();
@@ -84,7 +84,7 @@ fn a_certificate_names_its_user() {
         CertificateUser::Nameless
     );
     for length in 0..der.len() {
-        // Whatever is missing, nothing panics.
+        // Truncated input never panics.
         user_of_certificate(&der[..length]);
     }
 }
@@ -153,7 +153,7 @@ fn no_changed_token_is_verified() {
 }
 
 #[test]
-fn a_service_account_token_stands_for_its_account() {
+fn a_service_account_token_identifies_its_account() {
     let (key, _) = SigningKey::generate().expect("a key");
     let keys = [key.verifying_key().clone()];
     let (issuer, now) = ("https://kubernetes.default.svc", 1_000_000);
@@ -198,7 +198,7 @@ fn a_service_account_token_stands_for_its_account() {
         read(&other, now),
         Err(r#"token audiences ["vault"] is invalid for the target audiences ["https://kubernetes.default.svc"]"#.into())
     );
-    // Tokens of projected volumes live for a year and say when they should have been renewed.
+    // Tokens of projected volumes are valid for a year and contain the time at which they should be renewed.
     let projected = TokenRequest { seconds: 3607, ..request.clone() };
     assert_eq!(projected.claims().get("exp").and_then(Value::as_i64), Some(now + 365 * 86400));
     assert_eq!(

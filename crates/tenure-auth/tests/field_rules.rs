@@ -1,4 +1,4 @@
-//! Permissions per field: what a limited role lets a write change, and what it says when it does not.
+//! Permissions per field: the changes that a limited role permits, and the message of a refusal.
 
 use tenure_auth::{
     ResourceAttributes, UserInfo,
@@ -76,7 +76,7 @@ fn a_write_changes_only_permitted_fields() {
 }
 
 #[test]
-fn an_annotation_that_cannot_be_read_says_why() {
+fn an_invalid_annotation_is_reported() {
     let cases = [
         ("{", "the annotation: is not YAML or JSON: "),
         ("{}", "the annotation: must be a list of field rules"),

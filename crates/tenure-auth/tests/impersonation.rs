@@ -1,4 +1,4 @@
-//! Acting as another user: which mode permits it, and what constrained modes refuse whatever the permissions are.
+//! Impersonation: which mode permits it, and what constrained modes always refuse.
 
 use tenure_auth::{Attributes, ImpersonationMode, ResourceAttributes, UserInfo, impersonate};
 use tenure_value::Text;
@@ -15,7 +15,7 @@ fn request() -> Attributes {
 /// Impersonates with the permissions for all verbs that begin with a prefix.
 fn act(wanted: &UserInfo, permitted: &str) -> Result<ImpersonationMode, String> {
     let requester = UserInfo::new("ann");
-    let authorize = |asked: &Attributes| match asked.verb().starts_with(permitted) {
+    let authorize = |checked: &Attributes| match checked.verb().starts_with(permitted) {
         true => Ok(()),
         false => Err(String::new()),
     };
@@ -43,8 +43,8 @@ fn constrained_modes_refuse_what_would_lift_their_limits() {
         ),
     ] {
         // All verbs of the constrained modes, and not the legacy one.
-        let constrained = impersonate(&UserInfo::new("ann"), &wanted, &request(), None, |asked| {
-            if asked.verb() == "impersonate" { Err(String::new()) } else { Ok(()) }
+        let constrained = impersonate(&UserInfo::new("ann"), &wanted, &request(), None, |checked| {
+            if checked.verb() == "impersonate" { Err(String::new()) } else { Ok(()) }
         });
         let denied = constrained.unwrap_err();
         assert!(denied.reason.contains(why), "{why}: {denied:?}");
@@ -59,14 +59,14 @@ fn constrained_modes_refuse_what_would_lift_their_limits() {
 #[test]
 fn many_groups_need_one_permission_for_all_or_one_for_each() {
     let many = ["a", "b", "c", "d"].iter().fold(UserInfo::new("bob"), |user, group| user.with_group(*group));
-    let asked = std::cell::RefCell::new(Vec::new());
+    let checked = std::cell::RefCell::new(Vec::new());
     let ask = |permits_all: bool| {
-        asked.borrow_mut().clear();
+        checked.borrow_mut().clear();
         impersonate(&UserInfo::new("ann"), &many, &request(), None, |attributes| {
             if let Attributes::Resource(of) = attributes
                 && of.resource == "groups"
             {
-                asked.borrow_mut().push(of.name.to_string());
+                checked.borrow_mut().push(of.name.to_string());
                 return if of.name == "*" && !permits_all { Err(String::new()) } else { Ok(()) };
             }
             Ok(())
@@ -74,7 +74,7 @@ fn many_groups_need_one_permission_for_all_or_one_for_each() {
         .map(|impersonated| impersonated.mode)
     };
     assert_eq!(ask(true), Ok(ImpersonationMode::UserInfo));
-    assert_eq!(*asked.borrow(), ["*"]);
+    assert_eq!(*checked.borrow(), ["*"]);
     assert_eq!(ask(false), Ok(ImpersonationMode::UserInfo));
-    assert_eq!(*asked.borrow(), ["*", "a", "b", "c", "d"]);
+    assert_eq!(*checked.borrow(), ["*", "a", "b", "c", "d"]);
 }

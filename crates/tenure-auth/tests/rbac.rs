@@ -42,7 +42,7 @@ fn attributes(text: &str) -> Attributes {
 }
 
 #[test]
-fn a_rule_allows_what_it_names() {
+fn a_rule_allows_the_requests_that_it_names() {
     let cases = [
         // rule, request, allowed
         ("{apiGroups: [''], resources: [pods], verbs: [get]}", "get core/pods", true),
@@ -142,7 +142,7 @@ fn bindings_grant_in_their_scope() {
 }
 
 #[test]
-fn what_is_removed_no_longer_grants() {
+fn removed_roles_and_bindings_no_longer_grant() {
     let binding =
         "{kind: ClusterRoleBinding, metadata: {name: c}, roleRef: {kind: ClusterRole, name: reader},
         subjects: [{kind: User, name: ann}]}";
@@ -160,9 +160,9 @@ fn what_is_removed_no_longer_grants() {
 }
 
 #[test]
-fn nobody_grants_more_than_they_have() {
+fn users_cannot_grant_more_than_they_have() {
     let cases = [
-        // owned, requested, what is lacking
+        // owned, requested, missing
         (
             "[{apiGroups: [''], resources: [pods], verbs: [get, list]}]",
             "[{apiGroups: [''], resources: [pods], verbs: [get]}]",
@@ -199,7 +199,7 @@ fn nobody_grants_more_than_they_have() {
             "[{nonResourceURLs: [/logs], verbs: [get]}]",
             r#"{NonResourceURLs:["/logs"], Verbs:["get"]}"#,
         ),
-        // Two rules together cover what neither covers alone.
+        // Two rules together cover a rule that neither covers alone.
         (
             "[{apiGroups: [''], resources: [pods], verbs: [get]}, {apiGroups: [''], resources: [nodes], verbs: [get]}]",
             "[{apiGroups: [''], resources: [pods, nodes], verbs: [get]}]",
@@ -228,7 +228,7 @@ fn a_rule_with_too_many_combinations_is_not_compared() {
 }
 
 #[test]
-fn a_start_restores_what_is_missing_and_keeps_what_was_added() {
+fn a_start_restores_missing_parts_and_keeps_additions() {
     let recorded =
         json::parse(include_bytes!("data/rbac-reconciled.json"), &Limits::default()).expect("JSON");
     let cases = recorded.get("reconciled").and_then(Value::as_array).expect("a list");
@@ -254,7 +254,7 @@ fn a_start_restores_what_is_missing_and_keeps_what_was_added() {
     assert_eq!(objects.len(), 69 + 50 + 7 + 7);
     for case in cases.iter() {
         let text = |field: &str| case.get(field).and_then(Value::as_str).unwrap_or_default();
-        // Subjects copied from another binding are an upgrade path that the server's start decides.
+        // Subjects copied from another binding are handled by the server's start.
         if text("case").contains("while system:discovery") {
             continue;
         }
@@ -300,7 +300,7 @@ fn decisions_are_remembered_until_the_policy_changes() {
     let cache = DecisionCache::default();
     let mut policy = Policy::default();
     let ann = UserInfo::new("ann").with_group("devs");
-    let asked = |name: &str| attributes(&format!("get core/pods shop {name}"));
+    let request = |name: &str| attributes(&format!("get core/pods shop {name}"));
     let role = document(
         "{kind: Role, metadata: {name: r, namespace: shop}, rules: [{apiGroups: [''], resources: [pods], resourceNames: [a], verbs: [get]}]}",
     );
@@ -317,8 +317,8 @@ fn decisions_are_remembered_until_the_policy_changes() {
         let others = [ann.clone(), UserInfo::new("ann"), UserInfo::new("bob").with_group("devs")];
         for (user, name) in others.iter().flat_map(|user| ["a", "b"].map(|name| (user, name))) {
             for _ in 0..2 {
-                let expected = policy.authorize(user, &asked(name));
-                assert_eq!(cache.authorize(&policy, user, &asked(name)), expected, "{user:?} {name}");
+                let expected = policy.authorize(user, &request(name));
+                assert_eq!(cache.authorize(&policy, user, &request(name)), expected, "{user:?} {name}");
             }
         }
     }

@@ -1,18 +1,18 @@
 //! The default objects of namespaces: in `default` the service `kubernetes` with its endpoints, in every namespace the service account
-//! and the config map that clients inside a cluster expect. Who creates them, and when, is for the server.
+//! and the config map that clients inside a cluster expect. The server decides when they are created.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use tenure_value::Value;
 
-/// The namespace of the service that leads to the server.
+/// The namespace of the service `kubernetes`.
 pub const HOME: &str = "default";
 
-/// What the content of default objects depends on.
+/// The inputs of default objects.
 #[derive(Clone, Copy, Debug)]
 pub struct ServerFacts<'f> {
     /// The address of the server.
     pub address: Option<SocketAddr>,
-    /// The cluster IP of the service that leads to the server.
+    /// The cluster IP of the service `kubernetes`.
     pub service_address: Ipv4Addr,
     /// The certificates that clients trust; empty if there are none, `None` if namespaces get no objects.
     pub authority: Option<&'f str>,
@@ -30,7 +30,7 @@ pub struct DefaultObject {
     pub content: fn(&ServerFacts<'_>) -> Option<Value>,
 }
 
-/// The service that leads to the server.
+/// The service `kubernetes`, which points to the server.
 const SERVER: DefaultObject =
     DefaultObject { group: "", resource: "services", name: "kubernetes", content: |facts| facts.service() };
 /// The endpoints of that service, in the old form and in the new.
@@ -46,7 +46,7 @@ const ENDPOINT_SLICE: DefaultObject = DefaultObject {
     name: "kubernetes",
     content: |facts| facts.endpoint_slice(),
 };
-/// The service account of pods that name none.
+/// The service account of pods that do not name one.
 const SERVICE_ACCOUNT: DefaultObject = DefaultObject {
     group: "",
     resource: "serviceaccounts",
@@ -72,7 +72,7 @@ pub fn default_objects(namespace: &str) -> &'static [DefaultObject] {
 }
 
 impl ServerFacts<'_> {
-    /// Returns the address at which others reach the server; `None` if it listens on loopback alone.
+    /// Returns the address at which other machines reach the server; `None` if it listens on loopback alone.
     fn reached(&self) -> Option<SocketAddr> {
         self.address.filter(|at| !at.ip().is_loopback() && !at.ip().is_unspecified())
     }

@@ -25,7 +25,7 @@ pub struct BuiltinStrategy {
 }
 
 impl BuiltinStrategy {
-    /// Makes the strategy of a resource; definitions of custom resources are checked with the given behaviour.
+    /// Creates the strategy of a resource; definitions of custom resources are checked with the given behaviour.
     pub fn new(resource: Arc<Resource>, definitions: tenure_crd::Behavior) -> BuiltinStrategy {
         let storage = registry().storage_of(&resource).filter(|of| of.api_version != resource.api_version);
         BuiltinStrategy {

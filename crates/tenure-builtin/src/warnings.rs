@@ -1,4 +1,4 @@
-//! Warnings about pods and pod templates that are valid and seldom meant: entries that hide each other, selectors that match
+//! Warnings about pods and pod templates that are valid but rarely intended: entries that hide each other, selectors that match
 //! nothing, fields and annotations without effect.
 
 use std::collections::{HashMap, HashSet};
@@ -17,7 +17,7 @@ const TEMPLATES: [(&str, &[&str]); 8] = [
     ("CronJob", &["spec", "jobTemplate", "spec", "template"]),
 ];
 
-/// Annotations without effect, and what is said of them.
+/// Annotations without effect, and the warnings about them.
 const ANNOTATIONS: [(&str, &str); 3] = [
     (
         "scheduler.alpha.kubernetes.io/critical-pod",
@@ -30,12 +30,12 @@ const ANNOTATIONS: [(&str, &str); 3] = [
     ),
 ];
 
-/// An annotation of service accounts, and what is said of it.
+/// An annotation of service accounts, and the warning about it.
 const MOUNTABLE_SECRETS: &str = "kubernetes.io/enforce-mountable-secrets";
 const MOUNTABLE_SECRETS_TEXT: &str =
     "deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets";
 
-/// Volume sources without effect, and what is said of them.
+/// Volume sources without effect, and the warnings about them.
 const VOLUMES: [(&str, &str); 9] = [
     ("photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
     ("gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"),

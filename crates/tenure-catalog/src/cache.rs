@@ -1,5 +1,5 @@
 //! The one cache of the server: bounded by weight, evicting in second-chance order. A slot that was read since it was last
-//! considered for eviction gets another round; everything else leaves in the order of its arrival.
+//! considered for eviction gets another round; all others are evicted in the order of insertion.
 
 use parking_lot::Mutex;
 use std::{
@@ -35,7 +35,7 @@ impl<K: Clone + Eq + Hash, V> Cache<K, V> {
         Cache { capacity, weigh, slots: Mutex::new(slots) }
     }
 
-    /// Looks at a value in place; what `look` returns is the result.
+    /// Calls `look` with a value in place and returns its result.
     pub fn look<Q, R>(&self, key: &Q, look: impl FnOnce(&V) -> Option<R>) -> Option<R>
     where
         K: Borrow<Q>,
@@ -58,7 +58,7 @@ impl<K: Clone + Eq + Hash, V> Cache<K, V> {
         self.look(key, |value| Some(value.clone()))
     }
 
-    /// Stores a value in the place of the one under the same key.
+    /// Stores a value and replaces the one under the same key.
     pub fn insert(&self, key: &K, value: V) {
         self.update(key, |old| match old {
             Some(old) => {
@@ -69,7 +69,7 @@ impl<K: Clone + Eq + Hash, V> Cache<K, V> {
         });
     }
 
-    /// Changes the value under a key, or stores the one that `change` returns where there is none.
+    /// Changes the value under a key, or stores the one that `change` returns if there is none.
     pub fn update(&self, key: &K, change: impl FnOnce(Option<&mut V>) -> Option<V>) {
         let mut slots = self.slots.lock();
         let slots = &mut *slots;
@@ -134,7 +134,7 @@ impl<K: Clone + Eq + Hash, V> Slots<K, V> {
         self.by_key.insert(key, Slot { value, weight, was_read: false });
     }
 
-    /// Evicts the first value that was not read since its last turn; returns whether there was any value.
+    /// Evicts the first value that was not read since it was last considered; returns whether there was any value.
     fn evict_one(&mut self) -> bool {
         while let Some(key) = self.queue.pop_front() {
             match self.by_key.entry(key) {

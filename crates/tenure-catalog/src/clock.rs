@@ -1,4 +1,4 @@
-//! The time, as a value that is passed in: tests and simulations bring their own.
+//! The time, as a value that is passed in: tests and simulations pass their own.
 
 use std::{
     sync::Arc,
@@ -16,7 +16,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Creates a clock that asks a function.
+    /// Creates a clock from a function.
     pub fn new(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Clock {
         Clock { now: Arc::new(now), moves: None }
     }

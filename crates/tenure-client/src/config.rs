@@ -1,4 +1,4 @@
-//! Which server to speak to and as whom, found as `kubectl` finds it: kubeconfig and flags, else the service account of the
+//! The server and the credentials, found as `kubectl` finds them: kubeconfig and flags, else the service account of the
 //! pod that this process runs in.
 
 use crate::{
@@ -18,7 +18,7 @@ use tenure_value::Value;
 /// The files of a pod's service account.
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// The namespace of objects that name none.
+/// The default namespace.
 const DEFAULT_NAMESPACE: &str = "default";
 
 /// How to find the server; the names are those of the flags of `kubectl`.
@@ -34,7 +34,7 @@ pub struct ConnectOptions {
     pub user: Option<String>,
     /// The address of the server, instead of the cluster's.
     pub server: Option<String>,
-    /// The namespace of objects that name none, instead of the context's.
+    /// The namespace of objects without one, instead of the context's.
     pub namespace: Option<String>,
     /// A bearer token, instead of the credentials of the user.
     pub token: Option<String>,
@@ -51,7 +51,7 @@ pub(crate) struct Config {
     pub connect_timeout: Duration,
 }
 
-/// The sources of credentials. They are read anew when the server answers 401.
+/// The sources of credentials. They are read again when the server answers 401.
 #[derive(Debug, Default)]
 pub(crate) struct Auth {
     token: Option<String>,

@@ -8,7 +8,7 @@
 //! - [`hand_over`] and [`undo`] move ownership without changing values.
 //! - [`WebClient`] reads documents of other servers over HTTPS.
 //!
-//! What only computes is in `tenure-ownership`; this crate does not know files of manifests, terminals or command lines.
+//! Pure computations are in `tenure-ownership`; this crate does not know files of manifests, terminals or command lines.
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 

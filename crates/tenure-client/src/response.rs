@@ -21,7 +21,7 @@ impl Response {
         (200..300).contains(&self.code)
     }
 
-    /// Returns the body of a success; otherwise an error that says what was tried.
+    /// Returns the body of a success; otherwise an error that names the action.
     pub fn success(self, verb: &str, what: &str) -> Result<Value, ClientError> {
         if self.is_success() { Ok(self.value) } else { Err(self.error(verb, what)) }
     }

@@ -115,7 +115,7 @@ impl Cluster {
         }
     }
 
-    /// Reads one page of the selected objects of a kind: the first, or the one that a token leads to.
+    /// Reads one page of the selected objects of a kind: the first, or the one of a token.
     pub async fn page(
         &self,
         resource: &Resource,
@@ -139,7 +139,7 @@ impl Cluster {
         })
     }
 
-    /// Reads every object that can be listed, each once, however many versions its kind has.
+    /// Reads every object that can be listed, each once, even if its kind has several versions.
     pub async fn all_objects(&self) -> Result<Vec<Found>, ClientError> {
         let (mut seen, mut found) = (HashSet::new(), Vec::new());
         for resource in self.kinds().await?.iter() {

@@ -1,4 +1,4 @@
-//! TLS as the kubeconfig asks for it: the authorities to trust, the client certificate to show, or no verification at all.
+//! TLS as the kubeconfig configures it: the authorities to trust, the client certificate to present, or no verification.
 
 use crate::{ClientError, trusted_certificate::TrustedCertificates};
 use std::sync::Arc;
@@ -71,7 +71,7 @@ fn certificates(pem: &[u8], what: &str) -> Result<Vec<CertificateDer<'static>>, 
     if found.is_empty() { Err(problem(&"there is no certificate in it; it must be PEM")) } else { Ok(found) }
 }
 
-/// Accepts every certificate, as `insecure-skip-tls-verify` asks for; signatures are still checked.
+/// Accepts every certificate, as `insecure-skip-tls-verify` requires; signatures are still checked.
 #[derive(Debug)]
 struct NoVerification(Arc<CryptoProvider>);
 

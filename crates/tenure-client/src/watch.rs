@@ -20,7 +20,7 @@ pub enum Event {
     Deleted(Value),
     /// Nothing changed up to this resourceVersion.
     Bookmark(String),
-    /// The watch cannot go on; 410 means that the list must be read again.
+    /// The watch cannot continue; 410 means that the list must be read again.
     Failed(Refusal),
 }
 

@@ -7,10 +7,10 @@ use std::{
 };
 use tenure_value::{Limits, Value, json};
 
-/// How long an answer may take.
+/// How long a response may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Why there is no answer.
+/// Why there is no response.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The address is not `http://host:port`.
@@ -26,12 +26,12 @@ pub enum ClientError {
         /// What went wrong.
         error: io::Error,
     },
-    /// What came back is not HTTP.
+    /// The response is not HTTP.
     #[error("{0}: the answer is not HTTP")]
     Answer(String),
 }
 
-/// An answer.
+/// A response.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub code: u16,
@@ -46,7 +46,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Makes a client of `http://host:port`.
+    /// Creates a client of `http://host:port`.
     pub fn new(url: &str) -> Result<Client, ClientError> {
         let address = url.strip_prefix("http://").map(|rest| rest.trim_end_matches('/'));
         match address.filter(|address| address.contains(':') && !address.contains('/')) {

@@ -1,21 +1,21 @@
-//! Comparison of two answers by what a client acts on. Identities, times, versions and allocated numbers are compared by role: the
-//! first version that a server gave is the first of the other. Of errors code and reason count, and the message where programs
-//! read it; where one server calls bad input 400, 422 or 500, so may the other.
+//! Comparison of two responses by what clients depend on. Identities, times, versions and allocated numbers are compared by role: the
+//! first version of one server corresponds to the first of the other. For errors code and reason are compared, and the message if
+//! programs read it; where one server answers bad input with 400, 422 or 500, the other may use any of these.
 
 use crate::client::Answer;
 use std::{collections::HashMap, fmt};
 use tenure_value::{Object, Value};
 
-/// The first answer in which two servers differ.
+/// The first response in which two servers differ.
 #[derive(Clone, Debug)]
 pub struct Difference {
     /// The number of the request; `None` for the definition.
     pub step: Option<usize>,
-    /// The place in the answer.
+    /// The place in the response.
     pub place: String,
-    /// What the server said there.
+    /// The value of the server.
     pub server: Value,
-    /// What the reference said there.
+    /// The value of the reference.
     pub reference: Value,
 }
 
@@ -41,13 +41,13 @@ impl fmt::Display for Difference {
     }
 }
 
-/// What a server has named so far.
+/// The identifiers that a server has assigned so far.
 #[derive(Debug, Default)]
 pub(crate) struct Roles {
     versions: HashMap<String, usize>,
 }
 
-/// Compares the answers to a request.
+/// Compares the responses to a request.
 pub(crate) fn compare(step: usize, answers: &[Answer; 2], roles: [&mut Roles; 2]) -> Option<Difference> {
     let differs = |place: String, server: Value, reference: Value| {
         Some(Difference { step: Some(step), place, server, reference })
@@ -72,7 +72,7 @@ pub(crate) fn compare(step: usize, answers: &[Answer; 2], roles: [&mut Roles; 2]
         .and_then(|(place, server, reference)| differs(place, server, reference))
 }
 
-/// Returns what counts of an answer that may be an error.
+/// Returns the compared parts of a response that may be an error.
 fn outcome(answer: &Answer) -> Value {
     if answer.code < 400 {
         return Value::from(u64::from(answer.code));
@@ -81,7 +81,7 @@ fn outcome(answer: &Answer) -> Value {
         return Value::from("bad request");
     }
     let text = |name: &str| answer.body.get(name).cloned().unwrap_or_default();
-    let mut told = vec![("code", Value::from(u64::from(answer.code))), ("reason", text("reason"))];
+    let mut compared = vec![("code", Value::from(u64::from(answer.code))), ("reason", text("reason"))];
     if answer.code == 409 {
         let causes =
             answer.body.at(["details", "causes"]).and_then(Value::as_array).cloned().unwrap_or_default();
@@ -93,13 +93,13 @@ fn outcome(answer: &Answer) -> Value {
             })
             .collect();
         causes.sort();
-        told.push(("causes", Value::array(causes)));
+        compared.push(("causes", Value::array(causes)));
     }
-    Value::object(told)
+    Value::object(compared)
 }
 
 impl Roles {
-    /// Returns a document in which everything that a server chooses is named by its role.
+    /// Returns a document in which all values that a server assigns are replaced by their role.
     fn in_roles(&mut self, value: &Value, name: &str) -> Value {
         match (name, value) {
             ("resourceVersion", Value::String(version)) => {
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_servers_choose_is_compared_by_role() {
+    fn assigned_values_are_compared_by_role() {
         let one = r#"{"metadata":{"uid":"a","resourceVersion":"7","creationTimestamp":"2024-01-01T00:00:00Z"},"spec":{"clusterIP":"10.0.0.1"}}"#;
         let other = r#"{"metadata":{"uid":"b","resourceVersion":"9","creationTimestamp":"2025-01-01T00:00:00Z"},"spec":{"clusterIP":"10.0.0.2"}}"#;
         assert_eq!(compared(answer(200, one), answer(200, other)), None);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_input_is_bad_input_whatever_its_code() {
+    fn error_codes_of_bad_input_are_equivalent() {
         assert_eq!(compared(answer(400, "{}"), answer(500, "{}")), None);
         assert_eq!(compared(answer(409, "{}"), answer(422, "{}")).as_deref(), Some("outcome"));
         assert_eq!(compared(answer(200, "{}"), answer(201, "{}")).as_deref(), Some("code"));

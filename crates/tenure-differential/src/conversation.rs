@@ -1,5 +1,5 @@
-//! A conversation: the requests of several managers about one object, held with two servers in step. `{ns}` and `{id}` in it stand
-//! for names that differ from run to run, `{rv}` for the version of the object that this server gave last.
+//! A conversation: the requests of several managers about one object, sent to two servers in step. `{ns}` and `{id}` in it stand
+//! for names that differ from run to run, `{rv}` for the version of the object that this server returned last.
 
 use crate::{
     client::{Answer, Client, ClientError},
@@ -13,7 +13,7 @@ use std::{
 };
 use tenure_value::Value;
 
-/// How often a new resource is asked for before it counts as not served, and how long to wait in between.
+/// How often a new resource is requested before it counts as not served, and how long to wait in between.
 const POLLS: (usize, Duration) = (100, Duration::from_millis(100));
 
 /// One request.
@@ -38,7 +38,7 @@ pub struct Conversation {
     pub steps: Vec<Step>,
 }
 
-/// Writes the conversation as requests, one a line.
+/// Writes the conversation as requests, one per line.
 impl fmt::Display for Conversation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(definition) = &self.definition {
@@ -51,7 +51,7 @@ impl fmt::Display for Conversation {
     }
 }
 
-/// Holds a conversation with both servers; returns the first difference between their answers.
+/// Sends a conversation to both servers and returns the first difference between their responses.
 pub fn run(
     conversation: &Conversation,
     server: &Client,
@@ -117,7 +117,7 @@ impl Names {
     }
 }
 
-/// One of the two servers, and what it has said so far.
+/// One of the two servers, and its responses so far.
 struct Side<'c> {
     client: &'c Client,
     version: String,
@@ -156,7 +156,7 @@ impl<'c> Side<'c> {
         Ok(())
     }
 
-    /// Deletes what the conversation has left behind. What fails here is found by the next conversation.
+    /// Deletes the objects of the conversation. A failure here shows up in the next conversation.
     fn clean_up(&self, conversation: &Conversation, names: &Names) {
         if conversation.definition.is_some() {
             let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.{id}.example.com";

@@ -1,7 +1,7 @@
-//! Sends random conversations to two API servers and compares the answers: objects of built-in kinds and of custom resources with
+//! Sends random conversations to two API servers and compares the responses: objects of built-in kinds and of custom resources with
 //! random definitions are created, updated, patched in four ways, applied by several managers, scaled and deleted.
 //!
-//! A [`Conversation`] is made from a seed alone, so that a difference can be found again. What differs is [shrunk](shrink) to the
+//! A [`Conversation`] is generated from a seed alone, so that a difference can be reproduced. A difference is [shrunk](shrink) to the
 //! fewest requests and fields that still differ. Nothing here knows which server is right.
 
 mod client;

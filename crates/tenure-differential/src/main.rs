@@ -12,7 +12,7 @@ use tenure_server::Behavior;
 /// How many smaller conversations are tried for one that differs.
 const TRIES: usize = 400;
 
-/// Sends random conversations to two API servers and compares the answers.
+/// Sends random conversations to two API servers and compares the responses.
 #[derive(Parser)]
 #[command(version)]
 struct Options {
@@ -31,13 +31,13 @@ struct Options {
     /// The seed of the first conversation; the next ones count up from it
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// How many conversations are held
+    /// The number of conversations
     #[arg(long, default_value_t = 1000)]
     count: u64,
-    /// For how long at most, in seconds
+    /// The maximum duration, in seconds
     #[arg(long, value_name = "SECONDS")]
     time: Option<u64>,
-    /// Do not shrink what differs
+    /// Do not shrink conversations that differ
     #[arg(long)]
     no_shrink: bool,
 }
@@ -68,7 +68,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Holds the conversations, prints what differs, and returns in how many the servers differ.
+/// Sends the conversations, prints the differences, and returns the number of conversations that differ.
 fn compare(options: &Options) -> Result<u64, Box<dyn std::error::Error>> {
     let mut started = Vec::new();
     let mut client = |url: &Option<String>, profile: Option<Profile>| match (url, profile) {

@@ -22,7 +22,7 @@ impl Random {
         (self.next() % bound.max(1) as u64) as usize
     }
 
-    /// Returns true once in so many times.
+    /// Returns true once in this many times, on average.
     pub fn one_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }

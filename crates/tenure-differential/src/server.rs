@@ -29,7 +29,7 @@ impl LocalServer {
         Ok(LocalServer { address, runtime: Some(runtime) })
     }
 
-    /// Returns where the server is reached.
+    /// Returns the address of the server.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }

@@ -1,9 +1,9 @@
-//! Shrinking: requests, then fields of bodies, are left out as long as the servers still differ in the same way.
+//! Shrinking: requests, then fields of bodies, are removed as long as the servers still differ in the same way.
 
 use crate::{Client, ClientError, Conversation, Difference, run};
 use tenure_value::Value;
 
-/// Returns the smallest conversation found that shows the same kind of difference, and the difference in it. At most so many smaller
+/// Returns the smallest conversation found that shows the same kind of difference, and the difference in it. At most this many smaller
 /// ones are tried.
 pub fn shrink(
     conversation: Conversation,
@@ -14,7 +14,7 @@ pub fn shrink(
 ) -> Result<(Conversation, Difference), ClientError> {
     let mut shrinking = Shrinking { conversation, difference, server, reference, tries };
     if let Some(step) = shrinking.difference.step {
-        // What comes after the difference does not matter.
+        // Requests after the difference do not matter.
         shrinking.conversation.steps.truncate(step + 1);
     }
     while shrinking.without_steps()? || shrinking.without_fields()? {}
@@ -30,7 +30,7 @@ struct Shrinking<'c> {
 }
 
 impl Shrinking<'_> {
-    /// Takes a smaller conversation if it differs in the same way.
+    /// Keeps a smaller conversation if it differs in the same way.
     fn accept(&mut self, smaller: Conversation) -> Result<bool, ClientError> {
         if self.tries == 0 {
             return Ok(false);
@@ -63,7 +63,7 @@ impl Shrinking<'_> {
             while let Some(body) = without_part(&self.conversation.steps[at].body, &mut number.clone()) {
                 let mut smaller = self.conversation.clone();
                 smaller.steps[at].body = body;
-                // What is left out for good makes room for the next part at the same number.
+                // After a removal, the next part has the same number.
                 match self.accept(smaller)? {
                     true => shrunk = true,
                     false => number += 1,

@@ -1,9 +1,9 @@
-//! A server agrees with itself, and the two profiles differ where the documentation says so.
+//! A server agrees with itself, and the two profiles differ as documented.
 
 use tenure_differential::{Client, Conversation, Difference, LocalServer, run, shrink};
 use tenure_server::Behavior;
 
-/// Holds the conversations of some seeds with two servers.
+/// Sends the conversations of some seeds to two servers.
 fn differences(behaviors: [Behavior; 2], seeds: std::ops::Range<u64>) -> Vec<(u64, Difference)> {
     let servers = behaviors.map(|behavior| LocalServer::start(behavior).unwrap());
     let [server, reference] = servers.each_ref().map(|server| Client::new(&server.url()).unwrap());

@@ -29,9 +29,9 @@ fn texts(c: &mut Criterion) {
     group.bench_function("read", |b| b.iter(|| read(black_box(FULL))));
     group.bench_function("read half", |b| b.iter(|| read(black_box(EVEN))));
     let set = read(FULL);
-    let theirs: serde_json::Value = serde_json::from_slice(FULL).unwrap();
+    let with_serde: serde_json::Value = serde_json::from_slice(FULL).unwrap();
     group.bench_function("write serde_json::Value", |b| {
-        b.iter(|| serde_json::to_vec(black_box(&theirs)).unwrap())
+        b.iter(|| serde_json::to_vec(black_box(&with_serde)).unwrap())
     });
     group.bench_function("write", |b| b.iter(|| fields_v1::to_vec(black_box(&set))));
     group.finish();

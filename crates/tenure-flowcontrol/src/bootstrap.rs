@@ -14,7 +14,7 @@ const AUTOUPDATE: &str = "apf.kubernetes.io/autoupdate-spec";
 pub struct BootstrapObject {
     /// The object.
     pub object: Value,
-    /// Whether the server cannot do without it.
+    /// Whether it is mandatory.
     pub is_mandatory: bool,
 }
 
@@ -41,7 +41,7 @@ pub fn objects() -> Vec<BootstrapObject> {
 }
 
 impl BootstrapObject {
-    /// Returns what has to be written, given the stored object; `None` if nothing has to.
+    /// Returns the object to write, given the stored one; `None` if nothing has to be written.
     pub fn reconcile(&self, stored: Option<&Value>) -> Option<Value> {
         let Some(stored) = stored.and_then(Value::as_object) else { return Some(self.object.clone()) };
         let metadata = stored.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -61,7 +61,7 @@ impl BootstrapObject {
     }
 }
 
-/// Whether a stored value says what is wanted; fields that the server filled in are not compared.
+/// Whether a stored value contains the wanted one; fields that the server set are not compared.
 fn contains(stored: &Value, wanted: &Value) -> bool {
     match (stored, wanted) {
         (Value::Object(stored), Value::Object(wanted)) => wanted

@@ -1,14 +1,14 @@
-//! Flow schemas and priority levels as the server works with them, read from the stored objects. What the mandatory objects say
-//! holds even if they are missing, so that every request has a flow.
+//! Flow schemas and priority levels as the server uses them, read from the stored objects. The mandatory objects
+//! apply even if they are missing, so that every request has a flow.
 
 use crate::{bootstrap, rule::Rule};
 use std::collections::HashMap;
 use tenure_value::{Text, Value};
 
-/// How many seats a level has and what becomes of requests beyond them.
+/// How many seats a level has and what happens to requests beyond them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Level {
-    /// Its requests start at once, whatever else runs.
+    /// Its requests start at once, regardless of the load.
     Exempt,
     /// It has a share of the seats.
     Limited {
@@ -34,7 +34,7 @@ pub struct Queuing {
     pub queue_length: usize,
 }
 
-/// The most queues of a level; Kubernetes accepts more, which would only spread the flows thinner.
+/// The most queues of a level; Kubernetes accepts more, which has no benefit.
 const MAX_QUEUES: i64 = 4096;
 
 /// A priority level.
@@ -44,7 +44,7 @@ pub struct PriorityLevel {
     pub name: Text,
     /// The uid; empty if the object is missing.
     pub uid: Text,
-    /// What it does.
+    /// Its behaviour.
     pub level: Level,
 }
 
@@ -57,14 +57,14 @@ pub struct FlowSchema {
     pub uid: Text,
     /// Schemas with a lower precedence match first.
     pub precedence: i64,
-    /// The place of its level in the configuration.
+    /// The index of its level in the configuration.
     pub level: usize,
-    /// How flows are told apart.
+    /// How flows are distinguished.
     pub(crate) distinguisher: Distinguisher,
     pub(crate) rules: Vec<Rule>,
 }
 
-/// How the flows of a schema are told apart.
+/// How the flows of a schema are distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Distinguisher {
     /// All requests are one flow.
@@ -131,7 +131,7 @@ impl Config {
         &self.levels
     }
 
-    /// Returns the place of a level by its name; that of `catch-all` if there is none.
+    /// Returns the index of a level by its name; that of `catch-all` if there is none.
     pub fn place_of(&self, level: &str) -> usize {
         let place = |name: &str| self.levels.iter().position(|level| level.name == name);
         place(level).or_else(|| place("catch-all")).unwrap_or(0)

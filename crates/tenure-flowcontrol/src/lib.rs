@@ -1,10 +1,10 @@
-//! Priority and fairness of API requests, as Kubernetes has them.
+//! Priority and fairness of API requests, as in Kubernetes.
 //!
-//! A request is matched to a [`FlowSchema`], which names a priority level and tells flows apart, by user or by namespace. Each
+//! A request is matched to a [`FlowSchema`], which names a priority level and distinguishes flows, by user or by namespace. Each
 //! level has a share of the seats of the server. Beyond its share requests wait in queues, which take turns, so that a flow
-//! that floods the server waits for itself and not before others.
+//! that floods the server delays only itself.
 //!
-//! The crate decides and does nothing: it has no clock, no threads and no I/O. [`Config`] classifies, [`Scheduler`] says which
+//! The crate only decides: it has no clock, no threads and no I/O. [`Config`] classifies, [`Scheduler`] decides which
 //! requests start, wait or are refused, and [`bootstrap`] has the objects that every server starts with.
 //!
 //! ```

@@ -1,10 +1,10 @@
-//! The queues of a level. They take turns by the work that each has had: the queue that was served least is next. Work is seats
-//! times seconds; it is guessed when a request starts and corrected when it ends.
+//! The queues of a level. The queue that has received the least work is next. Work is seats
+//! times seconds; it is estimated when a request starts and corrected when it ends.
 
 use crate::{Queuing, dealer::deal};
 use std::{collections::VecDeque, time::Duration};
 
-/// The work that a request is taken to need, in seconds, until it has ended.
+/// The estimated work of a request, in seconds, until it has ended.
 const EXPECTED_SECONDS: f64 = 0.005;
 
 /// A request that waits.
@@ -19,7 +19,7 @@ struct Queue {
     waiting: VecDeque<Waiting>,
     /// The seats of its running requests.
     running: u32,
-    /// The work that the queue has had, on the clock of its level.
+    /// The work that the queue has received, on the clock of its level.
     served: f64,
 }
 
@@ -61,7 +61,7 @@ impl Queues {
         self.waiting > 0
     }
 
-    /// Returns the queue that a flow uses: of its hand the one with the least to do.
+    /// Returns the queue that a flow uses: of its hand the one with the least work.
     pub fn choose(&self, flow: u64) -> usize {
         let load = |place: &usize| {
             self.queues.get(*place).map_or(0, |queue| {

@@ -130,7 +130,7 @@ impl ResourceRule {
 impl UrlRule {
     fn matches(&self, verb: &str, path: &str) -> bool {
         let matches = |url: &Text| {
-            // `/healthz` and `/healthz/*` both match what is below.
+            // `/healthz` and `/healthz/*` both match paths below.
             let prefix = url.strip_suffix('*').unwrap_or(url);
             let prefix = prefix.strip_suffix('/').unwrap_or(prefix);
             url == "*" || url == path || path.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('/'))

@@ -1,8 +1,8 @@
-//! Which requests start, wait or are refused. The caller gives each request a number, starts those that it is told to, and
+//! Which requests start, wait or are refused. The caller gives each request a number, starts those that the scheduler returns, and
 //! reports their end.
 //!
-//! One rule holds at any time: the seats in use or reserved, summed over all levels, are no more than there are. So a level
-//! always gets the seats that it does not lend, and the others are shared by whoever needs them.
+//! One rule holds at any time: the seats in use or reserved, summed over all levels, never exceed the total. So a level
+//! always gets the seats that it does not lend, and the others are shared by the levels that need them.
 
 use crate::{
     Config, Flow, Level,
@@ -17,7 +17,7 @@ use tenure_value::Text;
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     total: u32,
-    /// The places of the levels of the configuration.
+    /// The indexes of the levels of the configuration.
     places: Vec<usize>,
     /// All levels, including those that are no longer configured and still have requests.
     levels: Vec<LevelState>,
@@ -45,7 +45,7 @@ pub struct Ticket {
     seats: u32,
 }
 
-/// What becomes of a request that has arrived.
+/// What happens to a request that has arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// It starts at once.
@@ -66,7 +66,7 @@ pub enum Rejection {
 }
 
 impl Scheduler {
-    /// Makes the scheduler of a server with so many seats.
+    /// Creates the scheduler of a server with this many seats.
     pub fn new(config: &Config, total: u32) -> Scheduler {
         let mut scheduler = Scheduler { total, places: Vec::new(), levels: Vec::new(), next_id: 0 };
         scheduler.reconfigure(config);
@@ -79,7 +79,7 @@ impl Scheduler {
         let seats = distribute(config.levels(), self.total);
         let is_gone = |level: &LevelState| !config.levels().iter().any(|of| of.name == level.name);
         for level in self.levels.iter_mut().filter(|level| is_gone(level)) {
-            // Its requests are let through: there is no level that they could wait for.
+            // Its requests start: there is no level that they could wait for.
             level.seats = None;
             for request in level.queues.as_mut().map(Queues::drain).unwrap_or_default() {
                 level.used += request.seats;
@@ -90,7 +90,7 @@ impl Scheduler {
         for (of, seats) in config.levels().iter().zip(seats) {
             let found = self.levels.iter().position(|level| level.name == of.name);
             let place = found.unwrap_or_else(|| {
-                // The place of a level that is gone can be used again once nothing runs there.
+                // The slot of a removed level can be reused once it has no running requests.
                 let free = self.levels.iter().position(|level| is_gone(level) && level.used == 0);
                 let new = LevelState { name: of.name.clone(), seats: None, queues: None, widest: 1, used: 0 };
                 match free {
@@ -123,7 +123,7 @@ impl Scheduler {
         started
     }
 
-    /// Takes a request that needs so many seats.
+    /// Adds a request that needs this many seats.
     pub fn arrive(&mut self, flow: &Flow, seats: u32) -> Arrival {
         let place = self.places[flow.level];
         let id = self.next_id;
@@ -154,7 +154,7 @@ impl Scheduler {
         }
     }
 
-    /// Frees the seats of a request that ran for so long. Returns the numbers of the requests that start now.
+    /// Frees the seats of a request that ran for this long. Returns the numbers of the requests that start now.
     pub fn finish(&mut self, ticket: &Ticket, duration: Duration) -> Vec<u64> {
         if ticket.seats == 0 {
             return Vec::new();

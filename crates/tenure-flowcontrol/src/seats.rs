@@ -1,5 +1,5 @@
-//! How many seats each level has. A level can always use the seats that it does not lend. The seats that it lends go to whoever
-//! needs them; it gets them back as the requests of others finish.
+//! How many seats each level has. A level can always use the seats that it does not lend. The seats that it lends go to levels
+//! that need them; it gets them back as the requests of others finish.
 
 use crate::{Level, PriorityLevel};
 

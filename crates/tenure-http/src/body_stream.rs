@@ -18,7 +18,7 @@ pub struct BodyStream {
     sender: BodySender,
     /// Ends the body when it completes.
     end: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
-    /// Dropped when the body is complete or the client is gone.
+    /// Dropped when the body is complete or the client has disconnected.
     guard: Option<Box<dyn Send>>,
 }
 
@@ -27,10 +27,10 @@ pub struct BodyStream {
 pub struct BodySender(Arc<Mutex<Option<Bytes>>>);
 
 impl BodySender {
-    /// Sends a chunk and waits until the connection has taken it.
+    /// Sends a chunk and waits until the connection has accepted it.
     pub async fn send(&self, chunk: Bytes) {
         self.put(Some(chunk));
-        // No waker is needed: the connection polls this future again when it has taken the chunk.
+        // No waker is needed: the connection polls this future again when it has accepted the chunk.
         poll_fn(|_| if self.is_empty() { Poll::Ready(()) } else { Poll::Pending }).await;
     }
 
@@ -44,19 +44,19 @@ impl BodySender {
 }
 
 impl BodyStream {
-    /// Creates a body from a future that is given the sender; the body ends when the future does.
+    /// Creates a body from a future that receives the sender; the body ends when the future does.
     pub fn new<F: Future<Output = ()> + Send + 'static>(make: impl FnOnce(BodySender) -> F) -> BodyStream {
         let sender = BodySender::default();
         BodyStream { work: Some(Box::pin(make(sender.clone()))), sender, end: None, guard: None }
     }
 
-    /// Ends the body when a future completes, whatever is still to be sent.
+    /// Ends the body when a future completes, even if more is to be sent.
     pub fn until(mut self, end: impl Future<Output = ()> + Send + 'static) -> BodyStream {
         self.end = Some(Box::pin(end));
         self
     }
 
-    /// Keeps a value until the body is complete or the client is gone.
+    /// Keeps a value until the body is complete or the client has disconnected.
     pub fn with_guard(mut self, guard: impl Send + 'static) -> BodyStream {
         self.guard = Some(Box::new(guard));
         self

@@ -1,5 +1,5 @@
-//! Client certificates: requested in the handshake, never required. One that no authority vouches for does not end the
-//! handshake; its requests are unauthorized unless they bring a token.
+//! Client certificates: requested in the handshake, never required. One that is not signed by a trusted authority does not end the
+//! handshake; its requests are unauthorized unless they have a token.
 
 use std::sync::Arc;
 use tenure_auth::{
@@ -24,10 +24,10 @@ pub enum ClientCertificate {
     User {
         /// The user.
         user: UserInfo,
-        /// When the certificate ends, in seconds since 1970.
+        /// When the certificate expires, in seconds since 1970.
         expires: Option<i64>,
     },
-    /// One that no authority vouches for, that has expired, or that names no user clearly.
+    /// One that is not signed by a trusted authority, has expired, or does not name a user.
     Invalid,
 }
 
@@ -72,7 +72,7 @@ impl ClientAuthorities {
     }
 }
 
-/// Checks that the client has the key of its certificate, not who vouches for it.
+/// Checks that the client has the key of its certificate, not who signed it.
 #[derive(Debug)]
 struct Lenient(Arc<dyn ClientCertVerifier>);
 

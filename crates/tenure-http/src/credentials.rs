@@ -131,8 +131,8 @@ fn new_token() -> String {
     format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple())
 }
 
-/// Returns the names and addresses in the certificate of a server that listens on an address: where that stands for all
-/// addresses, those of this machine and its name.
+/// Returns the names and addresses in the certificate of a server that listens on an address: for the wildcard address,
+/// the addresses and the name of this machine.
 pub fn serving_names(listen: IpAddr) -> Vec<String> {
     let mut names: Vec<String> = NAMES.map(String::from).into();
     match listen.is_unspecified() {
@@ -217,7 +217,7 @@ mod tests {
         }
         let text = fs::read_to_string(&first.kubeconfig).unwrap();
         assert!(text.contains("https://127.0.0.1:6443") && text.contains(&first.token), "{text}");
-        // What others added is kept while the file leads to the server, and the file is replaced when it does not.
+        // Additions are kept while the file points to the server; otherwise the file is replaced.
         fs::write(&first.kubeconfig, format!("{text}# ann\n")).unwrap();
         Credentials::open(&directory, listen, None).unwrap();
         assert!(fs::read_to_string(&first.kubeconfig).unwrap().ends_with("# ann\n"));

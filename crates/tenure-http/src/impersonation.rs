@@ -11,9 +11,9 @@ const UID: &str = "impersonate-uid";
 const GROUP: &str = "impersonate-group";
 const EXTRA: &str = "impersonate-extra-";
 
-/// Returns the user that a request wants to act as; `None` if it has no such header.
+/// Returns the user that a request impersonates; `None` if it has no such header.
 pub fn impersonated_user(headers: &HeaderMap) -> Result<Option<UserInfo>, ApiError> {
-    // Most requests have none, which one look at the names tells.
+    // Most requests have none, which a scan of the names shows.
     if !headers.keys().any(|name| name.as_str().starts_with("impersonate-")) {
         return Ok(None);
     }
@@ -44,7 +44,7 @@ pub fn impersonated_user(headers: &HeaderMap) -> Result<Option<UserInfo>, ApiErr
     }
 }
 
-/// Writes a user as the message has always shown it.
+/// Writes a user in the format of the message.
 fn go_syntax(user: &UserInfo) -> String {
     let list = |values: &[Text]| {
         let quoted: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();

@@ -1,6 +1,6 @@
 //! Metrics in the text format of Prometheus: requests with their duration, conflicts, no-op writes and commits.
 //! Only resources that are served become labels, label values are escaped, and the number of series is bounded: clients
-//! cannot grow or break this by asking for paths that do not exist.
+//! cannot grow or break this by requesting paths that do not exist.
 
 use parking_lot::Mutex;
 use std::{
@@ -26,7 +26,7 @@ pub struct Metrics {
     pub noops: AtomicU64,
     /// Transactions that the store made durable.
     pub commits: AtomicU64,
-    /// Writes retried because another write came first.
+    /// Writes retried because of a concurrent write.
     pub retries: AtomicU64,
     /// Open watches.
     pub watches: AtomicU64,

@@ -4,7 +4,7 @@
 use percent_encoding::percent_decode_str;
 use tenure_value::Text;
 
-/// What a request path names.
+/// The target of a request path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestPath {
     /// `/api`, `/apis`, `/apis/GROUP`, `/api/v1`, `/apis/GROUP/VERSION`.
@@ -43,7 +43,7 @@ pub struct ResourcePath {
     pub name: Text,
     /// The subresource; empty for the object itself.
     pub subresource: Text,
-    /// The rest of the path behind the subresource, as `proxy` takes it.
+    /// The rest of the path behind the subresource, as `proxy` uses it.
     pub rest: Text,
     /// Whether the path has the deprecated form `/watch/…`, which requests a watch.
     pub watch: bool,
@@ -89,7 +89,7 @@ impl RequestPath {
 /// The subresources of a namespace itself: `/namespaces/NAME/status` is not a collection called `status`.
 const NAMESPACE_SUBRESOURCES: [&str; 3] = ["status", "finalize", "history"];
 
-/// Whether `/namespaces/X/…` leads into the namespace rather than naming the namespace itself.
+/// Whether `/namespaces/X/…` addresses the content of the namespace, not the namespace itself.
 fn is_below_namespace(rest: &[&str]) -> bool {
     matches!(rest, ["namespaces", _, next, ..] if !(rest.len() == 3 && NAMESPACE_SUBRESOURCES.contains(next)))
 }
@@ -99,7 +99,7 @@ pub fn decode(segment: &str) -> Option<Text> {
     if !segment.contains('%') {
         return Some(Text::new(segment));
     }
-    // The decoder leaves malformed escapes as they are.
+    // The decoder keeps malformed escapes.
     let is_escape = |rest: &str| rest.len() >= 2 && rest.as_bytes()[..2].iter().all(u8::is_ascii_hexdigit);
     if !segment.split('%').skip(1).all(is_escape) {
         return None;

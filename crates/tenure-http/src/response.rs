@@ -42,7 +42,7 @@ pub enum ResponseBody {
 impl Response {
     /// Creates a response with a complete body.
     pub fn new(code: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response {
-        // Few headers need little memory, which a watch keeps as long as it lasts.
+        // Few headers need little memory, which a watch keeps until it ends.
         let mut headers = HeaderMap::with_capacity(3);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
         Response { code, headers, body: ResponseBody::Whole(body.into()), memory: None }
@@ -92,14 +92,14 @@ impl Response {
         response.with_warnings(&failure.warnings)
     }
 
-    /// Creates the response to a request that the server has no room for now.
+    /// Creates the response to a request that exceeds the memory of the server.
     pub fn busy(why: &str) -> Response {
         let mut response = Response::text(StatusCode::TOO_MANY_REQUESTS, format!("{why}\n"));
         response.headers.insert(header::RETRY_AFTER, HeaderValue::from(1));
         response
     }
 
-    /// Adds `Warning` headers, without duplicates and within the limits that Kubernetes has.
+    /// Adds `Warning` headers, without duplicates and within the limits of Kubernetes.
     pub fn with_warnings(mut self, warnings: &[String]) -> Response {
         for text in warning::limited(warnings) {
             if let Ok(value) = HeaderValue::try_from(warning::header(&text)) {
@@ -117,7 +117,7 @@ impl Response {
 }
 
 impl ResponseBody {
-    /// Returns the bytes that the body occupies until it is sent; a stream occupies next to nothing.
+    /// Returns the bytes that the body occupies until it is sent; a stream occupies almost nothing.
     pub fn bytes(&self) -> usize {
         match self {
             ResponseBody::Whole(bytes) => bytes.len(),

@@ -9,8 +9,8 @@ use std::{
     task::{Context, Poll},
 };
 
-/// The most bytes that the connection takes at once. What it has taken is no longer known here, so that large bodies are
-/// handed over in pieces.
+/// The most bytes that the connection accepts at once. Accepted bytes are no longer counted here, so that large bodies are
+/// passed on in pieces.
 const PIECE: usize = 64 * 1024;
 
 /// The body of a response whose request is counted.
@@ -20,7 +20,7 @@ pub(super) struct SentBody {
     memory: Option<Reservation>,
 }
 
-/// Turns a response into what hyper sends.
+/// Converts a response for hyper.
 pub(super) fn hyper_response(from: Response, mut request: ActiveRequest) -> hyper::Response<SentBody> {
     if !matches!(from.body, ResponseBody::Stream(_)) {
         request.start_sending();

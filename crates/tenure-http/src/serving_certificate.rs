@@ -83,7 +83,7 @@ fn create(names: Vec<String>) -> Result<(String, String), rcgen::Error> {
     Ok((certificate.pem() + &authority, key.serialize_pem()))
 }
 
-/// How long certificates last: that of an authority, which clients have to be told of, and that of a server.
+/// How long certificates last: that of an authority, which has to be distributed to clients, and that of a server.
 const AUTHORITY_DAYS: i64 = 10 * 365;
 const SERVER_DAYS: i64 = 365;
 

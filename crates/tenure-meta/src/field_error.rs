@@ -20,7 +20,7 @@ pub enum FieldErrorKind {
     Duplicate,
     /// The field must not be given, or must not change.
     Forbidden,
-    /// What the field names does not exist.
+    /// The object that the field names does not exist.
     NotFound,
     /// The value is too long.
     TooLong,
@@ -128,7 +128,7 @@ impl FieldError {
         value: &Value,
         allowed: impl IntoIterator<Item = &'v Value>,
     ) -> FieldError {
-        // Supported values are shown as strings whatever their type.
+        // Supported values are shown as strings for every type.
         let string = |value: &Value| match value {
             Value::String(_) => value.clone(),
             other => Value::from(other.to_string()),

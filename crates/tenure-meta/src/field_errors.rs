@@ -1,4 +1,4 @@
-//! The errors of one object. A body of three megabytes can be wrong in a million places; nobody reads more than the first
+//! The errors of one object. A body of three megabytes can be wrong in a million places; people read only the first
 //! few, so that only those are kept.
 
 use crate::FieldError;

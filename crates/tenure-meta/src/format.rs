@@ -3,7 +3,7 @@
 use crate::{NameFormat, Quantity};
 use std::net::{IpAddr, Ipv6Addr};
 
-/// What is wrong with a text; `None` if it is right.
+/// The error in a text; `None` if it is valid.
 pub type Verdict = Option<String>;
 /// A format.
 pub type Format = fn(&str) -> Verdict;
@@ -403,7 +403,7 @@ fn canonical_ip(text: &str) -> Verdict {
     }
 }
 
-/// Whether an address is one that nobody can be reached at from outside.
+/// Whether an address cannot be reached from outside.
 pub fn is_special(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => {

@@ -101,17 +101,17 @@ mod tests {
     fn changes_are_returned_only_if_all_names_are_unchanged() {
         let live: Value = r#"{"a":{"x":1},"b":1,"c":"t","d":null}"#.parse().unwrap();
         let fields = live.as_object().unwrap();
-        let told = |now: &Object| -> Option<Vec<(usize, String)>> {
+        let changes = |now: &Object| -> Option<Vec<(usize, String)>> {
             let changes = Previous::of(&live).changes(now)?;
             Some(changes.map(|change| (change.place, change.name.to_string())).collect())
         };
-        assert_eq!(told(fields), Some(vec![]));
+        assert_eq!(changes(fields), Some(vec![]));
         let other = fields.with("b", 2).with("c", "t").with("d", "new");
-        assert_eq!(told(&other), Some(vec![(1, "b".into()), (3, "d".into())]));
+        assert_eq!(changes(&other), Some(vec![(1, "b".into()), (3, "d".into())]));
         let copied = fields.with("a", r#"{"x":1}"#.parse::<Value>().unwrap());
-        assert_eq!(told(&copied), Some(vec![(0, "a".into())]));
-        assert_eq!(told(&fields.without("d")), None);
-        assert_eq!(told(&fields.without("d").with("e", 1)), None);
+        assert_eq!(changes(&copied), Some(vec![(0, "a".into())]));
+        assert_eq!(changes(&fields.without("d")), None);
+        assert_eq!(changes(&fields.without("d").with("e", 1)), None);
         assert!(Previous::UNKNOWN.changes(fields).is_none());
     }
 }

@@ -10,7 +10,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// How long to wait before the discovery document is asked for again.
+/// How long to wait before the discovery document is requested again.
 const RETRY: Duration = Duration::from_secs(10);
 
 /// The keys of an issuer, or why they are not known yet.
@@ -55,7 +55,7 @@ impl JwtAuthenticator {
         JwtAuthenticator { issuer, algorithms, mapper, discovered, discovery }
     }
 
-    /// Whether a token says that it is of this issuer.
+    /// Whether a token names this issuer.
     pub fn is_issuer_of(&self, token: &Token<'_>) -> bool {
         token.issuer() == self.issuer.url
     }

@@ -11,7 +11,7 @@ use std::{sync::Arc, time::Duration};
 use tenure_auth::UserInfo;
 use tenure_client::WebClient;
 
-/// Who a token stands for, and until when.
+/// The user of a token, and when it expires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Authenticated {
     /// The user.

@@ -12,7 +12,7 @@ const VERSIONS: [&str; 3] =
 pub struct AuthenticationConfiguration {
     /// The issuers, each with the way from claims to a user.
     pub jwt: Vec<JwtConfig>,
-    /// How requests without credentials are treated; `None` if the file does not say.
+    /// How requests without credentials are treated; `None` if the file does not set it.
     pub anonymous: Option<AnonymousConfig>,
 }
 
@@ -25,16 +25,16 @@ pub struct AnonymousConfig {
     pub paths: Vec<String>,
 }
 
-/// An issuer and what its tokens say.
+/// An issuer and the claims of its tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JwtConfig {
     /// The issuer.
     pub issuer: Issuer,
-    /// What the claims of a token must fulfil.
+    /// The rules for the claims of a token.
     pub claim_validation_rules: Vec<ClaimValidationRule>,
     /// How claims become a user.
     pub claim_mappings: ClaimMappings,
-    /// What the user must fulfil.
+    /// The rules for the user.
     pub user_validation_rules: Vec<UserValidationRule>,
 }
 
@@ -64,7 +64,7 @@ pub struct ClaimValidationRule {
     pub required_value: String,
     /// An expression over `claims` that must be true.
     pub expression: String,
-    /// What to say if it is false.
+    /// The message if it is false.
     pub message: String,
 }
 
@@ -86,7 +86,7 @@ pub struct ClaimMappings {
 pub struct PrefixedClaimOrExpression {
     /// The name of a claim.
     pub claim: String,
-    /// What to put before its value; required with a claim, and may be empty.
+    /// The prefix of its value; required with a claim, and may be empty.
     pub prefix: Option<String>,
     /// An expression over `claims`.
     pub expression: String,
@@ -115,11 +115,11 @@ pub struct ExtraMapping {
 pub struct UserValidationRule {
     /// An expression over `user` that must be true.
     pub expression: String,
-    /// What to say if it is false.
+    /// The message if it is false.
     pub message: String,
 }
 
-/// What is wrong with a configuration.
+/// An error in a configuration.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -131,9 +131,9 @@ pub enum ConfigError {
     Kind {
         /// `apiVersion` or `kind`.
         field: &'static str,
-        /// What the file says.
+        /// The value in the file.
         found: String,
-        /// What would be right.
+        /// The correct value.
         expected: String,
     },
     /// A field is unknown or of the wrong type.

@@ -8,7 +8,7 @@ use tenure_value::{Float, Object, Text, Value};
 /// The operator of `claims.?email`.
 const OPTIONAL_SELECT: &str = "_?._";
 
-/// What an expression sees.
+/// The variables of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Variable {
     /// The claims of a token, as `claims`.
@@ -17,7 +17,7 @@ pub(crate) enum Variable {
     User,
 }
 
-/// What an expression must return.
+/// The required type of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Returns {
     /// `true` or `false`; this is known when the expression is compiled.
@@ -64,7 +64,7 @@ impl Variable {
 }
 
 impl Expression {
-    /// Compiles an expression; the error says what is wrong with it.
+    /// Compiles an expression; returns an error message otherwise.
     pub fn compile(source: &str, variable: Variable, returns: Returns) -> Result<Expression, String> {
         let env = Env::kubernetes().with_variable(variable.name(), variable.decl().clone());
         let program = env.compile(source).map_err(|error| format!("compilation failed: {error}"))?;
@@ -122,7 +122,7 @@ impl Expression {
         })
     }
 
-    /// Evaluates an expression that must be a string or a list of strings. What is empty or null is left out.
+    /// Evaluates an expression that must be a string or a list of strings. Empty values and null are left out.
     pub fn texts(&self, document: &Value) -> Result<Vec<Text>, String> {
         let wrong = || "expression must return a string or a list of strings".to_string();
         self.evaluate(document, |value| match value {
@@ -143,7 +143,7 @@ impl Expression {
         })
     }
 
-    /// Evaluates an expression that must be true; the error says that it is not, with the message of its rule.
+    /// Evaluates an expression that must be true; otherwise the error has the message of its rule.
     pub fn check(&self, document: &Value, message: &str) -> Result<(), String> {
         self.evaluate(document, |value| match value {
             Val::Bool(true) => Ok(()),

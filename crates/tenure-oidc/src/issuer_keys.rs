@@ -79,7 +79,7 @@ impl IssuerKeys {
         match self.refresh(seen).await {
             Ok(keys) if is_signed(&keys, token) => Ok(()),
             Ok(_) => Err("failed to verify signature: failed to verify id token signature".into()),
-            // The issuer may be away for a while; what it said before still counts.
+            // The issuer may be unavailable for a while; its earlier keys are still used.
             Err(_) if is_verified => Ok(()),
             Err(why) => Err(format!("failed to verify signature: fetching keys oidc: {why}")),
         }

@@ -1,6 +1,6 @@
 //! Tokens of external issuers: OpenID Connect as kube-apiserver has it.
 //!
-//! - [`AuthenticationConfiguration`] says which issuers are trusted, and how claims become a user. It is read from a file,
+//! - [`AuthenticationConfiguration`] defines which issuers are trusted, and how claims map to a user. It is read from a file,
 //!   or made of the `--oidc-*` flags.
 //! - [`JwtAuthenticators`] is the configuration at work: it fetches the discovery documents and the keys of the issuers,
 //!   verifies tokens and maps their claims, by name or by CEL expressions.

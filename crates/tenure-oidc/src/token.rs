@@ -14,13 +14,13 @@ const NOT_BEFORE_LEEWAY_SECONDS: i64 = 5 * 60;
 /// An issuer whose tokens name it without the scheme.
 const GOOGLE: (&str, &str) = ("accounts.google.com", "https://accounts.google.com");
 
-/// A token in its parts. Nothing that it says is to be trusted before its signature is verified.
+/// The parts of a token. Its claims must not be trusted before its signature is verified.
 #[derive(Debug)]
 pub(crate) struct Token<'t> {
     pub algorithm: Text,
     pub key_id: Text,
     pub claims: Value,
-    /// What is signed.
+    /// The signed part.
     pub message: &'t [u8],
     pub signature: Vec<u8>,
 }
@@ -44,7 +44,7 @@ impl<'t> Token<'t> {
         })
     }
 
-    /// Returns who claims to have issued the token.
+    /// Returns the claimed issuer of the token.
     pub fn issuer(&self) -> Text {
         match self.claims.text("iss") {
             short if short == GOOGLE.0 => GOOGLE.1.into(),
@@ -68,8 +68,8 @@ impl<'t> Token<'t> {
         })
     }
 
-    /// Checks the time and returns when the token ends, in seconds since 1970. A token that does not say when it ends has
-    /// ended.
+    /// Checks the time and returns when the token ends, in seconds since 1970. A token without an expiry has
+    /// expired.
     pub fn check_time(&self, now: i64) -> Result<i64, String> {
         let at = |claim: &str| self.claims.get(claim).and_then(Value::as_f64).map(|at| at as i64);
         let text = |seconds: i64| Timestamp { seconds, nanos: 0 }.format(Precision::Seconds);

@@ -56,7 +56,7 @@ pub(crate) fn validate(
     if found.0.is_empty() { Ok(mappers) } else { Err(ConfigError::Invalid(found.0)) }
 }
 
-/// What was found wrong.
+/// The errors found.
 struct Errors(Vec<FieldError>);
 
 impl Errors {

@@ -1,5 +1,5 @@
 //! OpenAPI documents in protobuf. Which member of a document is which field is a table, one per version of the format
-//! (`binary_2.rs`, `binary_3.rs`); only what is one thing in JSON and several on the wire has code.
+//! (`binary_2.rs`, `binary_3.rs`); only members with several forms on the wire have code.
 
 use tenure_protobuf::wire::{FIXED64, LENGTH, Writer};
 use tenure_value::{Value, yaml};
@@ -7,9 +7,9 @@ use tenure_value::{Value, yaml};
 /// The fields of a message.
 pub(super) struct Message {
     pub rows: &'static [Row],
-    /// The number under which it has everything that begins with `x-`.
+    /// The field number of all members that begin with `x-`.
     pub marks: u32,
-    /// Whether a reference may stand for it: a message around it holds it as 1, or what it refers to as 2.
+    /// Whether a reference may replace it: a wrapper message has it as field 1, or the reference as field 2.
     pub may_be_reference: bool,
 }
 
@@ -32,7 +32,7 @@ pub(super) enum Form {
     Around(u32, &'static Message),
     /// A message around texts.
     AroundTexts,
-    /// A message around named messages: their number, and what stands around each.
+    /// A message around named messages: their field number, and the wrapper of each.
     Named(u32, Option<u32>, &'static Message),
     /// A message around named lists of texts.
     NamedTexts,
@@ -40,9 +40,9 @@ pub(super) enum Form {
     OrFlag(&'static Message),
     /// A message that is never a reference, although others of its type may be.
     Bare(&'static Message),
-    /// A number, a flag or a text, each under a number of its own; no other value has a form.
+    /// A number, a flag or a text, each under a number of its own; other values are not supported.
     Scalar,
-    /// Parameters of version 2: another message each by where they stand in a request.
+    /// Parameters of version 2: a different message for each location in a request.
     Parameters([&'static Message; 3]),
 }
 
@@ -141,7 +141,7 @@ impl Form {
     }
 }
 
-/// Writes a parameter, which is another message in a body, a query and a path.
+/// Writes a parameter, which is a different message in a body, a query and a path.
 fn write_parameter([body, query, path]: &[&Message; 3], parameter: &Value, out: &mut Writer) {
     let place = parameter.get("in").and_then(Value::as_str).unwrap_or_default();
     nest(1, out, |out| match place {

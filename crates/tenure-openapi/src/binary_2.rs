@@ -1,4 +1,4 @@
-//! The OpenAPI document of version 2 in protobuf, which clients before Kubernetes 1.27 read and nothing else: the table of its
+//! The OpenAPI document of version 2 in protobuf, the only one that clients before Kubernetes 1.27 read: the table of its
 //! messages for the engine in `binary.rs`.
 
 use super::binary::{Form, Message, Row, write};
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(fields(item, 1), [b"#/definitions/io.k8s.api.core.v1.Container"]);
         let key = named(&fields(containers, 31), "x-kubernetes-patch-merge-key");
         assert_eq!(fields(key, 2), [b"name\n"]);
-        // Whether a server knows dry runs is asked of the parameters of a patch.
+        // Clients find out from the parameters of a patch whether a server supports dry runs.
         let path = named(&fields(fields(&bytes, 8)[0], 2), "/api/v1/namespaces/{namespace}/pods/{name}");
         let patch = fields(path, 8)[0];
         let names: Vec<&[u8]> = fields(patch, 8)

@@ -1,5 +1,5 @@
 //! The OpenAPI documents of version 3 in protobuf: the table of their messages for the engine in `binary.rs`. Wherever the
-//! format allows a reference, one stands in a message of its own around it.
+//! format allows a reference, it is wrapped in a message of its own.
 
 use super::binary::{Form, Message, Row, write};
 use tenure_value::Value;
@@ -164,7 +164,7 @@ mod tests {
         let spec = fields(fields(of("io.k8s.api.core.v1.PodSpec"), 31)[0], 1);
         let containers = fields(named(&spec, "containers"), 1)[0];
         assert_eq!(fields(containers, 25), [b"array"]);
-        // What an item is is said by reference, plain or as all of what it must be.
+        // The type of an item is a reference, plain or in `allOf`.
         let item = fields(fields(containers, 30)[0], 1)[0];
         let reference = match fields(item, 2)[..] {
             [reference] => reference,

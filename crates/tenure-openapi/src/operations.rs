@@ -1,4 +1,4 @@
-//! Which paths there are and what can be done on them. Clients look here for what a server supports
+//! The paths and their operations. Clients look here for the features of a server
 //! (`dryRun`, `fieldValidation`) and for the kind behind a path.
 
 use super::schemas::{Publisher, group_version_kind};
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tenure_meta::{OpenApiVersion, Resource, Scope};
 use tenure_value::{Text, Value};
 
-/// What each verb of a resource is on the wire: verb, method, action in OpenAPI, and where it stands.
+/// The verbs of a resource: verb, method, action in OpenAPI, and path.
 const VERBS: [(&str, &str, &str, Place); 8] = [
     ("list", "get", "list", Place::Collection),
     ("create", "post", "post", Place::Collection),
@@ -73,7 +73,7 @@ const PATCHES: [&str; 4] = [
 ];
 
 /// Not among those of custom resources: `kubectl` would send it without directives, as the schema of a custom resource has no merge
-/// keys that it knows, and entries that leave a manifest would stay for ever.
+/// keys that it knows, and entries that leave a manifest would stay forever.
 const STRATEGIC_MERGE_PATCH: &str = "application/strategic-merge-patch+json";
 
 /// Writes the paths of resources.
@@ -118,11 +118,11 @@ pub(super) fn paths<'a>(
     Value::object(paths)
 }
 
-/// What is exchanged at a path.
+/// The types at a path.
 struct Target {
     api_version: Text,
     kind: Text,
-    /// Whether a definition made the resource.
+    /// Whether it is a custom resource.
     is_custom: bool,
 }
 
@@ -230,7 +230,7 @@ fn parameter(name: &str, place: &str, of: &str, dialect: OpenApiVersion) -> Valu
     Value::object(fields)
 }
 
-/// Returns a name that no other operation has: the action and the words of the path.
+/// Returns a unique name of an operation: the action and the words of the path.
 fn operation_id(action: &str, path: &str) -> String {
     let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     words.fold(action.to_string(), |id, word| {

@@ -1,5 +1,5 @@
 //! Types as OpenAPI schemas. Named types become definitions, referred to by name; a type that carries marks of
-//! its own place (an atomic use of a named struct) is written out where it stands.
+//! its own place (an atomic use of a named struct) is written inline.
 
 use super::descriptions;
 use std::collections::{BTreeMap, HashMap};
@@ -10,7 +10,7 @@ use tenure_schema::{
 };
 use tenure_value::{Text, Value};
 
-/// A schema that comes written: that of a custom kind.
+/// The given schema of a custom kind.
 pub struct Component {
     /// The version of the kind.
     pub api_version: Text,
@@ -150,8 +150,8 @@ impl<'s> Publisher<'s> {
         }
     }
 
-    /// Writes what stands at a position, with its default; a reference that carries more than itself is wrapped
-    /// in version 3, which ignores what stands beside `$ref`.
+    /// Writes the type at a position, with its default; a reference with further members is wrapped
+    /// in version 3, which ignores members beside `$ref`.
     fn slot(&mut self, of: TypeRef<'s>, slot: &Slot) -> Value {
         let written = self.reference(of.slot(slot));
         let mut beside = Vec::new();

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_author_is_the_writer_and_not_the_one_who_lost() {
+    fn the_author_is_the_writer_and_not_the_manager_that_lost_fields() {
         let colour = r#""f:colour":{}"#;
         let before = live(
             &[

@@ -1,4 +1,4 @@
-//! What is applied, and by whom.
+//! The configuration of an apply, and its manager.
 
 use crate::{Target, kind_word};
 use tenure_apply::Timestamp;
@@ -12,7 +12,7 @@ pub struct Manifest<'s> {
     pub config: Value,
     /// The file or request it comes from, for messages.
     pub source: String,
-    /// The object it is about.
+    /// The object it describes.
     pub target: Target,
     /// The type of the object.
     pub ty: TypeRef<'s>,
@@ -61,7 +61,7 @@ fn with_metadata(config: &Value, name: &'static str, value: Value) -> Value {
     }
 }
 
-/// Who applies, and which conflicts they override.
+/// The manager of an apply, and the conflicts that it overrides.
 #[derive(Clone, Debug)]
 pub struct Applier {
     /// The field manager.

@@ -1,4 +1,4 @@
-//! Who writes, over many objects: how many objects and fields each manager owns, and when it was last active.
+//! The managers of many objects: how many objects and fields each manager owns, and when it was last active.
 
 use crate::{LiveObject, owner, path::is_last_applied, plan::CLIENT_SIDE_MANAGERS};
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ use tenure_value::{Object, Text, Value, json};
 /// A manager is stale if none of its fields changed for this long while the object it owns them in was written by others.
 const STALE_SECONDS: i64 = 90 * 86_400;
 
-/// What the managers of many objects do.
+/// The managers of many objects, in numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Survey {
     managers: BTreeMap<(Text, Operation, Text), ManagerActivity>,
@@ -18,7 +18,7 @@ pub struct Survey {
     bytes: usize,
 }
 
-/// What one manager does.
+/// One manager, in numbers.
 #[derive(Clone, Debug, Default)]
 pub struct ManagerActivity {
     /// The objects in which it owns fields.

@@ -1,10 +1,10 @@
 //! Strategic merge patch on the documents in `bench/inputs/smp`: apply, two-way and three-way, from bytes to
-//! bytes and from tree to tree, beside what reading the original as `serde_json::Value` costs in the same
-//! run, which is the unit of the bars.
+//! bytes and from tree to tree, compared with the cost of reading the original as `serde_json::Value` in the same
+//! run, which is the unit of the limits.
 //!
 //! `cargo bench -p tenure-patch --bench smp -- count "NAME OPERATION"` runs one operation a thousand times and
 //! nothing else, for tools that count instructions; `-- least` prints the least time of each operation from
-//! bytes to bytes and its ratio to the unit, which other work on the machine hardly changes.
+//! bytes to bytes and its ratio to the unit, which is nearly independent of other load on the machine.
 
 use criterion::Criterion;
 use std::{

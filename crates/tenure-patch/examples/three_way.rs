@@ -19,7 +19,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("result: {patched}");
     assert_eq!(patched.to_string(), r#"{"spec":{"minReadySeconds":5,"replicas":3}}"#);
 
-    // Someone else has scaled the Deployment since the last apply.
+    // Another client has scaled the Deployment since the last apply.
     let scaled: Value = r#"{"spec": {"replicas": 7, "paused": true}}"#.parse()?;
     let outcome =
         strategic::three_way(&last_applied, &manifest, &scaled, deployment, LiveChanges::Keep, &options);

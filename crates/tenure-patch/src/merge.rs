@@ -139,7 +139,7 @@ fn difference(original: &Object, modified: &Object) -> Vec<(Text, Value)> {
 }
 
 /// Calculates the merge patch that brings a live document to a manifest. It sets what the manifest has and the live
-/// document lacks, removes what the last applied manifest had and this one lacks, and keeps what others have set. Lists
+/// document lacks, removes what the last applied manifest had and this one lacks, and keeps fields that other clients set. Lists
 /// are replaced.
 ///
 /// ```
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_leads_from_one_document_to_the_other() {
+    fn a_diff_leads_from_one_document_to_the_other() {
         for (original, _, modified) in CASES {
             let (original, modified) = (value(original), value(modified));
             if modified.get("e").is_none() {

@@ -1,4 +1,4 @@
-//! The allocations of an apply grow with what the patch touches, not with the document.
+//! The allocations of an apply grow with the parts that the patch changes, not with the document.
 
 use tenure_patch::strategic::{self, ApplyOptions};
 use tenure_schema::Schema;

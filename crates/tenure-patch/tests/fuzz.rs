@@ -7,7 +7,7 @@ use std::path::Path;
 /// How many mutations of each saved input are tried.
 const MUTATIONS: u64 = 250;
 
-/// Pieces that turn one patch into another.
+/// Fragments that change one patch into another.
 const LIKELY: [&str; 22] = [
     "{",
     "}",
@@ -34,7 +34,7 @@ const LIKELY: [&str; 22] = [
 ];
 
 #[test]
-fn patching_stands_any_bytes() {
+fn patching_accepts_or_refuses_any_bytes() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/patch");
     let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
@@ -48,14 +48,14 @@ fn patching_stands_any_bytes() {
     }
 }
 
-/// Inserts likely pieces, removes, repeats or replaces a few bytes.
+/// Inserts likely fragments, removes, repeats or replaces a few bytes.
 fn mutated(saved: &[u8], mut random: Random) -> Vec<u8> {
     let mut bytes = saved.to_vec();
     for _ in 0..=random.below(3) {
         let at = random.below(bytes.len() + 1);
         let end = (at + random.below(20)).min(bytes.len());
         let piece = LIKELY[random.below(LIKELY.len())].as_bytes();
-        // Most pieces fit behind an opening bracket or a comma, and give a text that can be read.
+        // Most fragments fit behind an opening bracket or a comma, and keep the text readable.
         let fitting = (at..bytes.len()).find(|at| matches!(bytes[*at], b'{' | b'[' | b','));
         match (random.below(6), fitting) {
             (0..=3, Some(place)) => drop(bytes.splice(place + 1..place + 1, piece.iter().copied())),
@@ -70,7 +70,7 @@ fn mutated(saved: &[u8], mut random: Random) -> Vec<u8> {
     bytes
 }
 
-/// A small generator, so that a failure comes again.
+/// A small random number generator, so that failures are reproducible.
 struct Random(u64);
 
 impl Random {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use tenure_patch::json::{self, Dialect, Options};
 use tenure_value::Value;
 
-/// Documents with few names, so that pointers hit.
+/// Documents with few names, so that pointers often exist.
 fn document() -> impl Strategy<Value = serde_json::Value> {
     let leaf = prop_oneof![
         Just(serde_json::Value::Null),
@@ -40,7 +40,7 @@ fn operation() -> impl Strategy<Value = serde_json::Value> {
     })
 }
 
-fn ours(value: &serde_json::Value) -> Value {
+fn to_value(value: &serde_json::Value) -> Value {
     value.to_string().parse().unwrap()
 }
 
@@ -50,23 +50,23 @@ proptest! {
     #[test]
     fn both_agree(live in document(), operations in proptest::collection::vec(operation(), 0..4)) {
         let patch = serde_json::Value::Array(operations);
-        let mut theirs = live.clone();
+        let mut expected = live.clone();
         let parsed: json_patch::Patch = serde_json::from_value(patch.clone()).unwrap();
-        // A refused patch leaves their document half changed; nothing looks at it then.
-        let accepted = json_patch::patch_unsafe(&mut theirs, &parsed).is_ok();
+        // A refused patch may leave their document half changed, so it is not compared.
+        let accepted = json_patch::patch_unsafe(&mut expected, &parsed).is_ok();
         let options = Options::default().dialect(Dialect::Standard);
-        match json::apply(&ours(&live), &ours(&patch), &options) {
-            Ok(result) => prop_assert!(accepted && result == ours(&theirs), "{} {} {}", live, patch, result),
+        match json::apply(&to_value(&live), &to_value(&patch), &options) {
+            Ok(result) => prop_assert!(accepted && result == to_value(&expected), "{} {} {}", live, patch, result),
             Err(error) => prop_assert!(!accepted, "{} {} {}", live, patch, error),
         }
     }
 
     #[test]
-    fn a_calculated_patch_is_understood_by_both(original in document(), modified in document()) {
-        let patch = json::diff(&ours(&original), &ours(&modified));
+    fn a_calculated_patch_is_accepted_by_both(original in document(), modified in document()) {
+        let patch = json::diff(&to_value(&original), &to_value(&modified));
         let parsed: json_patch::Patch = serde_json::from_str(&patch.to_string()).unwrap();
-        let mut theirs = original.clone();
-        json_patch::patch_unsafe(&mut theirs, &parsed).unwrap();
-        prop_assert_eq!(theirs, modified);
+        let mut expected = original.clone();
+        json_patch::patch_unsafe(&mut expected, &parsed).unwrap();
+        prop_assert_eq!(expected, modified);
     }
 }

@@ -1,4 +1,4 @@
-//! Promises where other implementations lose data or surprise people, with exact inputs.
+//! Guarantees where other implementations lose data or surprise people, with exact inputs.
 
 use tenure_patch::{
     ErrorClass, ErrorKind, PatchError,
@@ -40,7 +40,7 @@ fn env(entries: &str) -> String {
 }
 
 #[test]
-fn the_survivor_of_two_entries_with_one_key_survives() {
+fn of_two_entries_with_one_key_the_remaining_one_is_kept() {
     let live = env("{name: '1'}, {name: '2', value: dup1}, {name: '3'}, {name: '2', value: dup2}");
     let manifest = env("{name: '1'}, {name: '2', value: dup2}, {name: '3'}");
     for keys in [Keys::Merge, Keys::Recommended] {
@@ -55,7 +55,7 @@ fn one_member_of_a_union_excludes_the_others() {
     let pod = kind("v1", "Pod");
     let from = "{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}}}";
     let table = [
-        // Set live by somebody else, and by the last apply.
+        // Set live by another client, and by the last apply.
         ("{name: A}", from, "{name: A, value: x}"),
         ("{name: A, value: x}", from, "{name: A, value: x}"),
         ("{name: A}", "{name: A, value: y}", from),
@@ -76,7 +76,7 @@ fn one_member_of_a_union_excludes_the_others() {
     let [conflict] = error.conflicts() else { panic!("{error}") };
     assert_eq!(conflict.path.to_string(), r#".spec.containers[name="c"].env[name="A"].value"#);
     assert_eq!((&conflict.patch, &conflict.live), (&Value::Null, &Value::from("x")));
-    // A member beside the other in the manifest itself is the writer's own affair.
+    // If the manifest itself sets both members, both are kept.
     let both = env("{name: A, value: x, valueFrom: {fieldRef: {fieldPath: metadata.name}}}");
     let result = applied(
         pod,
@@ -88,7 +88,7 @@ fn one_member_of_a_union_excludes_the_others() {
 }
 
 #[test]
-fn an_entry_that_others_added_stays_when_a_list_with_repeated_keys_is_written_whole() {
+fn an_entry_of_another_client_stays_when_a_list_with_repeated_keys_is_written_whole() {
     let last = env("{name: '2', value: dup1}, {name: '2', value: dup2}");
     let live = env("{name: s, value: sidecar}, {name: '2', value: dup1}, {name: '2', value: dup2}");
     let manifest = env("{name: '2', value: dup2}");
@@ -97,7 +97,7 @@ fn an_entry_that_others_added_stays_when_a_list_with_repeated_keys_is_written_wh
 }
 
 #[test]
-fn a_port_for_two_protocols_ends_as_both() {
+fn a_port_for_two_protocols_keeps_both() {
     let service = kind("v1", "Service");
     let live = "spec: {ports: [{port: 80, protocol: TCP}]}";
     let both = "spec: {ports: [{port: 80, protocol: TCP}, {port: 80, protocol: UDP}]}";
@@ -111,7 +111,7 @@ fn a_port_for_two_protocols_ends_as_both() {
 }
 
 #[test]
-fn a_port_that_the_server_completed_is_found_again() {
+fn a_port_with_a_defaulted_protocol_is_matched() {
     let service = kind("v1", "Service");
     let result = applied(
         service,
@@ -132,7 +132,7 @@ fn a_port_that_the_server_completed_is_found_again() {
 }
 
 #[test]
-fn a_patch_that_knows_only_the_port_works_where_it_is_unambiguous() {
+fn a_patch_with_the_port_alone_works_if_it_is_unambiguous() {
     let live = doc("spec: {ports: [{port: 80, protocol: TCP}, {port: 53, protocol: UDP}]}");
     let patch = doc("spec: {ports: [{port: 53, nodePort: 30053}]}");
     let result = apply(kind("v1", "Service"), &live, &patch).unwrap();
@@ -141,7 +141,7 @@ fn a_patch_that_knows_only_the_port_works_where_it_is_unambiguous() {
 }
 
 #[test]
-fn a_repeated_pull_secret_is_no_order_error() {
+fn a_repeated_pull_secret_is_not_an_order_error() {
     let secrets = "spec: {imagePullSecrets: [{name: a}, {name: b}, {name: a}]}";
     let pod = kind("v1", "Pod");
     let result = applied(pod, [secrets, secrets, secrets], LiveChanges::Overwrite, Keys::Merge);
@@ -153,7 +153,7 @@ fn a_repeated_pull_secret_is_no_order_error() {
 }
 
 #[test]
-fn the_same_deletion_on_both_sides_is_no_conflict() {
+fn the_same_deletion_on_both_sides_is_not_a_conflict() {
     let result = applied(
         kind("v1", "ConfigMap"),
         ["metadata: {finalizers: [a, b]}", "metadata: {finalizers: [a]}", "metadata: {finalizers: [a]}"],
@@ -164,7 +164,7 @@ fn the_same_deletion_on_both_sides_is_no_conflict() {
 }
 
 #[test]
-fn a_map_that_the_manifest_drops_stays_for_those_who_added_to_it() {
+fn a_map_that_left_the_manifest_keeps_what_others_added() {
     let map = kind("v1", "ConfigMap");
     let (last, manifest) = ("data: {u: '1'}", "{}");
     let run = |live: &str| applied(map, [last, manifest, live], LiveChanges::Keep, Keys::Merge);
@@ -194,7 +194,7 @@ fn a_conflict_names_the_path_and_both_values() {
 }
 
 #[test]
-fn deleting_a_map_and_setting_it_to_null_give_the_same() {
+fn deleting_a_map_equals_setting_it_to_null() {
     let cases = [
         (kind("v1", "Pod"), "spec: {securityContext: {fsGroup: 1}}", "securityContext"),
         (kind("policy/v1", "PodDisruptionBudget"), "spec: {selector: {matchLabels: {a: b}}}", "selector"),
@@ -268,7 +268,7 @@ fn custom_resources_merge_by_their_list_keys() {
 }
 
 #[test]
-fn a_definition_says_how_the_lists_of_its_resources_merge() {
+fn a_definition_determines_how_lists_merge() {
     let definition = doc(
         "
         apiVersion: apiextensions.k8s.io/v1
@@ -381,12 +381,12 @@ fn apply_explained_records_the_deciding_rules() {
 }
 
 #[test]
-fn an_unknown_word_is_an_error_whatever_is_live() {
+fn an_unknown_patch_value_is_always_an_error() {
     let deployment = kind("apps/v1", "Deployment");
     let live = doc("spec: {replicas: 1, template: {spec: {containers: [{name: c}]}}}");
     let pod = |rest: &str| format!("spec: {{template: {{spec: {{{rest}}}}}}}");
     let table = [
-        // In place of a scalar, of nothing, inside what is new, inside an entry that joins, in a new list.
+        // Instead of a scalar, of a missing value, inside a new value, inside a new entry, in a new list.
         ("spec: {replicas: {$patch: x}}".to_owned(), ".spec.replicas"),
         (pod("securityContext: {$patch: Delete, runAsUser: 1}"), ".spec.template.spec.securityContext"),
         (pod("affinity: {nodeAffinity: {$patch: x}}"), ".spec.template.spec.affinity.nodeAffinity"),
@@ -401,7 +401,7 @@ fn an_unknown_word_is_an_error_whatever_is_live() {
         assert!(matches!(error.kind(), ErrorKind::UnknownPatchValue { .. }), "{patch}: {error}");
         assert!(error.to_string().starts_with(path), "{patch}: {error}");
     }
-    // Words that are known, a null, and what is replaced word for word stay as they were.
+    // Known values, a null, and literal replacements stay as they were.
     for (patch, result) in [
         (pod("securityContext: {$patch: null, runAsUser: 1}"), "{runAsUser: 1}"),
         (pod("securityContext: {$patch: delete, runAsUser: 1}"), "null"),
@@ -478,7 +478,7 @@ fn malformed_directives_are_errors() {
 }
 
 #[test]
-fn a_key_matches_by_amount_with_and_without_the_keys_sent() {
+fn a_numeric_key_matches_by_amount_with_and_without_patch_merge_key() {
     let service = kind("v1", "Service");
     let live = doc("spec: {ports: [{port: 80, protocol: TCP, nodePort: 30080}]}");
     let patch =
@@ -496,7 +496,7 @@ fn a_key_matches_by_amount_with_and_without_the_keys_sent() {
 }
 
 #[test]
-fn a_change_of_one_of_two_ports_with_one_number_conflicts_with_nothing() {
+fn a_change_of_one_of_two_ports_with_one_number_has_no_conflict() {
     let service = kind("v1", "Service");
     let last = "spec: {ports: [{port: 53, protocol: TCP, name: t}, {port: 53, protocol: UDP, name: u}]}";
     let manifest = "
@@ -537,7 +537,7 @@ fn recommended_keys_patch_lists_without_a_merge_strategy() {
     let taints = patch.at(["spec", "taints"]).and_then(Value::as_array).unwrap();
     assert!(taints.iter().all(|taint| taint.get("$patchMergeKey").is_some()), "{patch}");
     assert_eq!(apply(node, &doc(original), &patch).unwrap(), doc(modified));
-    // What another client added stays.
+    // Entries of another client stay.
     let live = "spec: {taints: [{key: s, effect: NoSchedule}, {key: a, effect: NoSchedule, value: x}, {key: b, effect: NoExecute}]}";
     let result = applied(node, [original, modified, live], LiveChanges::Keep, Keys::Recommended).unwrap();
     let expected = "spec: {taints: [{key: s, effect: NoSchedule}, {key: a, effect: NoSchedule, value: y}, {key: c, effect: NoExecute}]}";

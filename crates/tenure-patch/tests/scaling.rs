@@ -29,7 +29,7 @@ fn kind(version: &str, kind: &str) -> TypeRef<'static> {
 const ROUNDS: usize = 30;
 
 /// Runs an operation on lists of two lengths and compares the least times. Other work on the machine only makes a run
-/// slower, so measuring goes on until the law holds; an operation that breaks it never gets there.
+/// slower, so measuring continues until the law holds; an operation that violates it never passes.
 fn check(name: &str, items: Items, mut operation: impl FnMut(&Inputs)) {
     let [short, long] = [LENGTH, 2 * LENGTH].map(|length| Inputs::new(length, items));
     let mut times = [Duration::MAX; 2];
@@ -47,7 +47,7 @@ fn check(name: &str, items: Items, mut operation: impl FnMut(&Inputs)) {
     panic!("{name}, {items:?} items: {times:?}");
 }
 
-/// Measures the processor time of this thread where the system tells it, and otherwise the time that passes.
+/// Measures the processor time of this thread if the system reports it, and the wall time otherwise.
 struct Stopwatch {
     wall: Instant,
     processor: Option<Duration>,

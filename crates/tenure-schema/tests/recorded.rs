@@ -103,11 +103,11 @@ fn merging(field: &Field, of: TypeRef) -> String {
 fn openapi_of_a_server_compiles_to_the_types_of_the_pack() {
     let Some(path) = shared("vectors/smp/openapi-v3.json") else { return };
     let schema = openapi::compile_v3(&read(&path)).unwrap();
-    let tell = |of: TypeRef| of.fields().map(|(field, below)| merging(field, below)).collect::<Vec<_>>();
+    let describe = |of: TypeRef| of.fields().map(|(field, below)| merging(field, below)).collect::<Vec<_>>();
     let mut compared = 0;
     for (name, of) in schema.names() {
         let Some(packed) = Schema::builtin().named(name) else { continue };
-        assert_eq!(tell(of), tell(packed), "{name}");
+        assert_eq!(describe(of), describe(packed), "{name}");
         compared += 1;
     }
     assert!(compared > 100, "{compared} types compared");

@@ -38,7 +38,7 @@ pub(crate) struct AuditTrail {
     body: Bytes,
     context: AuditContext,
     status: Option<ResponseStatus>,
-    /// What the ending event shows of the bodies.
+    /// The bodies in the final event.
     bodies: (ObjectReference, Option<Value>, Option<Value>),
     is_over: bool,
 }
@@ -86,7 +86,7 @@ impl AuditTrail {
         Some(trail)
     }
 
-    /// Returns what collects annotations and the object of the request.
+    /// Returns the context that collects annotations and the object of the request.
     pub fn context(&self) -> AuditContext {
         self.context.clone()
     }
@@ -137,7 +137,7 @@ impl AuditTrail {
         }
     }
 
-    /// Reads what the ending event shows of the bodies.
+    /// Reads the bodies for the final event.
     fn observe(&mut self, response: &Response) {
         let code = response.code.as_u16();
         let is_resource = matches!(self.attributes, Attributes::Resource(_));

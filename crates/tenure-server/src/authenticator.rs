@@ -1,8 +1,8 @@
-//! Who makes a request: the user of a client certificate, of a bearer token, or `system:anonymous`.
+//! Authentication: the user of a client certificate, of a bearer token, or `system:anonymous`.
 //!
 //! Bearer tokens are the administrator's, those of a token file, those of service accounts that this server issued
-//! and whose account and bound object still exist, and those of external issuers. A token that nobody knows is a 401; a
-//! request without one is anonymous where that is enabled.
+//! and whose account and bound object still exist, and those of external issuers. An unknown token is a 401; a
+//! request without one is anonymous if that is enabled.
 
 use crate::{
     token_cache::{TokenCache, TokenDigest},
@@ -28,7 +28,7 @@ use tenure_value::{
     time::{Precision, Timestamp},
 };
 
-/// Paths that need no credentials even where anonymous requests are refused: they tell whether the server is healthy and
+/// Paths that need no credentials even if anonymous requests are refused: they report whether the server is healthy and
 /// nothing about its contents.
 const PUBLIC_PATHS: [&str; 3] = ["/livez", "/readyz", "/healthz"];
 /// The user name of the administrator.
@@ -54,13 +54,13 @@ impl Default for IdentityOptions {
     }
 }
 
-/// Who makes a request, and the credential that tells so.
+/// The user of a request, and the credential.
 pub(crate) struct Identity {
     pub user: UserInfo,
     pub credential: Credential,
 }
 
-/// What a client has proved its identity with.
+/// The credential of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Credential {
     /// None, or the token of the administrator, which lasts as long as the server.
@@ -96,7 +96,7 @@ impl Authenticator {
         clock: Clock,
     ) -> Result<Authenticator, ApiError> {
         let IdentityOptions { anonymous, token_file, tokens, jwt } = identity;
-        // A server that authenticates nobody has no secrets to share with others over the same store.
+        // A server without authentication has no secrets to share with others over the same store.
         let shared = matches!(access, Authentication::Token(_)).then_some(&*store);
         let tokens = Arc::new(TokenIssuer::open(tokens, shared).await?);
         let verified = TokenCache::default();
@@ -122,7 +122,7 @@ impl Authenticator {
         &self.access
     }
 
-    /// Returns who makes a request, or a 401.
+    /// Returns the user of a request, or a 401.
     pub async fn authenticate(
         &self,
         path: &str,
@@ -133,11 +133,11 @@ impl Authenticator {
         if matches!(self.access, Authentication::Anyone) {
             return lasting(administrator());
         }
-        // A valid certificate counts more than a token; an invalid one is only held against a request without a token.
+        // A valid certificate takes precedence over a token; an invalid one is an error only without a token.
         let mut is_invalid = matches!(certificate, Some(ClientCertificate::Invalid));
         if let Some(ClientCertificate::User { user, expires }) = certificate {
             match expires {
-                // It can end while its connection lasts.
+                // It can expire while the connection is open.
                 Some(end) if self.clock.now().seconds > *end => is_invalid = true,
                 Some(end) => {
                     let credential = Credential::Certificate(*end);
@@ -180,7 +180,7 @@ impl Authenticator {
                     Credential::Certificate(end) => {
                         let left = end.saturating_sub(authenticator.clock.now().seconds);
                         let Ok(left) = u64::try_from(left) else { return };
-                        // The second in which it ends is still its own. A clock may be set meanwhile.
+                        // It is valid until the end of its last second. The clock may be set meanwhile.
                         Duration::from_secs(left + 1).min(RECHECK)
                     }
                     Credential::Token(token) => {
@@ -234,7 +234,7 @@ impl Authenticator {
         self.token_file.as_ref()?.get().user(token).cloned().map(authenticated)
     }
 
-    /// Returns the user of a bearer token and the audiences among those asked for that it is valid for, or why it is not
+    /// Returns the user of a bearer token and the audiences among the requested ones that it is valid for, or why it is not
     /// valid.
     pub async fn review(&self, token: &str, audiences: &[Text]) -> Result<(UserInfo, Vec<Text>), String> {
         let known = match self.access.knows(token) {
@@ -252,7 +252,7 @@ impl Authenticator {
                 },
             },
         };
-        // These tokens are for the API server, whatever else they are for.
+        // These tokens are for the API server, regardless of their other audiences.
         let own = audiences.iter().filter(|audience| self.tokens.audiences.contains(audience));
         match own.cloned().collect::<Vec<Text>>() {
             none if none.is_empty() => Err("invalid bearer token".into()),
@@ -261,7 +261,7 @@ impl Authenticator {
     }
 
     /// Returns the claims of a token that was issued here, has not expired, and whose account and bound object still exist.
-    /// The error is empty for what is not such a token at all.
+    /// The error is empty for other tokens.
     fn account(&self, token: &str, audiences: &[Text]) -> Result<ServiceAccountClaims, String> {
         let claims = self.tokens.read(token, audiences, self.clock.now().seconds)?;
         let (namespace, name) = (claims.namespace.as_str(), claims.name.as_str());
@@ -277,7 +277,7 @@ impl Authenticator {
             let (resource, namespace) = match bound.kind.as_str() {
                 "pod" => (PODS, namespace),
                 "secret" => (SECRETS, namespace),
-                // The node of a bound pod may be gone before the pod.
+                // The node of a bound pod may be deleted before the pod.
                 _ if claims.bound.iter().any(|other| other.kind == "pod") => continue,
                 _ => (NODES, ""),
             };
@@ -332,7 +332,7 @@ fn administrator() -> UserInfo {
     UserInfo::new(ADMINISTRATOR).with_group(UserInfo::MASTERS).with_group(UserInfo::AUTHENTICATED)
 }
 
-/// Returns a user with the group of those who are authenticated.
+/// Returns a user with the group `system:authenticated`.
 fn authenticated(user: UserInfo) -> UserInfo {
     if user.name == UserInfo::ANONYMOUS { user } else { user.with_group(UserInfo::AUTHENTICATED) }
 }

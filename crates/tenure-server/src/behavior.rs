@@ -1,5 +1,5 @@
 //! The differences between Tenure and Kubernetes that a client can observe, each a named value. A profile chooses them all
-//! together; the code that a difference is about takes its value and nothing else. `docs/differences.md` describes them.
+//! together; the code of a difference receives only its value. `docs/differences.md` describes them.
 
 /// Which documented differences are on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Behavior {
     pub apply_custom_scales: bool,
     /// A ControllerRevision can be patched as long as its `data` stays. Kubernetes compares the bytes of `data`.
     pub label_revisions: bool,
-    /// What a binding sets is owned by the scheduler that posted it. In Kubernetes it has no owner.
+    /// The scheduler that posts a binding owns the fields that it sets. In Kubernetes they have no owner.
     pub own_bindings: bool,
     /// The eviction of a pod that several disruption budgets select is a conflict. In Kubernetes it is an internal error.
     pub conflicting_budgets_are_conflicts: bool,
@@ -51,7 +51,7 @@ impl Behavior {
     /// Returns the behaviour with every documented improvement.
     pub const fn tenure() -> Behavior {
         let mut strategic_merge = tenure_patch::strategic::Behavior::tenure();
-        // Clients of a kube-apiserver must work here, however they spell `$patch`.
+        // Clients of a kube-apiserver must work here, with any spelling of `$patch`.
         strategic_merge.reject_unknown_patch_values = false;
         Behavior {
             ownership: tenure_apply::Behavior::tenure(),

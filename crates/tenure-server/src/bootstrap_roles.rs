@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 
 const COMPONENT: &str = "kube-apiserver";
 
-/// Creates what is missing and restores what was removed. The writes share the commits of the store.
+/// Creates missing objects and restores removed parts. The writes share the commits of the store.
 pub(crate) async fn restore(writer: &Arc<Writer>) -> Result<(), ApiError> {
     let objects =
         bootstrap_objects().map_err(|error| ApiError::internal(format!("bootstrap roles: {error}")))?;

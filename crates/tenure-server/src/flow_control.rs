@@ -294,7 +294,7 @@ impl RequestFlow {
                 Arrival::Rejected(_) => return Err(too_many_requests()),
             }
         };
-        // A request that waits too long, or whose client goes away, leaves its queue as the seat is dropped.
+        // A request that waits too long, or whose client disconnects, leaves its queue when the seat is dropped.
         match timeout(QUEUE_TIME, waiting).await {
             Ok(Ok(())) => {
                 (seat.start, seat.is_running) = (Instant::now(), true);
@@ -305,7 +305,7 @@ impl RequestFlow {
     }
 }
 
-/// Returns the answer of Kubernetes to a request that it has no seat for.
+/// Returns the response of Kubernetes to a request without a free seat.
 fn too_many_requests() -> Response {
     Response::busy("Too many requests, please try again later.")
 }
@@ -348,11 +348,11 @@ impl Loaded {
 }
 
 impl State {
-    /// Lets requests go that have a seat now.
+    /// Starts requests that have a seat now.
     fn wake(&mut self, started: Vec<u64>) {
         for id in started {
             if let Some(sender) = self.waiting.remove(&id) {
-                // A request that has gone away gives its seat back by itself.
+                // A cancelled request releases its seat by itself.
                 let _ = sender.send(());
             }
         }

@@ -15,7 +15,7 @@ use tenure_meta::{ApiError, Reason, Registry, Timestamp};
 use tenure_store::Store;
 use tenure_value::Value;
 
-/// How many writers and fields are listed unless the request says otherwise.
+/// How many writers and fields are listed by default.
 const MOST_WRITERS: usize = 20;
 
 /// Whether a path names a document of all that is served, which takes long to make.
@@ -89,7 +89,7 @@ pub(crate) async fn respond(
     })
 }
 
-/// Returns a document that may be cached by anyone.
+/// Returns a document that any client may cache.
 fn public_document(document: &Value, media_type: &'static str) -> Response {
     let mut response = Response::new(StatusCode::OK, media_type, document.to_string());
     let cache = header::HeaderValue::from_static("public, max-age=3600");
@@ -125,7 +125,7 @@ fn index(registry: &Registry) -> Value {
     Value::object([("paths", Value::array(paths.into_iter().map(Value::from)))])
 }
 
-/// The version of the API, and beside it that of Tenure.
+/// The version of the API, and that of Tenure.
 fn version() -> Value {
     let own = concat!("v", env!("CARGO_PKG_VERSION"));
     Value::object(

@@ -1,6 +1,6 @@
 //! Service account tokens: the key that signs them, and those that verify them.
 //!
-//! Without a key of its own the server makes one and keeps it in the store, so that all servers over one store accept
+//! Without a configured key the server generates one and stores it, so that all servers over one store accept
 //! each other's tokens.
 
 use crate::token_cache::{TokenCache, TokenDigest};
@@ -16,7 +16,7 @@ use tenure_value::{Text, Value};
 
 /// The key of the store under which servers share the key that signs tokens.
 const SHARED_KEY: &[u8] = b"internal/service-account-key";
-/// The issuer and audience of a server that is given none.
+/// The issuer and audience of a server without configured ones.
 const DEFAULT_ISSUER: &str = "https://kubernetes.default.svc";
 
 /// The issuer, the audiences and the keys of service account tokens.
@@ -26,7 +26,7 @@ pub struct TokenOptions {
     pub issuers: Vec<String>,
     /// The audiences of the server itself; the issuer if empty.
     pub audiences: Vec<String>,
-    /// The longest lifetime of a token in seconds; longer ones that are asked for are shortened.
+    /// The longest lifetime of a token in seconds; longer requested ones are shortened.
     pub longest_seconds: Option<i64>,
     /// Where the published keys are, if not on this server.
     pub jwks_uri: Option<String>,
@@ -37,7 +37,7 @@ pub struct TokenOptions {
 /// The keys of service account tokens.
 #[derive(Default)]
 pub struct TokenKeys {
-    /// The key that signs; the server makes one if it is given none.
+    /// The key that signs; by default the server generates one.
     pub signing: Option<Arc<SigningKey>>,
     /// Further keys that verify.
     pub verifying: Vec<VerifyingKey>,
@@ -61,7 +61,7 @@ pub(crate) struct TokenIssuer {
     pub audiences: Vec<Text>,
     pub longest_seconds: Option<i64>,
     jwks_uri: Option<String>,
-    /// The key of a server that is given none.
+    /// The generated key.
     own: Option<Arc<SigningKey>>,
     keys: Reloadable<TokenKeys>,
     verified: TokenCache<TokenKeys, Claims>,
@@ -113,7 +113,7 @@ impl TokenIssuer {
         sign(key.ok_or_else(|| unusable("no key signs them"))?, &request.claims()).map_err(unusable)
     }
 
-    /// Returns the claims of a token; the error is empty for what is not a token of this server at all.
+    /// Returns the claims of a token; the error is empty for other tokens.
     pub fn read(&self, token: &str, audiences: &[Text], now: i64) -> Result<ServiceAccountClaims, String> {
         let claims = self.verified_claims(token)?;
         match ServiceAccountClaims::read(&claims, &self.issuers, audiences, now) {
@@ -167,7 +167,7 @@ impl TokenIssuer {
     }
 }
 
-/// Reads the key that servers share, or makes it.
+/// Reads the key that servers share, or generates it.
 async fn shared_key(store: &dyn Store) -> Result<SigningKey, ApiError> {
     loop {
         if let Some(entry) = store.get(SHARED_KEY).await? {

@@ -1,5 +1,5 @@
 //! Reading and watching: listing 100,000 entries, pages of them, a get, and one change that reaches 10,000 watchers,
-//! each beside the plainest thing that could do the same.
+//! each compared with the simplest implementation of the same.
 
 #![allow(missing_docs, reason = "criterion's macro makes a public function")]
 
@@ -113,7 +113,7 @@ fn fan_out(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// A write that none of 10,000 watchers of other prefixes is interested in.
+/// A write while 10,000 watchers watch other prefixes.
 fn uninterested(criterion: &mut Criterion) {
     let runtime = runtime();
     let store = MemoryStore::new();

@@ -25,7 +25,7 @@ struct TimedDisk {
 }
 
 impl TimedDisk {
-    /// Returns how long the process has not been able to go on, for reasons that are not its own.
+    /// Returns how long the process could not continue for external reasons.
     fn waited(&self) -> Duration {
         let disk = self.nanoseconds.load(Ordering::Relaxed);
         Duration::from_nanos(disk + self.without_core.load(Ordering::Relaxed))
@@ -95,7 +95,7 @@ fn main() {
     assert_eq!(all.slow, 0, "writes waited for the store itself");
 }
 
-/// How long writes took in all, and the slowest without what the process had to wait for.
+/// How long writes took in total, and the slowest without external waits.
 #[derive(Default)]
 struct Latencies {
     micros: Vec<u32>,
@@ -141,7 +141,7 @@ async fn write(
     }
 }
 
-/// Returns the nanoseconds that this process's threads have waited for a core, where the system says so.
+/// Returns the nanoseconds that this process's threads have waited for a core, if the system reports it.
 fn without_core() -> u64 {
     let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return 0 };
     let waited = |path: std::path::PathBuf| {
@@ -151,7 +151,7 @@ fn without_core() -> u64 {
     threads.flatten().filter_map(|thread| waited(thread.path())).sum()
 }
 
-/// Returns what the system says of this process's memory, where it says so.
+/// Returns the memory of this process, if the system reports it.
 fn resident() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -70,7 +70,7 @@ fn append(path: &Path, batch: u64) -> (u64, Duration) {
     })
 }
 
-/// Writes round and round in a file of fixed length and syncs it: the least that a disk can be asked for.
+/// Overwrites a file of fixed length in a circle and syncs it: the least work for a disk.
 fn overwrite(path: &Path, batch: u64) -> (u64, Duration) {
     let mut file = File::create(path.join("plain")).expect("a file");
     let bytes = vec![7; VALUE * batch as usize];

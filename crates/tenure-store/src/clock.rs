@@ -1,5 +1,5 @@
 //! The clock that commits are stamped with. Only ages depend on it, never the order of commits: a clock that is set back, or
-//! before 1970, delays or hastens the compaction of history and nothing else.
+//! before 1970, only delays or hastens the compaction of history.
 
 use std::fmt;
 use std::sync::Arc;

@@ -434,7 +434,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is done to a map and to a clone of it, each equals a `BTreeMap` that was given the same.
+        /// A map and its clone each equal a `BTreeMap` that received the same operations.
         #[test]
         fn a_map_and_its_clone_equal_two_sorted_maps(
             steps in vec((any::<bool>(), 0..600u16, 0..5u8), 0..1500),

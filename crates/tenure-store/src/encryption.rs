@@ -180,7 +180,7 @@ pub struct EncryptionRule {
     pub providers: Vec<EncryptionProvider>,
 }
 
-/// The encryption of a store, shared with those who replace its keys. Without rules all values are plaintext.
+/// The encryption of a store, shared with the code that replaces its keys. Without rules all values are plaintext.
 ///
 /// ```
 /// # use tenure_store::{Encryption, EncryptionProvider, EncryptionRule};
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn values_come_back_and_each_time_look_different() {
+    fn values_round_trip_and_ciphertexts_differ() {
         for provider in [
             aes("a", 1),
             secretbox("b", 2),

@@ -1,5 +1,5 @@
 //! Entries, and the changes of a transaction. Both are shared, never copied: the bytes of a value exist once in memory,
-//! however many readers, watchers and kept revisions refer to them.
+//! regardless of how many readers, watchers and kept revisions refer to them.
 
 use crate::Revision;
 use bytes::Bytes;

@@ -1,4 +1,4 @@
-//! Files and directories of the store: private modes whatever the umask, errors that name the path, durable names.
+//! Files and directories of the store: private modes regardless of the umask, errors that name the path, durable names.
 
 use crate::{Error, Result};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};

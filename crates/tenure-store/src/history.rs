@@ -153,17 +153,17 @@ mod tests {
         let cases: [(u64, &[u64]); 4] = [(0, &[1, 2, 3, 4]), (4, &[5, 9, 10, 30]), (7, &[]), (2, &[900])];
         for (compacted, revisions) in cases {
             let history = history(compacted, revisions);
-            for asked in 0..=1000 {
-                let revision = Revision::from_number(asked);
+            for requested in 0..=1000 {
+                let revision = Revision::from_number(requested);
                 let found = history.get(revision).map(|commit| commit.revision.get());
                 assert_eq!(
                     found,
-                    revisions.iter().copied().find(|one| *one == asked),
-                    "{asked} of {revisions:?}"
+                    revisions.iter().copied().find(|one| *one == requested),
+                    "{requested} of {revisions:?}"
                 );
                 let after: Vec<u64> = history.after(revision).map(|commit| commit.revision.get()).collect();
-                let expected: Vec<u64> = revisions.iter().copied().filter(|one| *one > asked).collect();
-                assert_eq!(after, expected, "after {asked} of {revisions:?}");
+                let expected: Vec<u64> = revisions.iter().copied().filter(|one| *one > requested).collect();
+                assert_eq!(after, expected, "after {requested} of {revisions:?}");
             }
         }
     }

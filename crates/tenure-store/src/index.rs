@@ -1,5 +1,5 @@
 //! The sorted map of keys, each with its current entry and the older versions that the kept history still shows.
-//! Pure data: who may change it and when is the [state](crate::shared_state)'s business.
+//! Pure data: [`shared_state`](crate::shared_state) decides when it changes.
 
 use crate::cow_map::CowMap;
 use crate::entry::Commit;

@@ -181,7 +181,7 @@ impl Ledger {
         removed
     }
 
-    /// Removes a record, if it is there.
+    /// Removes a record, if it exists.
     pub(crate) fn remove(&mut self, position: &LedgerPosition) {
         if self.order.remove(position).is_none() {
             return;
@@ -261,7 +261,7 @@ mod tests {
         ledger
     }
 
-    fn told(page: &LedgerPage) -> Vec<String> {
+    fn describe(page: &LedgerPage) -> Vec<String> {
         let one = |record: &LedgerRecord| format!("{}{}", record.key.escape_ascii(), record.revision);
         page.records.iter().map(one).collect()
     }
@@ -271,15 +271,15 @@ mod tests {
         let all = [("a", 1), ("b", 1), ("a", 2), ("c", 3), ("a", 4), ("b", 4)];
         let ledger = ledger(LedgerLimits::unlimited(), &all);
         let page = ledger.read(&LedgerRequest::prefix("", 4));
-        assert_eq!(told(&page), ["b4", "a4", "c3", "a2"]);
+        assert_eq!(describe(&page), ["b4", "a4", "c3", "a2"]);
         let page = ledger.read(&LedgerRequest::prefix("", 4).before(page.next.unwrap()));
-        assert_eq!((told(&page), page.next), (vec!["b1".to_owned(), "a1".to_owned()], None));
+        assert_eq!((describe(&page), page.next), (vec!["b1".to_owned(), "a1".to_owned()], None));
         let page = ledger.read(&LedgerRequest::key("a", 2));
-        assert_eq!(told(&page), ["a4", "a2"]);
+        assert_eq!(describe(&page), ["a4", "a2"]);
         let page = ledger.read(&LedgerRequest::key("a", 2).before(page.next.unwrap()));
-        assert_eq!((told(&page), page.next), (vec!["a1".to_owned()], None));
+        assert_eq!((describe(&page), page.next), (vec!["a1".to_owned()], None));
         assert_eq!(ledger.read(&LedgerRequest::key("none", 2)), LedgerPage::default());
-        assert_eq!(told(&ledger.read(&LedgerRequest::prefix("b", 9))), ["b4", "b1"]);
+        assert_eq!(describe(&ledger.read(&LedgerRequest::prefix("b", 9))), ["b4", "b1"]);
     }
 
     #[test]
@@ -296,7 +296,7 @@ mod tests {
         for (limits, expected) in cases {
             let mut ledger = ledger(limits.clone(), &all);
             while !ledger.trim(5, 1).is_empty() {}
-            assert_eq!(told(&ledger.read(&LedgerRequest::prefix("", 9))), expected, "{limits:?}");
+            assert_eq!(describe(&ledger.read(&LedgerRequest::prefix("", 9))), expected, "{limits:?}");
             assert_eq!(ledger.iter().count(), expected.len());
             assert_eq!(ledger.bytes, expected.len() * (OVERHEAD + 101));
         }
@@ -307,7 +307,7 @@ mod tests {
         let mut origin = ledger(LedgerLimits::unlimited(), &[("a", 1)]);
         let fork = origin.clone();
         origin.push("a".into(), record(2));
-        assert_eq!(told(&fork.read(&LedgerRequest::key("a", 9))), ["a1"]);
-        assert_eq!(told(&origin.read(&LedgerRequest::key("a", 9))), ["a2", "a1"]);
+        assert_eq!(describe(&fork.read(&LedgerRequest::key("a", 9))), ["a1"]);
+        assert_eq!(describe(&origin.read(&LedgerRequest::key("a", 9))), ["a2", "a1"]);
     }
 }

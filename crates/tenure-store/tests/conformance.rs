@@ -1,4 +1,4 @@
-//! Every store keeps every promise of the trait.
+//! Every store gives every guarantee of the trait.
 
 #[path = "support/etcd.rs"]
 mod etcd;
@@ -51,7 +51,7 @@ async fn the_store_on_etcd_keeps_every_promise() {
     .await;
 }
 
-/// What is written through one server is asked of two others in slot: every promise holds across servers.
+/// Writes go to one server and reads to two others in turn: every guarantee holds across servers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn servers_that_share_etcd_keep_every_promise_together() {
     let etcd = Etcd::start();
@@ -64,7 +64,7 @@ async fn servers_that_share_etcd_keep_every_promise_together() {
     conformance::run(async || shared.clone()).await;
 }
 
-/// Stores that share what is behind them, of which each request asks the next.
+/// Stores that share their storage; each request goes to the next one.
 struct InTurn {
     stores: Vec<Arc<dyn Store>>,
     slot: AtomicUsize,
@@ -107,7 +107,7 @@ impl Store for InTurn {
         self.next().watch(request).await
     }
 
-    /// History is every server's own, but what is gone is to be gone for all here.
+    /// Each server has its own history; here compaction applies to all of them.
     async fn compact(&self, compaction: Compaction) -> Result<Revision> {
         let mut oldest = self.next().compact(compaction).await?;
         for store in &self.stores {

@@ -80,7 +80,7 @@ fn damages(file: &Path, other_store: &Path) -> Vec<(&'static str, PathBuf, Optio
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_damage_of_one_file_goes_unnoticed() {
+async fn damage_to_any_file_is_noticed() {
     let place = tempfile::tempdir().unwrap();
     let (whole, other, damaged) =
         (place.path().join("whole"), place.path().join("other"), place.path().join("damaged"));
@@ -144,7 +144,7 @@ async fn a_missing_journal_file_is_named_with_advice() {
 }
 
 #[tokio::test]
-async fn a_repair_keeps_what_can_be_read_and_says_what_is_lost() {
+async fn a_repair_keeps_what_can_be_read_and_reports_what_is_lost() {
     let place = tempfile::tempdir().unwrap();
     let store = place.path().join("store");
     build(&store, 0).await;
@@ -162,7 +162,7 @@ async fn a_repair_keeps_what_can_be_read_and_says_what_is_lost() {
     let store = EmbeddedStore::open(&store, options()).unwrap();
     let listing = store.list(ListRequest::default()).await.unwrap();
     assert_eq!((listing.entries.len(), listing.revision), (repair.entries, repair.revision));
-    assert!(repair.revision.get() > WRITES, "no revision that was given is given again");
+    assert!(repair.revision.get() > WRITES, "no revision is assigned twice");
     let records = store.ledger(LedgerRequest::prefix("", 1_000)).await.unwrap().records;
     assert!(records.iter().all(|record| record.revision <= repair.recovered));
     store.commit(Transaction::new().put("new", Expected::Absent, "1")).await.unwrap();

@@ -49,7 +49,7 @@ async fn everything_is_there_after_reopening() {
     assert_eq!((contents(&store).await, store.revision().await.unwrap()), (before, revision));
     let mut watch = store.watch(WatchRequest::default().after(Revision::ZERO)).await.unwrap();
     for expected in 1..=revision.get() {
-        assert_eq!(watch.next().await.unwrap().revision().get(), expected, "the history is there as well");
+        assert_eq!(watch.next().await.unwrap().revision().get(), expected, "the history is kept as well");
     }
     let next = store.commit(put("key-2", "again")).await.unwrap().revision;
     assert_eq!(next.get(), revision.get() + 1);
@@ -69,7 +69,7 @@ async fn revisions_continue_in_an_empty_store() {
 }
 
 #[test]
-fn one_process_holds_the_directory() {
+fn one_process_uses_the_directory() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     let error = EmbeddedStore::open(directory.path(), EmbeddedOptions::default()).unwrap_err();
@@ -136,9 +136,9 @@ async fn files_from_the_past_are_refused() {
     assert!(refusal(&store).contains("table.redb: damaged: it is missing"));
 }
 
-/// The table follows behind the kept history, and the journal before it goes; what is there after reopening is the same.
+/// The table follows the kept history, and the journal before it is removed; reopening shows the same content.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_table_takes_over_what_history_forgets() {
+async fn the_table_takes_over_forgotten_history() {
     let directory = tempfile::tempdir().unwrap();
     let limits = HistoryLimits { count: 50, ..HistoryLimits::default() };
     let options = EmbeddedOptions { limits, ..EmbeddedOptions::default() };
@@ -161,7 +161,7 @@ async fn the_table_takes_over_what_history_forgets() {
     drop(store);
     let store = EmbeddedStore::open(directory.path(), options).unwrap();
     assert_eq!((contents(&store).await, store.revision().await.unwrap()), (before, revision));
-    assert_eq!(store.list(past).await.unwrap(), then, "the kept history is there as well");
+    assert_eq!(store.list(past).await.unwrap(), then, "the history is the same as well");
 }
 
 #[tokio::test]
@@ -198,7 +198,7 @@ async fn a_backup_can_be_restored() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_backup_is_of_one_revision_while_writes_go_on() {
+async fn a_backup_is_of_one_revision_while_writes_continue() {
     let directory = tempfile::tempdir().unwrap();
     let store = std::sync::Arc::new(open(&directory.path().join("store")));
     let pair =
@@ -252,7 +252,7 @@ async fn a_damaged_backup_is_refused() {
     assert!(!path("restored").exists(), "a refused backup leaves nothing behind");
 }
 
-/// The soak benchmark in small: overwriting the same objects does not make the directory grow.
+/// The soak benchmark, smaller: overwriting the same objects does not make the directory grow.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn overwriting_does_not_grow_the_directory() {
     let directory = tempfile::tempdir().unwrap();
@@ -307,7 +307,7 @@ async fn forgetting_history_along_with_writes_costs_no_extra_sync() {
         store.commit(put("a", number.to_string())).await.unwrap();
     }
     let syncs = disk.0.load(Ordering::SeqCst) - before;
-    // After a second without a write the store tidies up, and on a busy machine a write can take that long.
+    // After a second without a write the store cleans up, and on a busy machine a write can take that long.
     assert!((100..110).contains(&syncs), "{syncs} syncs for 100 writes");
     let past = store.list(ListRequest::default().at(Revision::from_number(130))).await;
     assert!(matches!(past, Err(Error::TooOld { .. })), "{past:?}");

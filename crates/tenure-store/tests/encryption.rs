@@ -63,7 +63,7 @@ async fn check(store: &dyn Store, count: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_file_holds_plaintext() {
+async fn no_file_contains_plaintext() {
     for name in ["aes", "boxed"] {
         let place = tempfile::tempdir().unwrap();
         let (directory, backup) = (place.path().join("store"), place.path().join("backup"));
@@ -131,7 +131,7 @@ async fn keys_rotate_while_the_store_is_in_use() {
         done.expect("re-encryption ends").unwrap();
         assert!(!contains(place.path(), SECRET), "{names:?}");
         encryption.replace(rules(&[alone]));
-        // All that is on the disk can be read with the new key alone.
+        // Everything on the disk can be read with the new key alone.
         let copy = tempfile::tempdir().unwrap();
         for entry in fs::read_dir(place.path()).unwrap() {
             let path = entry.unwrap().path();

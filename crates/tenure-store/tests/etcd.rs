@@ -1,5 +1,5 @@
-//! What the store on etcd does when etcd is gone, loses answers, forgets history or is secured, and how a store gets
-//! there.
+//! The store on etcd when etcd is unavailable, loses answers, compacts history or requires authentication, and how a store
+//! is imported into it.
 
 #[path = "support/etcd.rs"]
 mod etcd;
@@ -20,7 +20,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep, timeout};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 fn options(etcd: &Etcd) -> EtcdOptions {
     EtcdOptions { endpoints: etcd.endpoints(), ..EtcdOptions::default() }
@@ -33,7 +33,7 @@ async fn put(store: &EtcdStore, key: &str, value: &str) -> Revision {
 
 async fn next_revision(watch: &mut Watch) -> Result<Revision, Error> {
     loop {
-        if let Signal::Changes(changes) = timeout(PATIENCE, watch.next()).await.expect("a change in time")? {
+        if let Signal::Changes(changes) = timeout(TIMEOUT, watch.next()).await.expect("a change in time")? {
             return Ok(changes.revision());
         }
     }
@@ -42,13 +42,13 @@ async fn next_revision(watch: &mut Watch) -> Result<Revision, Error> {
 async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let start = Instant::now();
     while !holds().await {
-        assert!(start.elapsed() < PATIENCE, "{what}");
+        assert!(start.elapsed() < TIMEOUT, "{what}");
         sleep(Duration::from_millis(50)).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_etcd_requests_fail_in_time_and_what_is_known_is_served() {
+async fn without_etcd_requests_time_out_and_the_mirror_is_served() {
     let etcd = Etcd::start();
     let timeout = Duration::from_secs(2);
     let store = EtcdStore::open(EtcdOptions { timeout, ..options(&etcd) }).await.unwrap();
@@ -57,7 +57,7 @@ async fn without_etcd_requests_fail_in_time_and_what_is_known_is_served() {
     store.health().await.unwrap();
 
     etcd.signal(0, "STOP");
-    // A busy machine takes a moment to stop all of its threads.
+    // A busy machine needs a moment to stop all of its threads.
     sleep(Duration::from_millis(300)).await;
     let start = Instant::now();
     let read = store.get(b"a").await;
@@ -65,16 +65,16 @@ async fn without_etcd_requests_fail_in_time_and_what_is_known_is_served() {
     let written = store.commit(Transaction::new().put("a", Expected::Anything, "2")).await;
     assert!(matches!(written, Err(Error::Unknown { .. } | Error::NotDurable { .. })), "{written:?}");
     assert!(start.elapsed() < 3 * timeout, "{:?}", start.elapsed());
-    until("health slots red", async || store.health().await.is_err()).await;
+    until("health turns red", async || store.health().await.is_err()).await;
     assert_eq!(store.peek(b"a").unwrap().unwrap().value, "1");
     assert_eq!(store.list(ListRequest::default().at(store.known())).await.unwrap().entries.len(), 1);
     assert!(store.watch(WatchRequest::prefix("a").after(known)).await.is_ok());
 
     etcd.signal(0, "CONT");
-    until("health slots green", async || store.health().await.is_ok()).await;
+    until("health turns green", async || store.health().await.is_ok()).await;
     let later = put(&store, "a", "3").await;
     let mut seen = next_revision(&mut watch).await.unwrap();
-    // The write without an outcome may have happened, before this one.
+    // The write with the unknown outcome may have been applied before this one.
     if seen != later {
         seen = next_revision(&mut watch).await.unwrap();
     }
@@ -88,7 +88,7 @@ enum Mode {
     Open,
     /// Nothing gets through, and no error is reported.
     Silent,
-    /// What clients say gets through, the answers do not.
+    /// Requests get through, the answers do not.
     Deaf,
     /// Connections end.
     Closed,
@@ -126,7 +126,7 @@ impl Proxy {
     }
 }
 
-/// Carries bytes on while the mode lets them pass; those that come otherwise are lost, and the connection with them.
+/// Forwards bytes while the mode allows it; otherwise drops them and closes the connection.
 async fn pump(
     mut from: tokio::net::tcp::OwnedReadHalf,
     mut to: tokio::net::tcp::OwnedWriteHalf,
@@ -155,10 +155,10 @@ async fn pump(
     }
 }
 
-/// A lost answer is neither taken for success nor for failure: every increment that was answered counts once, and those
-/// that were not answered are the only ones that may be missing from the answers.
+/// A lost answer counts neither as success nor as failure: every increment that was answered counts once, and only
+/// unanswered increments may be missing from the answers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn writes_whose_answers_are_lost_are_found_out() {
+async fn the_outcome_of_writes_with_lost_answers_is_determined() {
     let etcd = Etcd::start();
     let proxy = Proxy::to(etcd.port(0)).await;
     let endpoints = vec![proxy.endpoint()];
@@ -198,7 +198,7 @@ async fn writes_whose_answers_are_lost_are_found_out() {
         proxy.set(Mode::Open);
     }
     for task in tasks {
-        task.await.expect("a writer that ends well");
+        task.await.expect("a writer that succeeds");
     }
     let counter = store.get(b"counter").await.unwrap().unwrap().value;
     assert_eq!(counter, answered.load(Ordering::SeqCst).to_string(), "every increment was answered once");
@@ -206,7 +206,7 @@ async fn writes_whose_answers_are_lost_are_found_out() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_missed_what_was_compacted_says_so_unless_nothing_happened() {
+async fn a_server_that_missed_compacted_changes_ends_its_watches() {
     let etcd = Etcd::start();
     let proxy = Proxy::to(etcd.port(0)).await;
     let endpoints = vec![proxy.endpoint()];
@@ -218,7 +218,7 @@ async fn a_server_that_missed_what_was_compacted_says_so_unless_nothing_happened
     cut.get(b"a").await.unwrap();
     let mut watch = cut.watch(WatchRequest::default().after(known)).await.unwrap();
 
-    // Only others write, and etcd forgets.
+    // Only other programs write, and etcd compacts.
     proxy.set(Mode::Silent);
     let newest = put(&stranger, "b", "1").await;
     stranger.compact(Compaction::Before(newest)).await.unwrap();
@@ -229,7 +229,7 @@ async fn a_server_that_missed_what_was_compacted_says_so_unless_nothing_happened
     let later = put(&other, "a", "2").await;
     assert_eq!(next_revision(&mut watch).await.unwrap(), later, "nothing was missed");
 
-    // The store changes, and etcd forgets.
+    // The store changes, and etcd compacts.
     proxy.set(Mode::Silent);
     put(&other, "a", "3").await;
     let newest = put(&other, "a", "4").await;
@@ -259,10 +259,10 @@ async fn exactly_one_server_leads() {
     }
 }
 
-/// Whatever shares a transaction of etcd: every server shows each transaction alone, at the revision that its writer was
-/// told, and so does one that reads everything anew.
+/// Transactions that share one transaction of etcd: every server shows each of them alone, at the revision that its writer
+/// received, and so does a server that loads everything again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn transactions_that_go_together_have_revisions_of_their_own() {
+async fn transactions_in_one_batch_have_separate_revisions() {
     let etcd = Etcd::start();
     let store = Arc::new(EtcdStore::open(options(&etcd)).await.unwrap());
     let other = EtcdStore::open(options(&etcd)).await.unwrap();
@@ -276,7 +276,7 @@ async fn transactions_that_go_together_have_revisions_of_their_own() {
         let writes = [
             Transaction::new().put(format!("new/{number}"), Expected::Absent, "new"),
             Transaction::new().delete(format!("victim/{number}"), Expected::Present),
-            // Meets another of its kind, so that one of them is refused.
+            // Conflicts with another of its kind, so that one of them is refused.
             Transaction::new().put(format!("contested/{}", number / 2), Expected::Absent, "mine"),
             Transaction::new().put(format!("refused/{number}"), Expected::At(start), "never"),
         ];
@@ -300,7 +300,7 @@ async fn transactions_that_go_together_have_revisions_of_their_own() {
 
     let mut watch = other.watch(WatchRequest::default().after(begin)).await.unwrap();
     for (revision, write) in &done {
-        let Signal::Changes(changes) = timeout(PATIENCE, watch.next()).await.unwrap().unwrap() else {
+        let Signal::Changes(changes) = timeout(TIMEOUT, watch.next()).await.unwrap().unwrap() else {
             panic!("no change for {write:?}");
         };
         let keys: Vec<_> = changes.iter().map(|change| change.key.clone()).collect();
@@ -336,16 +336,23 @@ async fn a_whole_store_moves_to_etcd_and_back_and_revisions_only_grow() {
     let moved = embedded.list(ListRequest::default()).await.unwrap();
 
     let backup = Backup::open(path("up"), &Encryption::default()).unwrap();
-    let mut told = Vec::new();
-    let revision = import(&options(&etcd), &backup, |progress| told.push(progress.entries)).await.unwrap();
-    assert!(revision > last && told.is_sorted() && told.last() == Some(&1234), "{revision} {told:?}");
+    let mut progress_seen = Vec::new();
+    let revision =
+        import(&options(&etcd), &backup, |progress| progress_seen.push(progress.entries)).await.unwrap();
+    assert!(
+        revision > last && progress_seen.is_sorted() && progress_seen.last() == Some(&1234),
+        "{revision} {progress_seen:?}"
+    );
     let again = import(&options(&etcd), &backup, |_| {}).await;
-    assert!(matches!(again, Err(Error::Invalid(_))), "only where there is nothing: {again:?}");
+    assert!(matches!(again, Err(Error::Invalid(_))), "only under an empty prefix: {again:?}");
 
     let store = EtcdStore::open(options(&etcd)).await.unwrap();
     let listing = store.list(ListRequest::default()).await.unwrap();
     assert_eq!(entries(&listing.entries), entries(&moved.entries));
-    assert!(listing.entries.iter().all(|entry| entry.modified > last), "above all that was ever seen");
+    assert!(
+        listing.entries.iter().all(|entry| entry.modified > last),
+        "above all revisions that were ever seen"
+    );
     let old = store.watch(WatchRequest::default().after(last)).await;
     assert!(matches!(old, Err(Error::TooOld { .. })), "{:?}", old.err());
     let key = &listing.entries[0];
@@ -355,7 +362,7 @@ async fn a_whole_store_moves_to_etcd_and_back_and_revisions_only_grow() {
     freeze(&options(&etcd)).await.unwrap();
     let refused = store.commit(Transaction::new().put("late", Expected::Anything, "")).await;
     assert!(matches!(refused, Err(Error::NotDurable { .. })), "{refused:?}");
-    until("health says so", async || store.health().await.is_err()).await;
+    until("health reports it", async || store.health().await.is_err()).await;
     let listing = store.list(ListRequest::default()).await.unwrap();
     Backup::of(&store).await.unwrap().write(path("down"), &Encryption::default()).unwrap();
     let restored = EmbeddedStore::restore(path("down"), path("new"), &EmbeddedOptions::default()).unwrap();
@@ -363,12 +370,12 @@ async fn a_whole_store_moves_to_etcd_and_back_and_revisions_only_grow() {
     let embedded = EmbeddedStore::open(path("new"), EmbeddedOptions::default()).unwrap();
     assert_eq!(embedded.list(ListRequest::default()).await.unwrap().entries, listing.entries);
     thaw(&options(&etcd)).await.unwrap();
-    until("writing goes on", async || store.health().await.is_ok()).await;
+    until("writes succeed again", async || store.health().await.is_ok()).await;
     put(&store, "late", "").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_an_interrupted_import_left_is_no_store() {
+async fn an_interrupted_import_is_not_opened_as_a_store() {
     let (etcd, directory) = (Etcd::start(), TempDir::new().unwrap());
     let embedded = EmbeddedStore::open(directory.path().join("old"), EmbeddedOptions::default()).unwrap();
     for number in 0..500 {
@@ -390,10 +397,10 @@ async fn what_an_interrupted_import_left_is_no_store() {
     assert_eq!(store.list(ListRequest::default()).await.unwrap().entries.len(), 500);
 }
 
-/// An etcd that was restored from a snapshot has lost what came after it, and would give its revisions once more. Running
-/// servers notice; the way out that the documentation tells gives revisions above all that anybody has seen.
+/// An etcd that was restored from a snapshot has lost later writes and would assign their revisions again. Running servers
+/// notice; the documented recovery gives revisions above all that any client has seen.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_restored_snapshot_is_noticed_and_no_revision_means_two_things() {
+async fn a_restored_snapshot_is_noticed_and_no_revision_is_assigned_twice() {
     let (mut etcd, directory) = (Etcd::start(), TempDir::new().unwrap());
     let store = EtcdStore::open(options(&etcd)).await.unwrap();
     put(&store, "kept", "1").await;
@@ -407,20 +414,20 @@ async fn a_restored_snapshot_is_noticed_and_no_revision_means_two_things() {
         matches!(store.health().await, Err(Error::Unavailable { reason }) if reason.contains("restored"))
     })
     .await;
-    assert!(store.get(b"kept").await.is_err(), "what is current cannot be told");
+    assert!(store.get(b"kept").await.is_err(), "the current state is unknown");
     drop(store);
 
     // Export with the servers stopped, and import under a new prefix.
     let restored = EtcdStore::open(options(&etcd)).await.unwrap();
     let listing = restored.list(ListRequest::default()).await.unwrap();
     assert_eq!(listing.entries.iter().map(|entry| &entry.key[..]).collect::<Vec<_>>(), [b"kept"]);
-    assert!(listing.revision < seen, "without the import revisions would come again");
+    assert!(listing.revision < seen, "without the import revisions would be assigned again");
     let file = directory.path().join("backup");
     Backup::of(&restored).await.unwrap().write(&file, &Encryption::default()).unwrap();
     drop(restored);
-    let anew = EtcdOptions { prefix: "/anew/".to_owned(), ..options(&etcd) };
-    import(&anew, &Backup::open(&file, &Encryption::default()).unwrap(), |_| {}).await.unwrap();
-    let store = EtcdStore::open(anew).await.unwrap();
+    let imported = EtcdOptions { prefix: "/imported/".to_owned(), ..options(&etcd) };
+    import(&imported, &Backup::open(&file, &Encryption::default()).unwrap(), |_| {}).await.unwrap();
+    let store = EtcdStore::open(imported).await.unwrap();
     assert!(store.get(b"kept").await.unwrap().unwrap().modified > seen);
     assert!(put(&store, "new", "1").await > seen);
     let watch = store.watch(WatchRequest::default().after(seen)).await;
@@ -445,7 +452,7 @@ fn certificates(directory: &Path) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn certificates_users_and_passwords_are_shown_to_etcd() {
+async fn certificates_users_and_passwords_are_sent_to_etcd() {
     let etcd = Etcd::secure(|directory| {
         certificates(directory);
         let file = |name: &str| directory.join(name).to_string_lossy().into_owned();
@@ -467,7 +474,7 @@ async fn certificates_users_and_passwords_are_shown_to_etcd() {
     drop(store);
     let short = Duration::from_secs(2);
     let nameless = EtcdOptions { identity: None, timeout: short, ..secured.clone() };
-    assert!(EtcdStore::open(nameless).await.is_err(), "without a certificate");
+    assert!(EtcdStore::open(nameless).await.is_err(), "without a client certificate");
     let missing = EtcdStore::open(EtcdOptions { authority: None, ..secured.clone() }).await;
     assert!(matches!(missing, Err(Error::Invalid(_))), "{missing:?}");
 
@@ -494,12 +501,12 @@ async fn certificates_users_and_passwords_are_shown_to_etcd() {
         let user = Some((name.to_owned(), password.to_owned()));
         EtcdOptions { user, timeout: short, ..secured.clone() }
     };
-    let store = EtcdStore::open(EtcdOptions { timeout: PATIENCE, ..user("tenure", "word") }).await.unwrap();
+    let store = EtcdStore::open(EtcdOptions { timeout: TIMEOUT, ..user("tenure", "word") }).await.unwrap();
     put(&store, "a", "2").await;
     assert_eq!(store.get(b"a").await.unwrap().unwrap().value, "2");
     let compacted = store.compact(Compaction::KeepCount(0)).await;
     assert!(matches!(compacted, Ok(_) | Err(Error::NotDurable { .. })), "{compacted:?}");
     assert!(EtcdStore::open(user("tenure", "wrong")).await.is_err(), "with a wrong password");
     let elsewhere = EtcdOptions { prefix: "/else/".to_owned(), ..user("tenure", "word") };
-    assert!(EtcdStore::open(elsewhere).await.is_err(), "where the user may not");
+    assert!(EtcdStore::open(elsewhere).await.is_err(), "under a prefix that the user may not access");
 }

@@ -12,10 +12,10 @@ use tenure_store::{
     Transaction, WatchRequest,
 };
 
-/// The behaviour of the disk.
+/// How the disk behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-enum Mood {
+enum DiskState {
     Healthy,
     Full,
     ReadOnly,
@@ -23,42 +23,43 @@ enum Mood {
     SyncFails,
 }
 
-const MOODS: [Mood; 4] = [Mood::Full, Mood::ReadOnly, Mood::WriteFails, Mood::SyncFails];
+const DISK_STATES: [DiskState; 4] =
+    [DiskState::Full, DiskState::ReadOnly, DiskState::WriteFails, DiskState::SyncFails];
 
-/// A disk whose mood a test sets, and which can fail once at a chosen step.
+/// A disk whose behaviour a test sets, and which can fail once at a chosen step.
 #[derive(Debug)]
-struct MoodyDisk {
-    mood: AtomicU8,
+struct FaultyDisk {
+    state: AtomicU8,
     /// Steps until the one that fails; below zero none does.
     countdown: AtomicI64,
 }
 
-impl MoodyDisk {
-    fn new() -> Arc<MoodyDisk> {
-        Arc::new(MoodyDisk { mood: AtomicU8::new(0), countdown: AtomicI64::new(-1) })
+impl FaultyDisk {
+    fn new() -> Arc<FaultyDisk> {
+        Arc::new(FaultyDisk { state: AtomicU8::new(0), countdown: AtomicI64::new(-1) })
     }
 
-    fn set(&self, mood: Mood) {
-        self.mood.store(mood as u8, Ordering::SeqCst);
+    fn set(&self, state: DiskState) {
+        self.state.store(state as u8, Ordering::SeqCst);
     }
 }
 
-impl Disk for MoodyDisk {
+impl Disk for FaultyDisk {
     fn perform(&self, step: DiskOperation, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
         if self.countdown.fetch_sub(1, Ordering::SeqCst) == 0 {
             return Err(io::Error::other("injected failure"));
         }
-        let mood = self.mood.load(Ordering::SeqCst);
+        let state = self.state.load(Ordering::SeqCst);
         let refused = match step {
-            _ if mood == Mood::ReadOnly as u8 => Some(io::ErrorKind::ReadOnlyFilesystem),
-            DiskOperation::Write(_) | DiskOperation::Resize(_) if mood == Mood::Full as u8 => {
+            _ if state == DiskState::ReadOnly as u8 => Some(io::ErrorKind::ReadOnlyFilesystem),
+            DiskOperation::Write(_) | DiskOperation::Resize(_) if state == DiskState::Full as u8 => {
                 Some(io::ErrorKind::StorageFull)
             }
-            // What a device answers that has lost a sector: `EIO` has no kind of its own.
-            DiskOperation::Write(_) if mood == Mood::WriteFails as u8 => {
+            // The error of a device that has lost a sector: `EIO` has no kind of its own.
+            DiskOperation::Write(_) if state == DiskState::WriteFails as u8 => {
                 return Err(io::Error::from_raw_os_error(5));
             }
-            DiskOperation::Sync if mood == Mood::SyncFails as u8 => {
+            DiskOperation::Sync if state == DiskState::SyncFails as u8 => {
                 return Err(io::Error::from_raw_os_error(5));
             }
             _ => None,
@@ -67,11 +68,11 @@ impl Disk for MoodyDisk {
     }
 }
 
-fn open(path: &Path, disk: &Arc<MoodyDisk>) -> EmbeddedStore {
+fn open(path: &Path, disk: &Arc<FaultyDisk>) -> EmbeddedStore {
     open_with(path, disk, HistoryLimits::unlimited())
 }
 
-fn open_with(path: &Path, disk: &Arc<MoodyDisk>, limits: HistoryLimits) -> EmbeddedStore {
+fn open_with(path: &Path, disk: &Arc<FaultyDisk>, limits: HistoryLimits) -> EmbeddedStore {
     let options =
         EmbeddedOptions { limits, journal_file: 16 * 1024, disk: disk.clone(), ..EmbeddedOptions::default() };
     EmbeddedStore::open(path, options).unwrap()
@@ -92,14 +93,14 @@ async fn contents(store: &EmbeddedStore) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failing_disk_is_reported_to_every_writer_and_survived() {
     let directory = tempfile::tempdir().unwrap();
-    for mood in MOODS {
-        let path = directory.path().join(format!("{mood:?}"));
-        let disk = MoodyDisk::new();
+    for state in DISK_STATES {
+        let path = directory.path().join(format!("{state:?}"));
+        let disk = FaultyDisk::new();
         let store = Arc::new(open(&path, &disk));
         let before = store.commit(put("a", "before")).await.unwrap().revision;
         let mut watch = store.watch(WatchRequest::default()).await.unwrap();
 
-        disk.set(mood);
+        disk.set(state);
         let writers: Vec<_> = (0..40)
             .map(|number| {
                 let store = store.clone();
@@ -108,53 +109,53 @@ async fn a_failing_disk_is_reported_to_every_writer_and_survived() {
             .collect();
         for writer in writers {
             let error = writer.await.unwrap().unwrap_err();
-            assert!(matches!(error, Error::NotDurable { .. }), "{mood:?}: {error}");
+            assert!(matches!(error, Error::NotDurable { .. }), "{state:?}: {error}");
             let journal = path.join("journal-").display().to_string();
-            assert!(error.to_string().contains(&journal), "{mood:?}: names no file: {error}");
+            assert!(error.to_string().contains(&journal), "{state:?}: names no file: {error}");
         }
-        assert!(matches!(store.health().await, Err(Error::NotDurable { .. })), "{mood:?}");
-        assert_eq!(store.revision().await.unwrap(), before, "{mood:?}: nothing happened");
-        assert_eq!(contents(&store).await, "a=before", "{mood:?}: reads work");
+        assert!(matches!(store.health().await, Err(Error::NotDurable { .. })), "{state:?}");
+        assert_eq!(store.revision().await.unwrap(), before, "{state:?}: nothing was written");
+        assert_eq!(contents(&store).await, "a=before", "{state:?}: reads work");
         assert_eq!(watch.progress(), before);
 
-        disk.set(Mood::Healthy);
+        disk.set(DiskState::Healthy);
         let after = store.commit(put("b", "after")).await.expect("writes work again").revision;
         assert_eq!(after.get(), before.get() + 1, "failed writes took no revisions");
-        assert_eq!(watch.next().await.unwrap().revision(), after, "watchers saw nothing of what failed");
+        assert_eq!(watch.next().await.unwrap().revision(), after, "watchers saw no failed write");
         store.health().await.unwrap();
 
         drop((watch, store));
         let store = open(&path, &disk);
-        assert_eq!(contents(&store).await, "a=before b=after", "{mood:?}");
+        assert_eq!(contents(&store).await, "a=before b=after", "{state:?}");
         let since = WatchRequest::default().after(Revision::ZERO);
-        assert_eq!(store.watch(since).await.unwrap().next().await.unwrap().revision(), before, "{mood:?}");
+        assert_eq!(store.watch(since).await.unwrap().next().await.unwrap().revision(), before, "{state:?}");
     }
 }
 
 #[tokio::test]
 async fn an_idle_store_notices_that_the_disk_has_recovered() {
     let directory = tempfile::tempdir().unwrap();
-    let disk = MoodyDisk::new();
+    let disk = FaultyDisk::new();
     let store = open(directory.path(), &disk);
-    disk.set(Mood::Full);
+    disk.set(DiskState::Full);
     store.commit(put("a", "1")).await.unwrap_err();
     store.health().await.unwrap_err();
-    disk.set(Mood::Healthy);
+    disk.set(DiskState::Healthy);
     let deadline = Instant::now() + Duration::from_secs(20);
     while store.health().await.is_err() {
-        assert!(Instant::now() < deadline, "the store still takes the disk for broken");
+        assert!(Instant::now() < deadline, "the store still treats the disk as broken");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 
-/// Fails each step of a commit in slot, and each step of the table that follows a short history. Whatever the step was,
-/// acknowledged writes stay and refused ones do not come back while the store lives.
+/// Fails each step of a commit in turn, and each step of the checkpoint that follows a short history. At every step,
+/// acknowledged writes stay and refused ones do not reappear while the store is open.
 #[tokio::test]
 async fn a_failure_at_any_step_of_a_commit_loses_nothing() {
     for (count, steps) in [(u64::MAX, 4), (5, 24)] {
         let limits = HistoryLimits { count, ..HistoryLimits::unlimited() };
         let directory = tempfile::tempdir().unwrap();
-        let disk = MoodyDisk::new();
+        let disk = FaultyDisk::new();
         let mut store = open_with(directory.path(), &disk, limits.clone());
         let mut expected = std::collections::BTreeMap::new();
         let mut failures = 0;
@@ -181,27 +182,27 @@ async fn a_failure_at_any_step_of_a_commit_loses_nothing() {
                 assert_eq!(contents(&store).await, wanted.join(" "), "reopened after step {step}");
             }
         }
-        assert!(failures > 5, "only {failures} failures were met");
+        assert!(failures > 5, "only {failures} failures were injected");
     }
 }
 
-/// A store that fails and then dies: what was acknowledged is there; what was refused may be, as after any error whose
+/// A store that fails and then ends: acknowledged writes are kept; refused ones may be, as after any error whose
 /// outcome could not be observed.
 #[tokio::test]
-async fn a_failure_followed_by_a_restart_keeps_what_was_acknowledged() {
+async fn a_failure_followed_by_a_restart_keeps_acknowledged_writes() {
     let directory = tempfile::tempdir().unwrap();
-    for (number, mood) in MOODS.into_iter().enumerate() {
+    for (number, state) in DISK_STATES.into_iter().enumerate() {
         let path = directory.path().join(number.to_string());
-        let disk = MoodyDisk::new();
+        let disk = FaultyDisk::new();
         let store = open(&path, &disk);
         let revision = store.commit(put("a", "kept")).await.unwrap().revision;
-        disk.set(mood);
+        disk.set(state);
         store.commit(put("b", "refused")).await.unwrap_err();
         drop(store);
-        disk.set(Mood::Healthy);
+        disk.set(DiskState::Healthy);
         let store = open(&path, &disk);
         let contents = contents(&store).await;
-        assert!(["a=kept", "a=kept b=refused"].contains(&&*contents), "{mood:?}: {contents}");
+        assert!(["a=kept", "a=kept b=refused"].contains(&&*contents), "{state:?}: {contents}");
         assert!(store.revision().await.unwrap() >= revision);
     }
 }
@@ -213,8 +214,8 @@ fn a_directory_that_cannot_be_written_is_refused_clearly() {
     std::fs::write(&file, "not a directory").unwrap();
     let error = EmbeddedStore::open(&file, EmbeddedOptions::default()).unwrap_err();
     assert!(error.to_string().contains("cannot create the directory"), "{error}");
-    let disk = MoodyDisk::new();
-    disk.set(Mood::ReadOnly);
+    let disk = FaultyDisk::new();
+    disk.set(DiskState::ReadOnly);
     let options = EmbeddedOptions { disk, ..EmbeddedOptions::default() };
     let error = EmbeddedStore::open(directory.path().join("store"), options).unwrap_err();
     assert!(matches!(error, Error::File { .. }), "{error}");
@@ -225,28 +226,28 @@ fn a_directory_that_cannot_be_written_is_refused_clearly() {
 #[tokio::test]
 async fn a_full_disk_at_the_start_is_reported_with_the_path() {
     let directory = tempfile::tempdir().unwrap();
-    let disk = MoodyDisk::new();
+    let disk = FaultyDisk::new();
     let options = || EmbeddedOptions { disk: disk.clone(), ..EmbeddedOptions::default() };
-    disk.set(Mood::Full);
+    disk.set(DiskState::Full);
     let error = EmbeddedStore::open(directory.path(), options()).unwrap_err().to_string();
     assert!(error.contains(&directory.path().join("table.new").display().to_string()), "{error}");
-    disk.set(Mood::Healthy);
+    disk.set(DiskState::Healthy);
     EmbeddedStore::open(directory.path(), options()).unwrap().commit(put("a", "kept")).await.unwrap();
-    disk.set(Mood::Full);
+    disk.set(DiskState::Full);
     // The engine writes to its file when it opens it, which this disk refuses as well.
     let error = EmbeddedStore::open(directory.path(), options()).unwrap_err().to_string();
     assert!(error.contains(&directory.path().join("table.redb").display().to_string()), "{error}");
-    disk.set(Mood::Healthy);
+    disk.set(DiskState::Healthy);
     let store = EmbeddedStore::open(directory.path(), options()).unwrap();
     assert_eq!(contents(&store).await, "a=kept");
-    disk.set(Mood::Full);
+    disk.set(DiskState::Full);
     let error = store.commit(put("b", "refused")).await.unwrap_err().to_string();
     assert!(error.contains("journal-1"), "{error}");
 }
 
-/// A clock that is set back, or stands before 1970, loses nothing and does not stop history from being bounded.
+/// A clock that is set back, or is before 1970, loses nothing and does not stop history from being bounded.
 #[tokio::test]
-async fn a_clock_that_goes_back_loses_nothing() {
+async fn a_clock_that_is_set_back_loses_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let now = Arc::new(AtomicI64::new(0));
     let clock = {

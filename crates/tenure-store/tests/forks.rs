@@ -1,5 +1,5 @@
-//! Forks, snapshots and views of the past: whatever is done to one store, no other sees it, and a fork equals a store that was
-//! given the same writes.
+//! Forks, snapshots and views of the past: no store sees the writes of another, and a fork equals a store that received
+//! the same writes.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -26,7 +26,7 @@ async fn entries(store: &MemoryStore, at: Option<Revision>) -> Vec<Entry> {
     store.list(ListRequest { at, ..ListRequest::default() }).await.unwrap().entries
 }
 
-/// Everything that can be read of a store.
+/// The whole readable content of a store.
 async fn content(store: &MemoryStore) -> String {
     let newest = store.revision().await.unwrap();
     let mut text = format!("{newest}");
@@ -44,7 +44,7 @@ async fn without_times(store: &MemoryStore) -> Vec<(Revision, bytes::Bytes, byte
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Each step writes to one of several stores or forks one. Each store equals one that was given its writes alone.
+    /// Each step writes to one of several stores or forks one. Each store equals one that received its writes alone.
     #[test]
     fn a_fork_equals_a_store_with_the_same_writes(
         steps in vec((0..4usize, 0..12u8, proptest::option::weighted(0.8, any::<u8>()), 0..10u8), 1..120),
@@ -72,9 +72,9 @@ proptest! {
         });
     }
 
-    /// A view of a revision shows what was there, and the past up to it.
+    /// A view of a revision shows the content at that revision, and the past up to it.
     #[test]
-    fn a_view_of_the_past_shows_what_was_there(
+    fn a_view_of_the_past_shows_its_content(
         writes in vec((0..8u8, proptest::option::weighted(0.7, any::<u8>())), 1..60),
         at in any::<prop::sample::Index>(),
     ) {
@@ -113,7 +113,7 @@ fn a_view_needs_a_revision_of_the_kept_history() {
     });
 }
 
-/// The bound that test servers rely on, with room for a slow machine: the cost does not depend on the number of objects.
+/// A bound that test servers rely on, with a margin for slow machines: the cost does not depend on the number of objects.
 #[test]
 fn a_fork_of_ten_thousand_objects_takes_microseconds() {
     block_on(async {

@@ -1,4 +1,4 @@
-//! The fuzz target over its saved corpus and over what comes of changing it, as an ordinary test.
+//! Runs the fuzz target over its saved corpus and mutations of it, as an ordinary test.
 
 mod fuzzed;
 

@@ -81,7 +81,7 @@ async fn a_watcher_that_keeps_up_never_notices_compaction() {
         let revision = store.commit(put("a", number.to_string())).await.unwrap().revision;
         assert_eq!(busy.next().await.unwrap().revision(), revision);
     }
-    // Nothing that this one waits for was forgotten, so it is not too old, however long it slept.
+    // No change that this one waits for was forgotten, so it is not too old, however long it slept.
     let revision = store.commit(put("quiet", "1")).await.unwrap().revision;
     assert_eq!(quiet.next().await.unwrap().revision(), revision);
 }
@@ -126,7 +126,7 @@ async fn a_fork_is_independent() {
     let forked = fork.commit(put("b", "2")).await.unwrap().revision;
     assert_eq!(store.get(b"b").await.unwrap(), None);
     assert_eq!(fork.get(b"a").await.unwrap().unwrap().value, "1");
-    assert_eq!(forked, store.revision().await.unwrap(), "both count on from where they parted");
+    assert_eq!(forked, store.revision().await.unwrap(), "both continue from the revision of the fork");
     let mut watch = fork.watch(WatchRequest::default().after(Revision::ZERO)).await.unwrap();
     assert_eq!(watch.next().await.unwrap().revision().get(), 1, "a fork has the history as well");
 }

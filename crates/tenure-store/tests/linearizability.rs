@@ -45,7 +45,7 @@ const CLIENTS: u64 = 8;
 const OPERATIONS: u64 = 250;
 const KEYS: u64 = 3;
 
-/// One client: reads, swaps, deletes, pairs and listings of few keys, so that clients meet all the time.
+/// One client: reads, swaps, deletes, pairs and listings of few keys, so that clients conflict all the time.
 async fn client(store: Arc<dyn Store>, clock: Arc<AtomicU64>, seed: u64) -> Recording {
     let tick = || clock.fetch_add(1, Ordering::SeqCst);
     let mut recording = Recording::default();
@@ -76,7 +76,7 @@ async fn client(store: Arc<dyn Store>, clock: Arc<AtomicU64>, seed: u64) -> Reco
             act: Act::Read(entry.as_ref().map_or(0, |entry| entry.modified.get())),
         };
         if entry.is_some() {
-            // What an absent key was last touched by is not shown; such reads are checked through the listings.
+            // Reads do not show what last changed an absent key; such reads are checked through the listings.
             recording.key(&key, read);
         }
         let expected = entry.as_ref().map_or(Expected::Absent, |entry| Expected::At(entry.modified));
@@ -127,7 +127,7 @@ enum Counter {
     Shared,
 }
 
-/// Runs clients that ask one store, or several that share what is behind them, in slot.
+/// Runs clients against one store, or against several that share their storage, in turn.
 async fn check(stores: &[Arc<dyn Store>], counter: Counter) {
     let clock = Arc::new(AtomicU64::new(0));
     let clients: Vec<_> = (0..CLIENTS)
@@ -161,7 +161,7 @@ async fn check(stores: &[Arc<dyn Store>], counter: Counter) {
     }
     for (revision, contents) in &recording.listings {
         let (_, expected) = states.range(..=*revision).next_back().unwrap();
-        assert_eq!(contents, expected, "the listing at {revision} shows something else");
+        assert_eq!(contents, expected, "the listing at {revision} differs");
     }
 }
 

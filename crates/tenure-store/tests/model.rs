@@ -1,6 +1,6 @@
-//! Random operations, compactions and re-openings against a model that keeps every state in full: thousands of steps
-//! in which every store must answer exactly as the model does. A store that shares its counter leaves revisions out;
-//! nothing changes at those.
+//! Random operations, compactions and reopenings against a model that keeps every state in full: thousands of steps
+//! in which every store must answer exactly as the model does. A store that shares its counter skips revisions; the
+//! content does not change at these.
 
 #[path = "support/etcd.rs"]
 mod etcd;
@@ -33,7 +33,7 @@ enum Step {
     Return,
 }
 
-/// What a transaction expects: the truth, or something that may be wrong.
+/// What a transaction expects: the current state, or something that may be wrong.
 #[derive(Clone, Copy, Debug)]
 enum Guess {
     Anything,
@@ -95,7 +95,7 @@ impl Model {
         &self.states[revision as usize]
     }
 
-    /// Nothing happened up to a revision.
+    /// Skips to a revision without a change.
     fn pass(&mut self, revision: u64) {
         while self.newest() < revision {
             self.states.push(self.now().clone());
@@ -106,15 +106,15 @@ impl Model {
         self.at(self.newest())
     }
 
-    /// The first revision whose state is that of the oldest readable one: a store that shares its counter may take the
-    /// revisions from there on for readable, since nothing happened in between.
+    /// The first revision whose state is that of the oldest readable one: a store that shares its counter may treat the
+    /// revisions from there on as readable, since nothing changed in between.
     fn first_like_compacted(&self) -> u64 {
         let oldest = self.at(self.compacted);
         let same = self.states[..self.compacted as usize].iter().rev().take_while(|state| *state == oldest);
         self.compacted - same.count() as u64
     }
 
-    /// Does a transaction, or returns the first key that is not as expected.
+    /// Applies a transaction, or returns the first key that is not as expected.
     fn commit(&mut self, transaction: &Transaction) -> Result<u64, Bytes> {
         let revision = Revision::from_number(self.newest() + 1);
         let mut next = self.now().clone();
@@ -155,7 +155,7 @@ impl Model {
     }
 }
 
-/// The store under test, with what only one kind can do.
+/// The store under test, with the operations that only one kind has.
 enum Subject {
     Memory(MemoryStore),
     Embedded(Option<EmbeddedStore>, PathBuf),
@@ -171,12 +171,12 @@ impl Subject {
         }
     }
 
-    /// Tells whether others raise the revision too.
+    /// Tells whether other programs raise the revision too.
     fn shares_its_counter(&self) -> bool {
         matches!(self, Subject::Etcd(..))
     }
 
-    /// Closes and opens again; a store in memory is forked instead, which must show as little.
+    /// Closes and reopens the store; a memory store is forked instead, which must be unnoticeable.
     async fn reopen(&mut self) {
         match self {
             Subject::Memory(store) => *store = store.fork(),
@@ -225,7 +225,7 @@ impl Run {
     fn new(subject: Subject) -> Run {
         let mut model = Model { states: vec![Contents::new()], compacted: 0, log: Vec::new() };
         if subject.shares_its_counter() {
-            // etcd begins with a revision of its own; see what it is when it is open.
+            // etcd starts with a revision of its own, which is known once the store is open.
             model.pass(1);
         }
         Run { subject, model, watches: Vec::new(), remembered: None, value: 0 }
@@ -258,7 +258,7 @@ impl Run {
         self.catch_up(self.subject.store().revision().await.unwrap());
     }
 
-    /// The store is at a revision: the model's newest, or a later one at which others did something.
+    /// Advances the model to the store's revision: its newest, or a later one that other programs caused.
     fn catch_up(&mut self, revision: Revision) {
         if self.subject.shares_its_counter() {
             self.model.pass(revision.get());
@@ -340,7 +340,7 @@ impl Run {
         if at < self.model.compacted && !(self.may_be_readable(at) && listed.is_ok()) {
             let oldest = self.oldest();
             assert!(
-                matches!(listed, Err(Error::TooOld { oldest: told, .. }) if oldest.contains(&told.get())),
+                matches!(listed, Err(Error::TooOld { oldest: reported, .. }) if oldest.contains(&reported.get())),
                 "{listed:?}"
             );
             return;
@@ -365,7 +365,7 @@ impl Run {
         match self.subject.store().watch(request).await {
             Ok(watch) => {
                 let kept = after >= self.model.compacted || self.may_be_readable(after);
-                assert!(kept, "a forgotten past was promised");
+                assert!(kept, "a compacted revision was accepted");
                 self.watches.push(Watched { watch, prefix, seen: after });
             }
             Err(Error::TooOld { .. }) => assert!(after < self.model.compacted),
@@ -373,7 +373,7 @@ impl Run {
         }
     }
 
-    /// Reads all that every watch has to give: exactly what the model says, or the news that it was overtaken.
+    /// Reads everything that each watch delivers: exactly the changes of the model, or the error that it was overtaken.
     async fn drain(&mut self) {
         let mut watches = std::mem::take(&mut self.watches);
         for mut watched in watches.drain(..) {
@@ -399,7 +399,7 @@ impl Run {
                     assert_eq!(got, expected);
                 }
                 Err(Error::TooOld { .. }) => {
-                    assert!(watched.seen < self.model.compacted, "overtaken by nothing");
+                    assert!(watched.seen < self.model.compacted, "overtaken without a compaction");
                     return false;
                 }
                 other => panic!("{other:?}"),
@@ -408,11 +408,11 @@ impl Run {
         }
         let more = tokio::time::timeout(std::time::Duration::ZERO, watched.watch.next()).await;
         if matches!(more, Ok(Err(Error::TooOld { .. }))) {
-            // Nothing was missed, but the watch had not looked yet and can no longer tell.
-            assert!(watched.seen < self.model.compacted, "overtaken by nothing");
+            // No change was missed, but the watch had not read yet and cannot know this any more.
+            assert!(watched.seen < self.model.compacted, "overtaken without a compaction");
             return false;
         }
-        assert!(more.is_err(), "more than happened: {more:?}");
+        assert!(more.is_err(), "more changes than were made: {more:?}");
         let progress = watched.watch.progress().get();
         assert!(progress == self.model.newest() || self.subject.shares_its_counter());
         watched.seen = self.model.newest();
@@ -421,7 +421,7 @@ impl Run {
 
     async fn compact(&mut self, back: u64, by_count: bool) {
         let target = self.model.newest().saturating_sub(back);
-        // What is counted are transactions, of which a shared counter also counts those of others.
+        // The count is of transactions; a shared counter also counts those of other programs.
         let compaction = match by_count && !self.subject.shares_its_counter() {
             true => Compaction::KeepCount(back),
             false => Compaction::Before(Revision::from_number(target)),
@@ -439,7 +439,7 @@ impl Run {
         first..=compacted
     }
 
-    /// Whether a revision may still be readable although it is before the oldest that has to be.
+    /// Whether a revision may still be readable although it is before the oldest one that must be.
     fn may_be_readable(&self, revision: u64) -> bool {
         self.oldest().contains(&revision)
     }

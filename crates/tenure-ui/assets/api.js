@@ -4,7 +4,7 @@
 const ROOT = "/ui/api/";
 const HEADERS = { "tenure-page": "1", "content-type": "application/json" };
 
-/** Tells about "expired" sessions, and about a "lost" and "restored" connection. */
+/** Reports "expired" sessions, and a "lost" and "restored" connection. */
 export const connection = new EventTarget();
 
 let lost = false;
@@ -83,7 +83,7 @@ async function lines(path, query, signal, onLine) {
 // How long a hidden tab keeps its stream. Browsers allow six connections to a server, for all tabs together.
 const HIDDEN_MILLISECONDS = 20_000;
 
-/** Waits until the tab is seen. */
+/** Waits until the tab is visible. */
 const seen = () => new Promise((resolve) => {
   const check = () => {
     if (document.hidden) return;
@@ -109,7 +109,7 @@ function pauseWhenHidden(controller) {
   };
 }
 
-/** Follows a stream, and starts again when it breaks or the tab is seen again, until the signal ends it. Errors that trying again cannot resolve are thrown. */
+/** Follows a stream, and starts again when it breaks or the tab is visible again, until the signal ends it. Errors that trying again cannot resolve are thrown. */
 export async function follow(path, query, signal, onLine) {
   let pause = 250;
   while (!signal.aborted) {

@@ -59,7 +59,7 @@ function drawBar(current) {
 
 const THEMES = ["", "light", "dark"];
 
-/** On a narrow screen the current view may be beside the part of the navigation that is seen. */
+/** On a narrow screen the current view may be outside of the visible part of the navigation. */
 function revealCurrent() {
   bar.querySelector("[aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
 }
@@ -122,7 +122,7 @@ document.addEventListener("click", (event) => {
   go(url.pathname + url.search);
   main.focus({ preventScroll: true });
 });
-// A link with a code may be opened where the page is already.
+// A link with a code may be opened while the page is open.
 addEventListener("hashchange", () => location.hash.startsWith("#code=") && start());
 addEventListener("resize", revealCurrent);
 // A browser may keep a page that was left, with its connections; the view is removed, which ends them, and drawn again on return.
@@ -130,7 +130,7 @@ addEventListener("pagehide", () => fill(main));
 addEventListener("pageshow", (event) => event.persisted && start());
 addEventListener("popstate", () => location.hash.startsWith("#code=") || route());
 navigation.addEventListener("changed", route);
-connection.addEventListener("expired", () => session && askToSignIn("The session has ended. Sign in again to go on where you were."));
+connection.addEventListener("expired", () => session && askToSignIn("The session has ended. Sign in again to continue."));
 connection.addEventListener("lost", () => fill(notice, h("p", { class: "lost" }, icon("warn"), "The connection is lost. What you see may be out of date; the page tries again.")));
 connection.addEventListener("restored", () => fill(notice));
 start();

@@ -1,4 +1,4 @@
-// What a plan, a handover or a write changes: values, and who gains and loses what.
+// What a plan, a handover or a write changes: values, and the fields that managers gain and lose.
 
 import { h } from "./dom.js";
 import { described } from "./managers.js";

@@ -41,7 +41,7 @@ const SHAPES = {
   refresh: "M13 8a5 5 0 1 1-1.5-3.5M13 2v3h-3",
 };
 
-/** Returns a small drawing, which is decoration: what it means must also be said in text. */
+/** Returns a small drawing, which is decoration: the text must also express its meaning. */
 export function icon(name) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("viewBox", "0 0 16 16");
@@ -58,7 +58,7 @@ export function announce(text) {
   document.getElementById("announce").textContent = text;
 }
 
-/** Returns a function that runs `work` once no call has come for some milliseconds. */
+/** Returns a function that runs `work` after some milliseconds without a call. */
 export function debounce(work, milliseconds) {
   let timer;
   return (...args) => {

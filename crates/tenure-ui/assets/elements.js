@@ -6,7 +6,7 @@ import { fill, h, icon } from "./dom.js";
 export const loading = (what) =>
   h("div", { class: "state", role: "status" }, h("div", { class: "bars", "aria-hidden": "true" }, h("i"), h("i"), h("i")), h("p", null, what));
 
-/** Returns what stands where there is nothing. */
+/** Returns the placeholder of an empty part. */
 export const emptyState = (title, text, ...actions) =>
   h("div", { class: "state" }, h("h2", null, title), text && h("p", null, text), actions.length > 0 && h("p", { class: "actions" }, ...actions));
 
@@ -62,7 +62,7 @@ export function select(options, value, onChange) {
     options.map(([key, label]) => h("option", { value: key, selected: key === value }, label)));
 }
 
-/** Returns a group of choices of which one is taken: entries are value, label and explanation. */
+/** Returns a group of choices of which one is selected: entries are value, label and explanation. */
 export function choices(name, legend, entries, value, onChange) {
   const id = `c${(choices.next = (choices.next ?? 0) + 1)}`;
   return h("fieldset", { class: "choices" }, h("legend", { class: "hidden-text" }, legend), entries.map(([key, label, hint]) =>
@@ -70,7 +70,7 @@ export function choices(name, legend, entries, value, onChange) {
       h("span", null, label))));
 }
 
-/** Returns a button that cannot be used while there is a reason, which it tells. */
+/** Returns a button that cannot be used while there is a reason, which it shows. */
 export function guarded(label, reason, onClick, className = "button") {
   if (!reason) return h("button", { type: "button", class: className, onclick: onClick }, label);
   return h("button", { type: "button", class: className, "aria-disabled": "true", title: sentence(reason) }, label);
@@ -87,7 +87,7 @@ export function table(caption, columns, rows) {
 /** Returns an error in place of a whole view. */
 export const errorPage = (title, error, retry) => errorState(title, error, retry, "h1");
 
-/** Returns what stands in place of a whole view. */
+/** Returns the placeholder of an empty view. */
 export const emptyPage = (title, text, ...actions) =>
   h("div", { class: "state" }, h("h1", null, title), h("p", null, text), h("p", { class: "actions" }, ...actions));
 

@@ -5,7 +5,7 @@ import { get } from "./api.js";
 
 export const ROOT = "/ui/";
 
-/** Tells the frame that the address has changed. */
+/** Notifies the frame that the address has changed. */
 export const navigation = new EventTarget();
 
 let kinds;
@@ -43,7 +43,7 @@ export function setQuery(changes) {
   history.replaceState(null, "", url.pathname + url.search);
 }
 
-/** Returns the kinds and namespaces of the server, read once unless asked again. */
+/** Returns the kinds and namespaces of the server, read once unless they are requested again. */
 export function discover(again = false) {
   if (!kinds || again) {
     kinds = get("kinds").catch((error) => {
@@ -54,7 +54,7 @@ export function discover(again = false) {
   return kinds;
 }
 
-/** Sets the title of the document and tells screen readers. */
+/** Sets the title of the document and announces it to screen readers. */
 export function title(text) {
   document.title = `${text} · Tenure`;
   announce(text);

@@ -41,7 +41,7 @@ class ObjectLines extends VirtualList {
     return `${this.lines[at]?.[PATH]} ${this.lines[at]?.[TEXT]}`;
   }
 
-  /** Chooses which lines are seen: those of one manager with what leads to them, and none that is folded. */
+  /** Chooses the visible lines: those of one manager with their parents, without folded ones. */
   arrange() {
     if (!this.lines) return;
     const wanted = this.options.manager;
@@ -172,7 +172,7 @@ class ObjectLines extends VirtualList {
   }
 }
 
-/** Whether a path of a Secret leads to what is secret. */
+/** Whether a path of a Secret is a secret value. */
 export const isSecret = (path) => /^\.(data|stringData)\./.test(path);
 
 /** Hides the value of a line. */
@@ -180,7 +180,7 @@ const mask = (text) => (/^\s*[^\s:]+:/.exec(text)?.[0] ?? text.replace(/\S.*/, "
 
 const indent = (text) => text.length - text.trimStart().length;
 
-/** Returns for each line the end of what is inside it, or 0 if nothing is. */
+/** Returns for each line the end of its content, or 0 if it has none. */
 function foldEnds(lines) {
   const ends = new Array(lines.length).fill(0);
   const open = [];
@@ -200,7 +200,7 @@ function foldEnds(lines) {
   return ends;
 }
 
-/** Returns a line of YAML with its key and value told apart. */
+/** Returns a line of YAML with its key and value marked. */
 function code(text, folded) {
   const match = /^(\s*(?:- )*)([^\s"'#][^:]*|"[^"]*"):(?= |$)(.*)$/.exec(text);
   const tail = folded && h("span", { class: "ellipsis" }, " …");

@@ -112,10 +112,10 @@ class ApplyView extends HTMLElement {
       transfer && h("section", null, h("h3", null, "First, owners hand over"), handoverPreview(transfer)),
       plan.values.length > 0 && h("section", null, h("h3", null, plan.action === "conflict" ? "Values, if every field is taken" : "Values"), valueChanges(plan.values)),
       plan.owners.length > 0 && h("section", null, h("h3", null, plan.action === "conflict" ? "Owners, if every field is taken" : "Owners"), ownerChanges(plan.owners)),
-      plan.zeros.length > 0 && h("section", null, h("h3", null, "Zero values that may not be meant"), h("ul", { class: "changes" }, plan.zeros.map((zero) => h("li", null, pathNode(zero.path), valueNode(zero.value))))),
+      plan.zeros.length > 0 && h("section", null, h("h3", null, "Zero values that may be unintended"), h("ul", { class: "changes" }, plan.zeros.map((zero) => h("li", null, pathNode(zero.path), valueNode(zero.value))))),
       plan.lingering.length > 0 && h("section", null, h("h3", null, "Not in the manifest, and stays"),
         h("ul", { class: "changes" }, plan.lingering.map((stays) => h("li", null, pathNode(stays.path), h("span", null, "owned by "), stays.owners.map(described))))),
-      plan.action === "unchanged" && conflicts.length === 0 && h("p", { class: "muted" }, "The object is already as the manifest says, and the manager owns what it applies."));
+      plan.action === "unchanged" && conflicts.length === 0 && h("p", { class: "muted" }, "The object is already as the manifest describes it, and the manager owns what it applies."));
   }
 
   conflict(conflict, document) {
@@ -130,7 +130,7 @@ class ApplyView extends HTMLElement {
         this.settlements.set(key, choice);
         this.plan();
       }),
-      h("p", { class: "hint" }, hint ?? "Choose who gets the field."));
+      h("p", { class: "hint" }, hint ?? "Choose what happens to the field."));
   }
 
   async apply() {

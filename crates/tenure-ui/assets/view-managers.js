@@ -1,4 +1,4 @@
-// Who writes here: all managers with what they own and when they were last active.
+// All managers with what they own and when they were last active.
 
 import { fill, h } from "./dom.js";
 import { once } from "./api.js";
@@ -14,7 +14,7 @@ class ManagersView extends HTMLElement {
     this.body = h("div", { class: "plan" });
     this.namespace = this.query.get("namespace") ?? "";
     const choose = h("div", { class: "tools" });
-    fill(this, h("div", { class: "heading" }, h("h1", null, "Managers"), h("span", { class: "muted" }, "Who writes here")), choose, this.body);
+    fill(this, h("div", { class: "heading" }, h("h1", null, "Managers"), h("span", { class: "muted" }, "All field managers")), choose, this.body);
     const { namespaces } = await discover().catch(() => ({ namespaces: [] }));
     const menu = select([["", "All namespaces"], ...namespaces.map((name) => [name, name])], this.namespace, (namespace) => {
       this.namespace = namespace;
@@ -55,7 +55,7 @@ class ManagersView extends HTMLElement {
     const number = (count) => count.toLocaleString("en");
     const left = managers.filter((manager) => manager.clientSide);
     const tile = (value, words) => h("div", { class: "tile" }, h("strong", null, value), h("span", null, words));
-    if (managers.length === 0) return fill(this.body, emptyState("Nobody writes here", "No object has managed fields."));
+    if (managers.length === 0) return fill(this.body, emptyState("No managers", "No object has managed fields."));
     fill(this.body,
       h("div", { class: "tiles" }, tile(number(survey.objects), "objects"), tile(number(new Set(managers.map(({ manager }) => manager)).size), "managers"),
         tile(bytes(survey.bytes), "of managed fields"), tile(number(managers.filter(({ stale }) => stale).length), "stale for 90 days"),

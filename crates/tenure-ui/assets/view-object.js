@@ -57,7 +57,7 @@ class ObjectView extends HTMLElement {
     this.access = line.patch ?? this.access;
     this.view = line;
     if (first) {
-      // What is secret is shown on request only: people look over shoulders and share screens.
+      // Secret values are shown on request only, because other people may see the screen.
       this.lines.options.masked = this.isSecret();
       fill(this, this.header, this.activity, this.slider, this.split);
       this.tellFights();

@@ -145,7 +145,7 @@ class ObjectsView extends HTMLElement {
     if (this.shown.length === 0) {
       if (!this.synced) return;
       const filtered = all.length > 0;
-      return fill(this.body, emptyState(filtered ? "No object matches" : `No ${this.kind.kind} here`, filtered ? "Change the filters above." : "Objects appear here as soon as somebody creates them."));
+      return fill(this.body, emptyState(filtered ? "No object matches" : `No ${this.kind.kind} here`, filtered ? "Change the filters above." : "Objects appear here as soon as they are created."));
     }
     if (!this.table?.isConnected) this.draw();
     this.table.list.update(this.shown.length);

@@ -27,7 +27,7 @@ class SignInView extends HTMLElement {
       this.message && h("p", { class: "message" }, sentence(this.message)),
       h("p", { class: "muted" }, "The link that ", h("code", null, "tenure serve"), " or ", h("code", null, "tenure ui"), " prints signs you in. You can also use a token."),
       field("Token", token),
-      h("details", null, h("summary", null, "Use a kubeconfig"), field("Kubeconfig", kubeconfig, "The token of its current user is used; nothing else of it.")),
+      h("details", null, h("summary", null, "Use a kubeconfig"), field("Kubeconfig", kubeconfig, "Only the token of its current user is used.")),
       problem, button));
     token.focus();
   }

@@ -1,4 +1,4 @@
-// A list of any length that draws only what is seen. All rows have the same height; `draw(row, index)` fills a row that may have shown
+// A list of any length that draws only visible rows. All rows have the same height; `draw(row, index)` fills a row that may have shown
 // another index before.
 
 import { h } from "./dom.js";
@@ -28,7 +28,7 @@ export class VirtualList extends HTMLElement {
     this.observer.disconnect();
   }
 
-  /** Shows a number of rows; all of them are drawn anew. */
+  /** Shows a number of rows; all of them are redrawn. */
   update(count) {
     this.count = count;
     this.space.style.height = `${count * this.rowHeight}px`;
@@ -54,7 +54,7 @@ export class VirtualList extends HTMLElement {
       this.space.append(row);
     }
     while (this.rows.length > wanted) this.rows.pop().remove();
-    // A row keeps its index while it is seen, so that focus stays where it is.
+    // A row keeps its index while it is visible, so that it keeps the focus.
     const length = this.rows.length;
     for (let index = first; index < last; index += 1) {
       const row = this.rows[index % length];
@@ -76,7 +76,7 @@ export class VirtualList extends HTMLElement {
     return this.rows.find((row) => row.index === index);
   }
 
-  /** Scrolls so that an index is seen. */
+  /** Scrolls so that an index is visible. */
   reveal(index) {
     const top = index * this.rowHeight;
     if (top < this.scrollTop) this.scrollTop = top - this.rowHeight;

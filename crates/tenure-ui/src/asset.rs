@@ -1,4 +1,4 @@
-//! The files of the page, which are part of the binary. They are compressed once, when they are first asked for, and revalidated by a
+//! The files of the page, which are part of the binary. They are compressed once, when they are first requested, and revalidated by a
 //! hash of their contents.
 
 use crate::body::{PageBody, empty, response};

@@ -94,7 +94,7 @@ fn describe(error: &PageError) -> Object {
     Object::default().with("error", error.to_string()).with("code", code)
 }
 
-/// Returns a response with the headers that all have. Nothing may be loaded from elsewhere, run inline, framed or cached, unless the
+/// Returns a response with the headers of all responses. Nothing may be loaded from elsewhere, run inline, framed or cached, unless the
 /// caller changes a header.
 pub(crate) fn response(code: StatusCode, media_type: &'static str, body: PageBody) -> Response<PageBody> {
     let mut response = Response::new(body);

@@ -1,4 +1,4 @@
-//! Why the page cannot do what it was asked for. Each error has a status code, and a message for the person at the page.
+//! Why a request of the page fails. Each error has a status code, and a message for the person at the page.
 
 use http::StatusCode;
 use tenure_client::ClientError;
@@ -61,7 +61,7 @@ pub enum PageError {
 }
 
 impl From<ClientError> for PageError {
-    /// What the commands say about changed objects is about their flags; the page has buttons.
+    /// The messages of the commands about changed objects name flags; the page has buttons.
     fn from(error: ClientError) -> PageError {
         match error {
             ClientError::Changed { what } => PageError::Changed { what },

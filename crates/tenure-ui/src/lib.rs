@@ -1,4 +1,4 @@
-//! The page: who owns every field of the objects of a cluster, and what to do about it, in a browser.
+//! The page: the owners of every field of the objects of a cluster, and changes of ownership, in a browser.
 //!
 //! [`Page`] responds to the requests below `/ui/`. It serves the files of the page, which are part of the binary, signs users in, and
 //! has one endpoint for each thing that the page shows. A signed-in user has a [`Cluster`](tenure_client::Cluster), through which

@@ -28,8 +28,8 @@ pub struct Page {
 }
 
 impl Page {
-    /// Creates a page for the server that the options lead to. Whoever has a code acts with the credentials of the options, whoever
-    /// signs in with a token acts with that token. `secure` says that browsers reach the page over TLS.
+    /// Creates a page for the server of the options. A user with a code acts with the credentials of the options, a user with a
+    /// token acts with that token. `secure` means that browsers reach the page over TLS.
     pub fn new(options: ConnectOptions, secure: bool) -> Page {
         Page { options, sessions: Sessions::default(), secure }
     }

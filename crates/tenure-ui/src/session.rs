@@ -130,7 +130,7 @@ fn id_of(cookies: &str) -> Option<&str> {
     pairs.find(|(name, id)| *name == COOKIE && !id.is_empty()).map(|(_, id)| id)
 }
 
-/// Returns 32 random bytes as text. Without a source of randomness the text is empty and signs nobody in.
+/// Returns 32 random bytes as text. Without a source of randomness the text is empty and cannot be used to sign in.
 fn random() -> String {
     let mut bytes = [0; 32];
     match SystemRandom::new().fill(&mut bytes) {

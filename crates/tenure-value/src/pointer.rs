@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_escaped_as_rfc_6901_says() {
+    fn names_are_escaped_as_in_rfc_6901() {
         assert_eq!(Pointer::default().field("a/b~c").item(0).to_string(), "/a~1b~0c/0");
     }
 }

@@ -158,9 +158,9 @@ fn the_last_duplicate_field_wins_and_both_positions_are_reported() {
     let text = "{\"b\":1,\n \"a\":{\"x\":[{\"k\":{\"k\":0},\"j\":\",{\",\"\\u006b\":2,\"k\":3}],\"x\":{}},\n\"b\":[1]}";
     let (value, duplicates) = json::parse_checked(text.as_bytes(), &Limits::default()).unwrap();
     assert_eq!(value.to_string(), r#"{"a":{"x":{}},"b":[1]}"#);
-    let told: Vec<_> = duplicates.iter().map(Duplicate::to_string).collect();
+    let described: Vec<_> = duplicates.iter().map(Duplicate::to_string).collect();
     assert_eq!(
-        told,
+        described,
         [
             "line 2, column 34: duplicate field \"a.x[0].k\", first at line 2, column 13",
             "line 2, column 53: duplicate field \"a.x\", first at line 2, column 7",
@@ -172,7 +172,7 @@ fn the_last_duplicate_field_wins_and_both_positions_are_reported() {
 #[test]
 fn a_document_without_repeated_fields_has_no_duplicates() {
     let text = br#"{"b":{"a":1,"b":2},"a":{"b":1,"a":2},"c":[{"a":1},{"a":1}]}"#;
-    assert_eq!(json::parse_checked(text, &Limits::default()).map(|(_, told)| told), Ok(vec![]));
+    assert_eq!(json::parse_checked(text, &Limits::default()).map(|(_, described)| described), Ok(vec![]));
 }
 
 #[test]

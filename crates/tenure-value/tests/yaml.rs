@@ -188,9 +188,9 @@ fn the_last_duplicate_field_wins_and_both_positions_are_reported() {
     let text = "a:\n  k: 1\n  j: [{x: 1, x: 2}]\n  k: 3\n1: a\n\"1\": b\n";
     let (value, duplicates) = yaml::parse_checked(text.as_bytes(), &Limits::default()).unwrap();
     assert_eq!(value.to_string(), r#"{"1":"b","a":{"j":[{"x":2}],"k":3}}"#);
-    let told: Vec<_> = duplicates.iter().map(Duplicate::to_string).collect();
+    let described: Vec<_> = duplicates.iter().map(Duplicate::to_string).collect();
     assert_eq!(
-        told,
+        described,
         [
             "line 3, column 14: duplicate field \"a.j[0].x\", first at line 3, column 8",
             "line 4, column 3: duplicate field \"a.k\", first at line 2, column 3",

@@ -5,11 +5,11 @@ use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 use tenure_audit::{AuditOptions, Auditor, LogFormat, LogOptions, WebhookOptions};
 use tenure_auth::audit::{Level, Policy};
 
-/// What is audited, and where events go.
+/// Which requests are audited, and where events go.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Audit")]
 pub struct AuditFlags {
-    /// The policy of what is recorded; without one, every request at the level Metadata.
+    /// The audit policy; without one, every request is recorded at the level Metadata.
     #[arg(long, value_name = "FILE")]
     pub audit_policy_file: Option<PathBuf>,
     /// The file of audit events; - is the standard output.
@@ -21,13 +21,13 @@ pub struct AuditFlags {
     /// How many rotated files are kept [default: all].
     #[arg(long, value_name = "NUMBER")]
     pub audit_log_maxbackup: Option<usize>,
-    /// How many days rotated files are kept [default: for ever].
+    /// How many days rotated files are kept [default: no limit].
     #[arg(long, value_name = "DAYS")]
     pub audit_log_maxage: Option<u64>,
     /// Compress rotated files.
     #[arg(long)]
     pub audit_log_compress: bool,
-    /// How an event is written.
+    /// The format of an event.
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     pub audit_log_format: Format,
     /// A kubeconfig that names the server to which batches of events are posted.
@@ -44,7 +44,7 @@ pub struct AuditFlags {
     pub audit_webhook_batch_buffer_size: Option<usize>,
 }
 
-/// How an event is written.
+/// The format of an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// One JSON document per line.

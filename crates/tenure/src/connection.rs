@@ -24,7 +24,7 @@ pub struct Connection {
     /// The address of the server, instead of the kubeconfig's.
     #[arg(short = 's', long, value_name = "URL")]
     server: Option<String>,
-    /// The namespace of objects that name none.
+    /// The namespace of objects without one.
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
 }
@@ -48,7 +48,7 @@ impl Connection {
         }
     }
 
-    /// Connects to the server and runs what uses it.
+    /// Connects to the server and runs a function with it.
     pub fn run<T>(&self, work: impl AsyncFnOnce(Cluster) -> Result<T, Error>) -> Result<T, Error> {
         // One thread is enough: commands wait for the server most of the time.
         let runtime =

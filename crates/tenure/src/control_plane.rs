@@ -12,7 +12,7 @@ use tenure_store::Store;
 use tenure_ui::Page;
 use tokio::net::TcpListener;
 
-/// What a control plane is made of.
+/// The parts of a control plane.
 pub struct ControlPlane {
     /// Where objects are stored.
     pub store: Arc<dyn Store>,
@@ -24,9 +24,9 @@ pub struct ControlPlane {
     pub options: ServerOptions,
     /// The limits on connections.
     pub connections: ConnectionLimits,
-    /// The address that the service `kubernetes` leads to.
+    /// The address that the service `kubernetes` points to.
     pub advertised: SocketAddr,
-    /// The authority to publish in every namespace, together with the service account `default`, if this is wanted.
+    /// The authority to publish in every namespace, together with the service account `default`, if they are created.
     pub default_objects: Option<String>,
     /// The page, if it is served beside the API.
     pub page: Option<Arc<Page>>,

@@ -10,7 +10,7 @@ pub const VARIABLE: &str = "TENURE_CONTROLLERS";
 const NAMES: [[&str; 2]; 2] =
     [["garbage-collector-controller", "garbagecollector"], ["namespace-controller", "namespace"]];
 
-/// A name that is none of a controller.
+/// A name that is not that of a controller.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "unknown controller {0:?}: expected *, garbage-collector-controller or namespace-controller, or -name to turn one off"

@@ -1,5 +1,5 @@
 //! The `tenure` binary: parses the command line, runs the command, and prints errors. All output goes through [`terminal`];
-//! the exit code is an [`Outcome`]. Started as `kube-apiserver` or `etcd`, it takes the place of that program ([`envtest`]).
+//! the exit code is an [`Outcome`]. Started as `kube-apiserver` or `etcd`, it acts as that program ([`envtest`]).
 
 mod audit;
 mod change_text;

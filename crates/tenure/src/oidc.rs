@@ -40,13 +40,13 @@ pub struct OidcFlags {
     /// The claim that is the user name [default: sub].
     #[arg(long, value_name = "CLAIM", requires = "oidc_issuer_url")]
     pub oidc_username_claim: Option<String>,
-    /// What comes before user names: by default the issuer and #, except for the claim email; - is nothing.
+    /// The prefix of user names: by default the issuer and #, except for the claim email; - is no prefix.
     #[arg(long, value_name = "PREFIX", requires = "oidc_issuer_url", allow_hyphen_values = true)]
     pub oidc_username_prefix: Option<String>,
     /// The claim that has the groups, a string or a list.
     #[arg(long, value_name = "CLAIM", requires = "oidc_issuer_url")]
     pub oidc_groups_claim: Option<String>,
-    /// What comes before the names of groups.
+    /// The prefix of group names.
     #[arg(long, value_name = "PREFIX", requires = "oidc_issuer_url")]
     pub oidc_groups_prefix: Option<String>,
     /// A claim that tokens must have, with its value, as KEY=VALUE; may be repeated.

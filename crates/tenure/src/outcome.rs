@@ -13,7 +13,7 @@ pub enum Outcome {
     Changes,
     /// It found conflicts with other managers.
     Conflicts,
-    /// What it asked about is not permitted.
+    /// The requested access is denied.
     Denied,
 }
 

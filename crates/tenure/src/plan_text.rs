@@ -1,4 +1,4 @@
-//! Plans as text. Every line is complete by itself: what happens, where, and to whom.
+//! Plans as text. Every line is complete by itself: what happens, where, and which managers are affected.
 
 use crate::{
     Outcome,

@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf, time::Duration};
 
-/// How often the files are looked at.
+/// How often the files are checked.
 const PERIOD: Duration = Duration::from_secs(2);
 
 /// The files of a running server and what to do when they change.
@@ -30,8 +30,8 @@ impl Reloader {
         self.0.push(Source { what, files, contents, reload: Box::new(reload) });
     }
 
-    /// Follows the files for as long as the server runs. A file that cannot be used is reported, and what was read before
-    /// stays in use.
+    /// Follows the files for as long as the server runs. A file that cannot be used is reported, and the previous content
+    /// is kept.
     pub async fn run(mut self) {
         while !self.0.is_empty() {
             tokio::time::sleep(PERIOD).await;

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use tenure_meta::{ApiError, Quantity};
 use tenure_value::{Object, Text, Value};
 
-/// The annotation that says what was set.
+/// The annotation that lists the defaults that were set.
 const ANNOTATION: &str = "kubernetes.io/limit-ranger";
 /// The lists of containers with their names in messages, and the defaults with what they set.
 const CONTAINERS: [(&str, &str); 2] = [("containers", "container"), ("initContainers", "init container")];

@@ -1,5 +1,5 @@
 //! ServiceAccount: every new pod runs as a service account that exists, mounts a token of it, and pulls images with its
-//! secrets. Secrets are limited to those of the account where the account asks for that.
+//! secrets. Secrets are limited to those of the account if the account requires it.
 
 use super::{fields, items, meta_text, text, with_spec};
 use crate::{
@@ -11,11 +11,11 @@ use std::{collections::HashSet, time::Duration};
 use tenure_meta::ApiError;
 use tenure_value::{Object, Value};
 
-/// The account of pods that name none.
+/// The account of pods that do not name one.
 const DEFAULT: &str = "default";
 /// How often, and after which pause, the default account is looked up: a controller creates it after the namespace.
 const LOOKUPS: (usize, Duration) = (10, Duration::from_millis(100));
-/// The annotation of pods that mirror what a node runs on its own.
+/// The annotation of mirror pods: pods that a node runs on its own.
 const MIRROR: &str = "kubernetes.io/config.mirror";
 /// The annotation of accounts that limit their pods to the secrets they list.
 const ENFORCE_SECRETS: &str = "kubernetes.io/enforce-mountable-secrets";
@@ -23,7 +23,7 @@ const ENFORCE_SECRETS: &str = "kubernetes.io/enforce-mountable-secrets";
 const VOLUME_PREFIX: &str = "kube-api-access-";
 /// Where containers find the token.
 const MOUNT_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
-/// The lifetime of tokens; the seconds beyond the hour mark tokens that are mounted without being asked for.
+/// The lifetime of tokens; the seconds beyond the hour mark tokens that are mounted automatically.
 const TOKEN_SECONDS: i64 = 3607;
 /// The lists of containers with their names in messages.
 const CONTAINERS: [(&str, &str); 3] = [
@@ -100,7 +100,7 @@ fn account_name(pod: &Value) -> &str {
     }
 }
 
-/// Reads an account. The default one may be on its way.
+/// Reads an account. The default one may not have been created yet.
 async fn find(
     attributes: &AdmissionAttributes,
     cluster: &dyn Cluster,
@@ -204,7 +204,7 @@ fn token_volume(name: &str) -> Value {
     Value::object([("name", Value::from(name)), ("projected", projected)])
 }
 
-/// Checks that a mirror pod uses nothing of the API.
+/// Checks that a mirror pod does not reference API objects.
 fn check_mirror(pod: &Value) -> Result<(), &'static str> {
     if !account_name(pod).is_empty() {
         return Err("a mirror pod may not reference service accounts");

@@ -367,7 +367,7 @@ fn privileged(pod: &Pod<'_>) -> Option<Violation> {
     violation("privileged", format!("{containers} must not set securityContext.privileged=true"))
 }
 
-/// A pod with users of its own may mount /proc as it likes, but not at the restricted level.
+/// A pod with its own user namespace may mount /proc in any way, but not at the restricted level.
 fn proc_mount(pod: &Pod<'_>) -> Option<Violation> {
     let is_relaxed = pod.minor >= 35 && pod.has_own_users;
     let is_checked_later = pod.minor >= 35 && pod.is_restricted;
@@ -466,7 +466,7 @@ fn baseline_seccomp_profile(pod: &Pod<'_>) -> Option<Violation> {
     if pod.minor >= 19 {
         return if pod.is_restricted { None } else { forbidden_seccomp_profiles(pod) };
     }
-    // Before the field there were annotations.
+    // Annotations preceded the field.
     let is_allowed = |value: &str| {
         matches!(value, "runtime/default" | "docker/default") || value.starts_with("localhost/")
     };

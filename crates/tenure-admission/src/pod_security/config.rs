@@ -1,5 +1,5 @@
 //! The configuration of Pod Security: `PodSecurityConfiguration` of `pod-security.admission.config.k8s.io`. It has the
-//! levels of namespaces without labels, and who is exempt.
+//! levels of namespaces without labels, and exemptions.
 
 use super::{Level, Policy, PolicyLevel, Version, namespace::parse_version};
 use std::collections::HashSet;
@@ -13,7 +13,7 @@ const VERSIONS: [&str; 3] = [
     "pod-security.admission.config.k8s.io/v1alpha1",
 ];
 
-/// The levels of namespaces without labels, and who is exempt.
+/// The levels of namespaces without labels, and exemptions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodSecurityConfig {
     /// The levels where the labels of a namespace set none.

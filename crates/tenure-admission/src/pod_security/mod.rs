@@ -1,4 +1,4 @@
-//! Pod Security: the levels that the labels of a namespace ask for, and what in a pod breaks them.
+//! Pod Security: the levels that the labels of a namespace request, and what in a pod breaks them.
 //!
 //! The checks are a table by level and version of the standard; each looks at the whole pod and returns one violation.
 

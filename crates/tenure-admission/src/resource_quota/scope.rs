@@ -3,7 +3,7 @@
 use super::{GroupResource, pod};
 use tenure_value::Value;
 
-/// Whether all scopes of a quota match an object. Scopes are about pods, and one about claims; no other object is
+/// Whether all scopes of a quota match an object. Scopes select pods, and one selects claims; no other object is
 /// counted by a quota that has any.
 pub(super) fn matches(spec: &Value, of: GroupResource<'_>, object: &Value) -> bool {
     let plain = items(spec.get("scopes"))
@@ -59,7 +59,7 @@ impl Requirement<'_> {
     }
 }
 
-/// Whether a term of the pod's affinities looks into other namespaces.
+/// Whether a term of the pod's affinities refers to other namespaces.
 fn has_cross_namespace_affinity(pod: &Value) -> bool {
     let looks_outside = |term: &Value| {
         term.get("namespaceSelector").is_some_and(|selector| !selector.is_null())

@@ -36,7 +36,7 @@ pub fn usage_of(of: GroupResource<'_>, object: &Value) -> Usage {
     usage
 }
 
-/// Whether objects of a resource may count against a limit; false for most resources, so that they need not be read.
+/// Whether objects of a resource may count against a limit; false for most resources, so that they are not read.
 pub(super) fn may_count(of: GroupResource<'_>, limit: &str) -> bool {
     if let Some(counted) = limit.strip_prefix("count/") {
         return match counted.split_once('.') {

@@ -15,7 +15,7 @@ pub(super) fn declared(config: &Value, ty: TypeRef<'_>, last: &FieldSet) -> Resu
     Declaration { nodes: Vec::new() }.value(config, ty, last).map(|declared| declared.below)
 }
 
-/// What a value declares.
+/// The fields that a value declares.
 struct Declared {
     /// Whether a named field with this value is itself owned.
     whole: bool,

@@ -43,7 +43,7 @@ pub(super) fn apply_fast_path(
     nodes.is_empty().then(|| cursor.object().into_value(live))
 }
 
-/// What a part of a configuration that declares the same fields does to the live value.
+/// The effect of a part of a configuration that declares the same fields.
 enum Change {
     /// It keeps the live value.
     Unchanged,
@@ -91,7 +91,7 @@ impl<'a> FieldCursor<'a> {
     }
 }
 
-/// What identifies an object must agree.
+/// The identity of the object must agree.
 fn same(value: &Value, live: &Value) -> Option<Change> {
     (value == live).then_some(Change::Unchanged)
 }
@@ -100,7 +100,7 @@ fn is(node: &Node, name: &Text) -> bool {
     matches!(&node.element, PathElement::Field(field) if field == name)
 }
 
-/// Of the metadata, what identifies the object is in no set.
+/// The identity in the metadata is not in any set.
 fn metadata(
     config: &Value,
     live: &Value,
@@ -165,7 +165,7 @@ fn part(
     standing: Standing,
     nulls: NullKeys,
 ) -> Option<Change> {
-    // An entry is owned whatever is below it.
+    // An entry is owned regardless of its content.
     let owned = standing == Standing::Entry;
     match (granularity(ty), value, live) {
         (Granularity::Leaf, value, live) => leaf(value, live, node, || ty),

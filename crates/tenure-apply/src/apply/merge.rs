@@ -83,7 +83,7 @@ fn fields(
                 let merged = if value.is_null() && null_keys.contains(&name.as_str()) {
                     None
                 } else if value.is_scalar() && standing.is_scalar() {
-                    // Without parts on either side the type has no say.
+                    // Without parts on either side the type does not matter.
                     (value != standing).then(|| value.clone())
                 } else {
                     Some(merge(standing, value, below(ty, name), nulls))

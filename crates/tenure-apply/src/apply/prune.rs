@@ -16,7 +16,7 @@ use tenure_value::{Array, Object, Value};
 /// How an apply removes what its manager no longer declares.
 #[derive(Clone, Copy)]
 pub(super) struct Prune {
-    /// What becomes of an owned part that has lost all its contents.
+    /// What happens to an owned part that has lost all its contents.
     pub emptied: Emptied,
     /// Whether a list item is removed entirely if the rest would lack a required field.
     pub remove_incomplete_items: bool,
@@ -31,7 +31,7 @@ impl Prune {
     }
 }
 
-/// What the parents of a place have decided.
+/// The decisions of the parents of a place.
 #[derive(Clone, Copy)]
 struct Fate {
     /// The applier declared this place or one above it.
@@ -53,7 +53,7 @@ fn counts(node: Option<&Node>, named: bool) -> bool {
     node.is_some_and(|node| node.included || named)
 }
 
-/// What is left of a place.
+/// The rest of a place.
 enum Left {
     Same,
     Other(Value),
@@ -135,7 +135,7 @@ fn place(value: &Value, ty: TypeRef<'_>, last: &Node, owned: Option<&Node>, name
     }
 }
 
-/// Returns what is left of a named field that has lost its contents.
+/// Returns the rest of a named field that has lost its contents.
 fn emptied(rest: Value, owned: Option<&Node>, ty: TypeRef<'_>, name: &str, policy: Emptied) -> Left {
     let field = ty.field(name);
     let nullable = field.is_some_and(|field| field.slot.nullable);
@@ -213,7 +213,7 @@ fn list(
 }
 
 /// Whether what is left of an item lacks a field that its type requires and that it had before: such an
-/// item could never be written, so it goes with the field.
+/// item could never be written, so it is removed with the field.
 fn is_incomplete(rest: &Value, item: &Value, ty: TypeRef<'_>) -> bool {
     let Type::Struct(of) = ty.get() else { return false };
     let there = |value: &Value, name: &str| value.get(name).is_some_and(|value| !value.is_null());
@@ -225,8 +225,8 @@ fn is_incomplete(rest: &Value, item: &Value, ty: TypeRef<'_>) -> bool {
     })
 }
 
-/// Returns the full object without those places that the applier declared last and a pruned one lacks: what
-/// nobody ever owned stays, also inside something that only managers at other versions own.
+/// Returns the full object without those places that the applier declared last and a pruned one lacks: fields that
+/// never had an owner stay, also inside something that only managers at other versions own.
 pub(super) fn reinstate(
     full: &Value,
     pruned: Option<&Value>,

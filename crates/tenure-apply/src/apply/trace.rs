@@ -8,7 +8,7 @@ use tenure_fields::{FieldSet, Path};
 use tenure_schema::TypeRef;
 use tenure_value::Value;
 
-/// What decided about a part of an object.
+/// The rule that decided a part of an object.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Rule {

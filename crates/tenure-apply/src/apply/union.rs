@@ -18,7 +18,7 @@ pub(super) struct Switch<'a> {
 }
 
 impl Switch<'_> {
-    /// Returns an object without the members that the configuration switches away from and nobody owns; `None` if there
+    /// Returns an object without the members that the configuration switches away from and that have no owner; `None` if there
     /// are none.
     pub fn apply(&self, object: &Value, ty: TypeRef<'_>) -> Option<Value> {
         self.below(object, self.live, self.config, ty, &mut Vec::new())

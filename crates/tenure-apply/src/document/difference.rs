@@ -104,7 +104,7 @@ fn both(old: &Value, new: &Value, ty: TypeRef<'_>) -> Change {
         return Change { written: !old.same(new), ..Change::default() };
     }
     if let Granularity::Items(topology, _) = granularity(ty)
-        && !(tells_apart(old, topology) && tells_apart(new, topology))
+        && !(distinguishes(old, topology) && distinguishes(new, topology))
     {
         return Change { written: !old.same(new), ..Change::default() };
     }
@@ -132,7 +132,7 @@ fn owns_parts(value: &Value) -> bool {
     value.as_object().is_some_and(|object| !object.is_empty())
 }
 
-fn tells_apart(value: &Value, topology: &ListTopology) -> bool {
+fn distinguishes(value: &Value, topology: &ListTopology) -> bool {
     let items = value.as_array().map(|array| array.items()).unwrap_or_default();
     items.iter().enumerate().all(|(index, item)| match topology {
         ListTopology::Keyed(keys) => item
@@ -231,7 +231,7 @@ struct Group<'v> {
 }
 
 impl Group<'_> {
-    /// Items that share an element are compared as a whole, since their parts cannot be told apart.
+    /// Items that share an element are compared as a whole, since their parts cannot be distinguished.
     fn change(&self, of: TypeRef<'_>) -> Change {
         match (self.old.as_slice(), self.new.as_slice()) {
             ([] | [_], [] | [_]) => change(self.old.first().copied(), self.new.first().copied(), of),

@@ -16,7 +16,7 @@ pub(crate) fn element(
     let found = item.kind();
     match topology {
         ListTopology::Keyed(keys) => {
-            let expected = "an object, since items are told apart by their keys";
+            let expected = "an object, since items are identified by their keys";
             let object = item.as_object().ok_or(MismatchKind::BadItem { index, expected, found })?;
             let mut parts = Vec::with_capacity(keys.len());
             for key in keys {
@@ -32,14 +32,14 @@ pub(crate) fn element(
         }
         ListTopology::Set if item.is_scalar() && !item.is_null() => Ok(PathElement::Value(item.clone())),
         ListTopology::Set => {
-            let expected = "a string, number or boolean, since items are told apart by their value";
+            let expected = "a string, number or boolean, since items are identified by their value";
             Err(MismatchKind::BadItem { index, expected, found })
         }
         ListTopology::Atomic => Ok(PathElement::Index(index as i64)),
     }
 }
 
-/// What a merge key that is `null` in an item stands for.
+/// The meaning of a merge key that is `null` in an item.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NullKeys {
     /// The key's default, as it will once defaults are filled in.
@@ -285,7 +285,7 @@ fn plain(a: &Value, b: &Value) -> Option<Ordering> {
     }
 }
 
-/// Returns what an item counts as under a key: its own value, else the key's default.
+/// Returns the value of an item under a key: its own, else the key's default.
 fn part<'a>(object: &'a Object, key: &'a Key) -> Option<&'a Value> {
     object.get(&key.name).or(key.default.as_ref())
 }

@@ -9,7 +9,7 @@ use tenure_fields::{FieldSet, Node, PathElement};
 use tenure_schema::{ListTopology, TypeRef};
 use tenure_value::{Object, ObjectBuilder, Text, Value};
 
-/// What identifies an object and cannot be owned.
+/// The fields that identify an object and cannot be owned.
 const IDENTITY: [&str; 2] = ["apiVersion", "kind"];
 const IDENTITY_IN_METADATA: [&str; 2] = ["name", "namespace"];
 

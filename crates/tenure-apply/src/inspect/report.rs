@@ -1,4 +1,4 @@
-//! Who owns what: every leaf of an object with its owners, and what each manager gains, loses and shares between two
+//! Ownership reports: every leaf of an object with its owners, and the fields that each manager gains, loses and shares between two
 //! states. A dry run shows it, and `blame` prints it.
 
 use crate::{
@@ -17,7 +17,7 @@ pub struct FieldOwners {
     pub path: Path,
     /// Its value.
     pub value: Value,
-    /// Who owns it, in the order of the managers; empty for defaults.
+    /// Its owners, in the order of the managers; empty for defaults.
     pub owners: Vec<Owner>,
 }
 
@@ -28,16 +28,16 @@ pub fn ownership(object: &Value, managers: &Managers, ty: TypeRef<'_>) -> Vec<Fi
 }
 
 /// Returns every place of an object that has owners of its own, each before what is inside it: what
-/// [`ownership`] returns, and the objects, maps, lists and items on the way, whose owners are those who own the
+/// [`ownership`] returns, and the objects, maps, lists and items on the way, whose owners are those that own the
 /// place as such.
 pub fn ownership_by_place(object: &Value, managers: &Managers, ty: TypeRef<'_>) -> Vec<FieldOwners> {
     Report::of(object, managers, ty, Depth::Places)
 }
 
-/// What is reported.
+/// The places that are reported.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Depth {
-    /// What has no parts with owners of their own.
+    /// Places without parts that have their own owners.
     Leaves,
     /// All that can be owned.
     Places,
@@ -103,18 +103,18 @@ impl Report<'_> {
     }
 }
 
-/// What a change of state means for one manager.
+/// The effect of a change of state on one manager.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OwnershipChange {
     /// The manager as it is afterwards, or as it was if it is gone.
     pub owner: Owner,
-    /// What it owns now and did not before.
+    /// The fields that it owns now and did not before.
     pub gained: FieldSet,
-    /// What it owned and does not any more, though it is still there.
+    /// The fields that it no longer owns and that are still in the object.
     pub lost: FieldSet,
-    /// What it owned and is not there any more.
+    /// The fields that it owned and that were removed.
     pub removed: FieldSet,
-    /// What it owns now together with others.
+    /// The fields that it now owns together with others.
     pub shared: FieldSet,
 }
 

@@ -1,4 +1,4 @@
-//! What a change of the object means for its managers: who owns which fields afterwards. Each manager names fields at
+//! The effect of a change of the object on its managers: which fields each owns afterwards. Each manager names fields at
 //! a version of its own; objects are converted once per version, and only for versions that some manager uses.
 
 mod limit;
@@ -12,7 +12,7 @@ use reconcile::reconcile;
 use tenure_schema::TypeRef;
 use tenure_value::{Text, Value};
 
-/// The two states of an object around a write, and their difference at every version that is asked for.
+/// The two states of an object around a write, and their difference at every requested version.
 pub(crate) struct Differences<'a> {
     write: &'a Write<'a>,
     old: &'a Value,
@@ -59,7 +59,7 @@ impl<'a> Differences<'a> {
         self.write.convert(object, api_version).map(Some)
     }
 
-    /// Returns the old and the new object at a version whose difference was asked for before.
+    /// Returns the old and the new object at a version whose difference was requested before.
     pub(crate) fn objects(&self, api_version: &str) -> (&Value, &Value) {
         let known = self.versions.iter().find(|(version, _)| version == api_version).map(|(_, known)| known);
         let old = known.and_then(|known| known.old.as_ref()).unwrap_or(self.old);
@@ -102,8 +102,8 @@ pub(crate) fn current(live: &Value, managers: &Managers, write: &Write<'_>) -> R
     Ok(Managers::unique(kept))
 }
 
-/// Returns the managers after a change of the object by one of them: whoever changes a field owns it, and nobody owns
-/// what is gone.
+/// Returns the managers after a change of the object by one of them: a manager owns the fields that it changes, and removed
+/// fields have no owner.
 pub(crate) fn track(
     old: &Value,
     new: &Value,

@@ -25,7 +25,7 @@ impl Versions for Kind {
     }
 
     fn convert(&self, object: &Value, api_version: &str) -> Result<Value, String> {
-        let object = object.as_object().ok_or("this is no object")?;
+        let object = object.as_object().ok_or("not an object")?;
         Ok(Value::Object(object.with("apiVersion", api_version)))
     }
 
@@ -82,9 +82,9 @@ pub fn check(input: &Value) {
         };
         let live = Live { object: &live, managers: &managers, presence };
         applied(live, &config, &write);
-        let asked = input.get("asked");
-        if let Ok(state) = update(live, &new, Requested::Entries(asked), &write) {
-            told(live, &state, &write);
+        let entries = input.get("asked");
+        if let Ok(state) = update(live, &new, Requested::Entries(entries), &write) {
+            check_reports(live, &state, &write);
         }
     }
 }
@@ -97,10 +97,10 @@ fn applied(live: Live<'_>, config: &Value, write: &Write<'_>) {
             assert!(!conflicts.causes().is_empty() && !conflicts.to_string().is_empty());
         }
         Err(error) => assert!(!error.to_string().is_empty()),
-        Ok(state) => told(live, state, write),
+        Ok(state) => check_reports(live, state, write),
     }
     match (apply(live, config, write, Force::All), outcome) {
-        (Err(ApplyError::Conflicts(conflicts)), _) => panic!("force asks nobody, but {conflicts}"),
+        (Err(ApplyError::Conflicts(conflicts)), _) => panic!("force has conflicts: {conflicts}"),
         (Err(forced), outcome) => assert_eq!(Err(forced), outcome),
         (Ok(state), _) => {
             if let Err(error) = apply(state.live(), config, write, Force::No) {
@@ -114,7 +114,7 @@ fn applied(live: Live<'_>, config: &Value, write: &Write<'_>) {
 }
 
 /// Reports about a state succeed too.
-fn told(live: Live<'_>, state: &State, write: &Write<'_>) {
+fn check_reports(live: Live<'_>, state: &State, write: &Write<'_>) {
     let Some(ty) = write.versions.type_of(write.api_version) else { return };
     let _ = ownership(&state.object, &state.managers, ty);
     let before = State { object: live.object.clone(), managers: live.managers.clone() };
@@ -124,8 +124,9 @@ fn told(live: Live<'_>, state: &State, write: &Write<'_>) {
     }
     let read = Managers::from_value(&state.managers.to_value());
     assert_eq!(read.as_ref().map(Managers::len), Ok(state.managers.len()), "managers do not read back");
-    let heir = Identity { name: "heir", operation: Operation::Apply, api_version: VERSION, subresource: "" };
-    let _ = adopt(&state.managers, &heir, Timestamp::from_unix(2), |manager| {
+    let new_owner =
+        Identity { name: "heir", operation: Operation::Apply, api_version: VERSION, subresource: "" };
+    let _ = adopt(&state.managers, &new_owner, Timestamp::from_unix(2), |manager| {
         manager.operation == Operation::Update
     });
     let replicas: Path = [PathElement::field("spec"), PathElement::field("replicas")].into_iter().collect();

@@ -25,7 +25,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_a_write_sets_someone_owns(run in world::run()) {
+    fn every_field_that_a_write_sets_has_an_owner(run in world::run()) {
         let mut world = World::new(&run);
         for write in &run.writes {
             let Some(before) = world.writes(write) else { continue };
@@ -42,7 +42,7 @@ proptest! {
     }
 
     #[test]
-    fn nobody_owns_what_is_not_there_but_empty_parts_that_were_declared(run in world::run()) {
+    fn absent_fields_have_no_owner_except_declared_empty_parts(run in world::run()) {
         let mut world = World::new(&run);
         for write in &run.writes {
             let Some(_) = world.writes(write) else { continue };
@@ -61,8 +61,8 @@ proptest! {
             let before = world.clone();
             if let (Err(ApplyError::Conflicts(_)), Write::Apply { manager, config, .. }) = (world.write(write), write) {
                 world = before;
-                world.apply(manager, config, Force::All).expect("force asks nobody");
-                world.clone().apply(manager, config, Force::No).expect("and then there is nobody to ask");
+                world.apply(manager, config, Force::All).expect("a forced apply has no conflicts");
+                world.clone().apply(manager, config, Force::No).expect("a repeated apply has no conflicts");
             }
         }
     }
@@ -97,7 +97,7 @@ proptest! {
     }
 
     #[test]
-    fn declaring_the_same_fields_again_is_what_the_whole_way_gives(run in world::run()) {
+    fn the_fast_path_gives_the_result_of_the_general_algorithm(run in world::run()) {
         // Without the manager's last set, its applies take the general path.
         const WHOLE_WAY: &str = "kubectl";
         let mut world = World::new(&run);
@@ -116,7 +116,7 @@ proptest! {
     }
 
     #[test]
-    fn managers_are_told_apart_ordered_and_never_empty(run in world::run()) {
+    fn managers_are_distinct_ordered_and_never_empty(run in world::run()) {
         let mut world = World::new(&run);
         for write in &run.writes {
             let Some(_) = world.writes(write) else { continue };

@@ -382,7 +382,7 @@ pub fn time_of_keyed_applies(items: usize) -> Duration {
         [("one", list(7, "a")), ("two", list(11, "a")), ("one", list(13, "b")), ("two", list(11, "b"))];
     let start = Instant::now();
     for (manager, config) in &configs {
-        world.apply(manager, config, Force::All).expect("force asks nobody");
+        world.apply(manager, config, Force::All).expect("a forced apply has no conflicts");
     }
     assert_eq!(
         world.state.managers.iter().filter(|manager| manager.operation == Operation::Apply).count(),

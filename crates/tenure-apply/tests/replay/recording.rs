@@ -207,7 +207,7 @@ fn fields(
                     all.with(name.clone(), complete(value, recorded, live, config, before).map_err(within)?);
             }
             None if is_zero(value) => {}
-            // Not touched by anyone, and dropped with what it depended on.
+            // Not used, and dropped with the steps that it depended on.
             None if !before.may_be_refilled()
                 && live.is_some_and(|live| live.get(name) == Some(value))
                 && config.is_none_or(|config| config.get(name).is_none()) => {}

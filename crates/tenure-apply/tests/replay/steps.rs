@@ -49,7 +49,7 @@ struct Replayed<'a> {
 }
 
 /// Whether a step used this crate.
-type Drove = Result<bool, String>;
+type StepResult = Result<bool, String>;
 
 impl<'a> Replayed<'a> {
     fn new(
@@ -63,7 +63,7 @@ impl<'a> Replayed<'a> {
         Replayed { world, step, now, behavior, difference }
     }
 
-    fn run(mut self) -> Drove {
+    fn run(mut self) -> StepResult {
         let step = self.step;
         let Some(target) = Target::parse(&step.path) else { return Ok(false) };
         if target.resource == "customresourcedefinitions" {
@@ -130,7 +130,7 @@ impl<'a> Replayed<'a> {
         ))
     }
 
-    fn delete(&mut self, target: &Target) -> Drove {
+    fn delete(&mut self, target: &Target) -> StepResult {
         if self.step.code < 300 && !self.step.dry_run {
             match &target.name {
                 Some(name) => {
@@ -146,7 +146,7 @@ impl<'a> Replayed<'a> {
         Ok(false)
     }
 
-    fn get(&mut self, target: &Target) -> Drove {
+    fn get(&mut self, target: &Target) -> StepResult {
         let Some(name) = target.name.as_deref().filter(|_| self.succeeded()) else { return Ok(false) };
         let Some(stored) = self.world.stored.get(&target.key(name)) else { return Ok(false) };
         if self.step.answer.get("kind") == stored.object.get("kind") && self.step.answer.get("rows").is_none()
@@ -156,7 +156,7 @@ impl<'a> Replayed<'a> {
         Ok(false)
     }
 
-    fn create(&mut self, target: &Target) -> Drove {
+    fn create(&mut self, target: &Target) -> StepResult {
         if !self.succeeded() || target.name.is_some() {
             return Ok(false);
         }
@@ -165,14 +165,14 @@ impl<'a> Replayed<'a> {
         self.written(target, &name, None)
     }
 
-    fn update(&mut self, target: &Target) -> Drove {
+    fn update(&mut self, target: &Target) -> StepResult {
         let Some(name) = target.name.clone().filter(|_| self.succeeded()) else { return Ok(false) };
         let stored = self.world.stored.get(&target.key(&name)).cloned();
         self.written(target, &name, stored)
     }
 
     /// Ownership after any write other than an apply.
-    fn written(&mut self, target: &Target, name: &str, stored: Option<Stored>) -> Drove {
+    fn written(&mut self, target: &Target, name: &str, stored: Option<Stored>) -> StepResult {
         let step = self.step;
         let kind = match &stored {
             Some(stored) => stored.object.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned(),
@@ -233,7 +233,7 @@ impl<'a> Replayed<'a> {
         }
     }
 
-    fn apply(&mut self, target: &Target) -> Drove {
+    fn apply(&mut self, target: &Target) -> StepResult {
         let step = self.step;
         let (Some(name), Some(config)) = (target.name.clone(), step.body.clone()) else { return Ok(false) };
         let contested = step.code == 409
@@ -350,7 +350,7 @@ impl<'a> Replayed<'a> {
         }
     }
 
-    fn scale(&mut self, target: &Target) -> Drove {
+    fn scale(&mut self, target: &Target) -> StepResult {
         let step = self.step;
         let Some(name) = target.name.clone() else { return Ok(false) };
         let key = target.key(&name);

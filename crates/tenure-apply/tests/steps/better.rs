@@ -17,7 +17,7 @@ fn managers_that_apply_the_same_zero_share_it() {
         assert_eq!(sets.len(), 2, "{zero}");
         assert_eq!(sets[0], sets[1], "{zero}");
         let forced = story.forces("alice", &spec).zeros_are_left_out();
-        assert_eq!(forced.state().managers.len(), 2, "{zero}: force takes nothing where nobody disagrees");
+        assert_eq!(forced.state().managers.len(), 2, "{zero}: force takes nothing where no value differs");
     }
     Story::of(SPEC)
         .applies("alice", "{map: {}}")
@@ -148,7 +148,7 @@ fn type_errors_have_path_value_and_expectation() {
         ),
         (
             "{items: [null]}",
-            ".spec.items: element 0: expected an object, since items are told apart by their keys, got null",
+            ".spec.items: element 0: expected an object, since items are identified by their keys, got null",
         ),
         (
             "{items: [{name: a}, {name: b}, {name: a}]}",

@@ -52,11 +52,11 @@ fn invalid_entries_are_reported_with_index_and_reason() {
     let error = Managers::from_value(&many).expect_err("too many");
     assert_eq!(error.to_string(), "metadata.managedFields[5000]: expected at most 5000 entries, got 5001");
     let wrong = value("[{operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {data: {}}}]");
-    assert!(Managers::from_value(&wrong).is_err(), "a name that is no path element");
+    assert!(Managers::from_value(&wrong).is_err(), "a name that is not a path element");
 }
 
 /// Updates a ConfigMap owned by one manager, with the `managedFields` of a request.
-fn update_asking_for(requested: Requested<'_>, data: &str) -> Managers {
+fn update_with_entries(requested: Requested<'_>, data: &str) -> Managers {
     let of = Schema::builtin().kind("v1", "ConfigMap").expect("a kind");
     let versions = SingleVersion::new("v1", of);
     let empty = value("{apiVersion: v1, kind: ConfigMap}");
@@ -84,18 +84,19 @@ fn update_asking_for(requested: Requested<'_>, data: &str) -> Managers {
 fn an_empty_list_or_entry_resets_and_null_or_invalid_input_is_ignored() {
     let names =
         |managers: Managers| managers.iter().map(|manager| manager.name.to_string()).collect::<Vec<_>>();
-    let asked = |text: &str| names(update_asking_for(Requested::Entries(Some(&value(text))), "{k: v}"));
-    assert_eq!(asked("[]"), Vec::<String>::new());
-    assert_eq!(asked("[{}]"), Vec::<String>::new());
-    assert_eq!(asked("null"), ["alice"]);
-    assert_eq!(asked("[{operation: Delete}]"), ["alice"]);
-    assert_eq!(asked("[{}, {}]"), ["alice"]);
+    let names_after =
+        |text: &str| names(update_with_entries(Requested::Entries(Some(&value(text))), "{k: v}"));
+    assert_eq!(names_after("[]"), Vec::<String>::new());
+    assert_eq!(names_after("[{}]"), Vec::<String>::new());
+    assert_eq!(names_after("null"), ["alice"]);
+    assert_eq!(names_after("[{operation: Delete}]"), ["alice"]);
+    assert_eq!(names_after("[{}, {}]"), ["alice"]);
     let ghost = "[{apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {'f:data': {'f:k': {}}}, manager: ghost, operation: Apply}]";
-    assert_eq!(asked(ghost), ["ghost"]);
-    assert_eq!(asked(&ghost.replace("apiVersion: v1", "apiVersion: nope/v9")), Vec::<String>::new());
+    assert_eq!(names_after(ghost), ["ghost"]);
+    assert_eq!(names_after(&ghost.replace("apiVersion: v1", "apiVersion: nope/v9")), Vec::<String>::new());
     let custom = Value::array([]);
-    assert_eq!(names(update_asking_for(Requested::EntriesOfCustom(Some(&custom)), "{k: v}")), ["alice"]);
-    assert_eq!(names(update_asking_for(Requested::Live, "{k: w}")), ["edit"]);
+    assert_eq!(names(update_with_entries(Requested::EntriesOfCustom(Some(&custom)), "{k: v}")), ["alice"]);
+    assert_eq!(names(update_with_entries(Requested::Live, "{k: w}")), ["edit"]);
 }
 
 #[test]
@@ -186,14 +187,14 @@ fn scale_maps_the_owners_of_replicas_both_ways() {
         api_version: SCALE_VERSION.into(),
         ..manager("scaler", Operation::Update, "scale", "{f:spec: {f:replicas: {}}}")
     }]);
-    let told: Vec<String> = from_scale(&parent, &taken, &at, &write)
+    let described: Vec<String> = from_scale(&parent, &taken, &at, &write)
         .iter()
         .map(|manager| {
             format!("{} {} {:?} {:?}", manager.name, manager.api_version, manager.time, manager.fields)
         })
         .collect();
     assert_eq!(
-        told,
+        described,
         [
             "alice apps/v1 Some(Timestamp(1)) {\"f:spec\":{\"f:paused\":{}}}",
             "other apps/v1 Some(Timestamp(1)) {\"f:spec\":{\"f:paused\":{}}}",

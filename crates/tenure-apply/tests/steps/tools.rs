@@ -16,7 +16,7 @@ fn every_leaf_is_reported_with_its_owners_or_none() {
         .applies("alice", "{a: '1', items: [{name: x, value: '1'}], whole: {k: v}}")
         .applies("bob", "{a: '1', map: {}}");
     let state = story.state();
-    let told: Vec<String> = ownership(&state.object, &state.managers, story.ty())
+    let described: Vec<String> = ownership(&state.object, &state.managers, story.ty())
         .iter()
         .map(|leaf| {
             let owners: Vec<&str> = leaf.owners.iter().map(|owner| owner.name.as_str()).collect();
@@ -24,7 +24,7 @@ fn every_leaf_is_reported_with_its_owners_or_none() {
         })
         .collect();
     assert_eq!(
-        told,
+        described,
         [
             ".apiVersion ",
             ".kind ",
@@ -44,7 +44,7 @@ fn ownership_by_place_lists_parents_before_their_children() {
         .applies("alice", "{items: [{name: x, value: '1'}], map: {k: v}}")
         .applies("bob", "{items: [{name: x}], map: {}}");
     let state = story.state();
-    let told: Vec<String> = ownership_by_place(&state.object, &state.managers, story.ty())
+    let described: Vec<String> = ownership_by_place(&state.object, &state.managers, story.ty())
         .iter()
         .map(|place| {
             let owners: Vec<&str> = place.owners.iter().map(|owner| owner.name.as_str()).collect();
@@ -53,7 +53,7 @@ fn ownership_by_place_lists_parents_before_their_children() {
         .filter(|line| line.starts_with(".spec"))
         .collect();
     assert_eq!(
-        told,
+        described,
         [
             ".spec ",
             ".spec.items ",
@@ -75,7 +75,7 @@ fn between_two_states_each_manager_gains_loses_shares_and_sees_removed() {
     let first = before.state().clone();
     let after = before.forces("bob", "{a: '2', num: 1}").applies("alice", "{num: 1}");
     let changes = ownership_changes(&first, after.state(), after.ty());
-    let told: Vec<String> = changes
+    let described: Vec<String> = changes
         .iter()
         .map(|change| {
             format!(
@@ -85,7 +85,7 @@ fn between_two_states_each_manager_gains_loses_shares_and_sees_removed() {
         })
         .collect();
     assert_eq!(
-        told,
+        described,
         [
             "bob: +{\"f:spec\":{\"f:a\":{},\"f:num\":{}}} -{} x{} ={\"f:spec\":{\"f:num\":{}}}",
             "alice: +{} -{\"f:spec\":{\"f:a\":{}}} x{\"f:spec\":{\"f:b\":{}}} ={\"f:spec\":{\"f:num\":{}}}",
@@ -115,26 +115,27 @@ fn selected_managers_are_merged_into_one() {
         .updates("kubectl-edit", "{a: '1', b: '2'}")
         .applies("other", "{num: 1}");
     let managers = &story.state().managers;
-    let heir =
+    let new_owner =
         Identity { name: "kubectl", operation: Operation::Apply, api_version: "x.io/v1", subresource: "" };
     let adoption =
-        adopt(managers, &heir, Timestamp::from_unix(9), |manager| manager.name.starts_with("kubectl-"));
+        adopt(managers, &new_owner, Timestamp::from_unix(9), |manager| manager.name.starts_with("kubectl-"));
     assert!(adoption.left.is_empty());
-    let told: Vec<String> = adoption
+    let described: Vec<String> = adoption
         .managers
         .iter()
         .map(|manager| format!("{} {} {:?}", manager.name, manager.operation, manager.fields))
         .collect();
     assert_eq!(
-        told,
+        described,
         [
             "other Apply {\"f:spec\":{\"f:num\":{}}}",
             "kubectl Apply {\"f:spec\":{\".\":{},\"f:a\":{},\"f:b\":{}}}",
         ]
     );
-    let again =
-        adopt(&adoption.managers, &heir, Timestamp::from_unix(99), |manager| manager.name == "kubectl-edit");
-    assert_eq!(again.managers, adoption.managers, "there is nobody left to adopt");
+    let again = adopt(&adoption.managers, &new_owner, Timestamp::from_unix(99), |manager| {
+        manager.name == "kubectl-edit"
+    });
+    assert_eq!(again.managers, adoption.managers, "no manager is left to adopt");
 }
 
 #[test]
@@ -143,29 +144,30 @@ fn single_fields_are_transferred_or_released() {
         .applies("alice", "{a: '1', items: [{name: x, value: '1'}, {name: z}]}")
         .applies("bob", "{a: '1', num: 1}");
     let managers = &story.state().managers;
-    let told = |managers: &tenure_apply::Managers| -> Vec<String> {
+    let described = |managers: &tenure_apply::Managers| -> Vec<String> {
         managers.iter().map(|manager| format!("{} {:?}", manager.name, manager.fields)).collect()
     };
-    let heir =
+    let new_owner =
         Identity { name: "carol", operation: Operation::Apply, api_version: "x.io/v1", subresource: "" };
     let path = |text: &str| Path::parse(text).expect("a path");
     let now = Timestamp::from_unix(9);
     let paths = [path(".spec.a"), path(r#".spec.items[name="x"]"#)];
-    let moved = transfer(managers, &paths, &heir, now, |manager| manager.name == "alice");
+    let moved = transfer(managers, &paths, &new_owner, now, |manager| manager.name == "alice");
     assert!(moved.left.is_empty());
     assert_eq!(
-        told(&moved.managers),
+        described(&moved.managers),
         [
             "alice {\"f:spec\":{\"f:items\":{\"k:{\\\"name\\\":\\\"z\\\"}\":{\".\":{},\"f:name\":{}}}}}",
             "bob {\"f:spec\":{\"f:a\":{},\"f:num\":{}}}",
             "carol {\"f:spec\":{\"f:a\":{},\"f:items\":{\"k:{\\\"name\\\":\\\"x\\\"}\":{\".\":{},\"f:name\":{},\"f:value\":{}}}}}",
         ]
     );
-    let again =
-        transfer(&moved.managers, &paths, &heir, Timestamp::from_unix(99), |manager| manager.name == "alice");
+    let again = transfer(&moved.managers, &paths, &new_owner, Timestamp::from_unix(99), |manager| {
+        manager.name == "alice"
+    });
     assert_eq!(again.managers, moved.managers, "there is nothing left to move");
     let released = release(managers, &[path(".spec.a"), path(".spec.num")], |manager| manager.name == "bob");
-    assert_eq!(told(&released).len(), 1, "whoever owns nothing is gone");
+    assert_eq!(described(&released).len(), 1, "a manager without fields is removed");
     let untouched = release(managers, &[path(".spec.b")], |_| true);
     assert_eq!(untouched, *managers);
 }
@@ -178,7 +180,7 @@ fn a_trace_has_the_deciding_rule_of_each_path() {
         .applies("carol", "{hooks: [{name: h, policy: Fail}]}");
     let (outcome, trace) = story.traces("bob", "{a: '2', b: '1', map: {k: v}}", Force::All);
     assert!(outcome.is_ok());
-    let told: Vec<String> = trace
+    let described: Vec<String> = trace
         .decisions()
         .iter()
         .map(|decision| {
@@ -192,7 +194,7 @@ fn a_trace_has_the_deciding_rule_of_each_path() {
         })
         .collect();
     assert_eq!(
-        told,
+        described,
         [
             ".spec.a taken from alice",
             ".spec.b shared with alice",

@@ -32,7 +32,7 @@ fn an_applier_is_one_manager_at_every_version() {
 }
 
 #[test]
-fn a_part_that_becomes_atomic_is_owned_as_a_whole_by_all_who_owned_parts() {
+fn a_part_that_becomes_atomic_is_owned_by_all_owners_of_its_parts() {
     let atomic = SPEC.replace("map: {type: object", "map: {type: object, x-kubernetes-map-type: atomic");
     Story::of(SPEC)
         .applies("alice", "{map: {x: '1'}}")

@@ -1,4 +1,4 @@
-//! One audit event: what is known of a request at one of its stages.
+//! One audit event: the state of a request at one of its stages.
 
 use super::{Level, Stage};
 use crate::{Attributes, UserInfo};
@@ -7,14 +7,14 @@ use tenure_value::{Text, Value};
 /// The longest user agent that an event shows.
 const USER_AGENT_CHARACTERS: usize = 1024;
 
-/// The object of a request, as far as it is known.
+/// The object of a request, as far as known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObjectReference {
     /// Its uid, if the body gives one.
     pub uid: Text,
     /// Its resource version, if the body gives one.
     pub resource_version: Text,
-    /// Its name, where the body has it and the path does not.
+    /// Its name, if the body has it and the path does not.
     pub name: Text,
 }
 
@@ -30,19 +30,19 @@ pub struct ResponseStatus {
 /// An audit event.
 #[derive(Clone, Debug)]
 pub struct Event<'e> {
-    /// How much it shows.
+    /// The level.
     pub level: Level,
-    /// The stage that it is of.
+    /// The stage.
     pub stage: Stage,
-    /// What the events of one request have in common.
+    /// The id that the events of one request share.
     pub audit_id: &'e str,
-    /// What the request asks for.
+    /// The attributes of the request.
     pub attributes: &'e Attributes,
     /// The URI as it was sent.
     pub request_uri: &'e str,
-    /// Who sent it; `None` if it was not authenticated.
+    /// The user; `None` if it was not authenticated.
     pub user: Option<&'e UserInfo>,
-    /// Whom it was sent as.
+    /// The impersonated user.
     pub impersonated_user: Option<&'e UserInfo>,
     /// The constrained verb that permitted the impersonation.
     pub impersonation_constraint: Option<&'e str>,
@@ -50,7 +50,7 @@ pub struct Event<'e> {
     pub source_ips: &'e [Text],
     /// The program that sent it.
     pub user_agent: &'e str,
-    /// What is known of the object beyond the path.
+    /// The metadata of the object beyond the path.
     pub object: &'e ObjectReference,
     /// How it was answered.
     pub response_status: Option<&'e ResponseStatus>,
@@ -60,14 +60,14 @@ pub struct Event<'e> {
     pub response_object: Option<&'e Value>,
     /// Annotations, sorted.
     pub annotations: &'e [(Text, Text)],
-    /// When the request came, in RFC 3339 with microseconds.
+    /// When the request arrived, in RFC 3339 with microseconds.
     pub received: &'e str,
     /// When the stage was reached.
     pub reached: &'e str,
 }
 
 impl Event<'_> {
-    /// Returns the event as `audit.k8s.io/v1` has it.
+    /// Returns the event in the format of `audit.k8s.io/v1`.
     pub fn to_value(&self) -> Value {
         let mut fields = vec![
             ("apiVersion", Value::from("audit.k8s.io/v1")),

@@ -1,6 +1,6 @@
-//! What is recorded of a request: a policy decides how much, and events carry it.
+//! Audit: a policy decides how much of a request is recorded, and events contain it.
 //!
-//! Writing events to a file or a webhook is for the crate `tenure-audit`.
+//! Writing events to a file or a webhook is done by the crate `tenure-audit`.
 
 mod context;
 mod event;

@@ -1,4 +1,4 @@
-//! An audit policy: the first rule that matches a request says how much of it is recorded.
+//! An audit policy: the first rule that matches a request decides how much of it is recorded.
 
 use super::Stage;
 use crate::{Attributes, ResourceAttributes, UserInfo, rbac::url_covers};
@@ -9,7 +9,7 @@ use tenure_value::{Limits, Object, Text, Value, yaml};
 pub enum Level {
     /// Nothing.
     None,
-    /// Who did what, without bodies.
+    /// User and request, without bodies.
     Metadata,
     /// The body of the request too.
     Request,
@@ -34,7 +34,7 @@ impl Level {
     }
 }
 
-/// What a policy says of a request.
+/// The decision of a policy about a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
     /// How much is recorded.
@@ -79,13 +79,13 @@ struct GroupResources {
 pub struct PolicyError {
     /// The field.
     pub at: String,
-    /// What is wrong there and what would be right.
+    /// The problem, and the correct form.
     pub message: String,
 }
 
 impl Policy {
-    /// Reads a policy file in YAML or JSON. What it does not know is an error: a misspelled field would record less
-    /// than was meant.
+    /// Reads a policy file in YAML or JSON. Unknown fields are errors: a misspelled field would record less
+    /// than intended.
     ///
     /// ```
     /// use tenure_auth::audit::Policy;
@@ -123,7 +123,7 @@ impl Policy {
         Policy { rules: vec![Rule::of_level(level)], ..Policy::default() }
     }
 
-    /// Decides about a request; a request that was not authenticated has no user. What matches no rule is not recorded.
+    /// Decides about a request; a request that was not authenticated has no user. A request that matches no rule is not recorded.
     pub fn select(&self, user: Option<&UserInfo>, attributes: &Attributes) -> Selection {
         match self.rules.iter().find(|rule| rule.matches(user, attributes)) {
             None => Selection { level: Level::None, omit_stages: Vec::new(), omit_managed_fields: false },

@@ -1,15 +1,15 @@
 //! The stages of a request at which it can be recorded.
 
-/// When in the life of a request an event is made.
+/// A stage of a request at which an event is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Before anything was done about it.
+    /// Before it is processed.
     RequestReceived,
     /// The headers of a long answer are sent.
     ResponseStarted,
     /// The answer is complete.
     ResponseComplete,
-    /// The server failed in the middle of it.
+    /// The server panicked while it processed the request.
     Panic,
 }
 

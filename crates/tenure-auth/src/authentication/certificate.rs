@@ -11,12 +11,12 @@ const ORGANIZATION: &[u8] = &[0x55, 0x04, 0x0a];
 /// 1.3.6.1.4.1.57683.2, under which a subject has a uid.
 const UID: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x83, 0xc2, 0x53, 0x02];
 
-/// What a verified certificate says of its owner.
+/// The identity in a verified certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CertificateUser {
     /// This user.
     User(UserInfo),
-    /// It has no common name: it counts as if it had not been sent.
+    /// It has no common name: it is ignored.
     Nameless,
     /// Its subject cannot be read or has two uids: the request is unauthorized.
     Invalid,
@@ -52,7 +52,7 @@ pub fn user_of_certificate(certificate: &[u8]) -> CertificateUser {
     })
 }
 
-/// Returns when a certificate in DER ends, in seconds since 1970.
+/// Returns when a certificate in DER expires, in seconds since 1970.
 pub fn certificate_expiry(certificate: &[u8]) -> Option<i64> {
     certificate_parts(certificate)?.not_after
 }

@@ -1,4 +1,4 @@
-//! Just enough DER to find names and keys in certificates and key files.
+//! A minimal DER reader that finds names and keys in certificates and key files.
 
 use tenure_value::time::{Precision, Timestamp};
 
@@ -67,7 +67,7 @@ impl<'d> Element<'d> {
 pub(super) struct CertificateParts<'d> {
     /// The relative distinguished names.
     pub subject: Der<'d>,
-    /// When the certificate ends, in seconds since 1970; `None` if that cannot be read.
+    /// When the certificate expires, in seconds since 1970; `None` if that cannot be read.
     pub not_after: Option<i64>,
     /// The SubjectPublicKeyInfo with its tag.
     pub public_key: &'d [u8],

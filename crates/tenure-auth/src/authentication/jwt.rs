@@ -4,7 +4,7 @@ use super::{KeyError, SigningKey, VerifyingKey};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL};
 use tenure_value::{Limits, Text, Value, json};
 
-/// How far clocks may differ: a token counts from this long before `nbf` to this long after `exp`.
+/// How far clocks may differ: a token is valid from this long before `nbf` to this long after `exp`.
 const LEEWAY_SECONDS: i64 = 60;
 /// The longest token that is read.
 const MOST_BYTES: usize = 64 * 1024;
@@ -13,11 +13,11 @@ const MOST_BYTES: usize = 64 * 1024;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claims(pub Value);
 
-/// Why a token does not count.
+/// Why a token is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JwtError {
-    /// It is not a JSON Web Token at all, so that another authenticator may know it.
+    /// It is not a JSON Web Token at all, so that another authenticator may accept it.
     #[error("not a JSON Web Token")]
     NotAToken,
     /// The key that verifies it does not.
@@ -71,8 +71,7 @@ pub fn verify(keys: &[VerifyingKey], token: &str) -> Result<Claims, JwtError> {
     Ok(Claims(document(claims)?))
 }
 
-/// Returns who claims to have issued a token. The signature is not verified: the answer tells whose keys to verify it
-/// with, and nothing else.
+/// Returns the claimed issuer of a token. The signature is not verified: the issuer only selects the keys that verify it.
 pub fn untrusted_issuer(token: &str) -> Option<Text> {
     let mut parts = token.split('.').skip(1);
     let claims = parts.next().filter(|_| token.len() <= MOST_BYTES)?;
@@ -102,7 +101,7 @@ impl Claims {
         }
     }
 
-    /// Returns a claim that is a text, or "".
+    /// Returns a claim that is a string, or "".
     pub fn text(&self, name: &str) -> &str {
         self.0.get(name).and_then(Value::as_str).unwrap_or_default()
     }

@@ -1,6 +1,6 @@
 //! From credentials to a user: bearer tokens, token files, client certificates and service account tokens.
 //!
-//! Nothing here reads files, clocks or sockets: the caller brings bytes and the time.
+//! Nothing here reads files, clocks or sockets: the caller passes bytes and the time.
 
 mod bearer;
 mod certificate;

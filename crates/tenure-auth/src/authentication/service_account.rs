@@ -1,19 +1,19 @@
-//! Service account tokens: their claims, and the user that they stand for.
+//! Service account tokens: their claims, and the user that they identify.
 //!
-//! Whether the account and the bound object still exist is for the caller to look up; the claims say what to look for.
+//! Whether the account and the bound object still exist is checked by the caller; the claims name both.
 
 use super::{Claims, JwtError};
 use crate::UserInfo;
 use tenure_value::{Text, Value};
 
-/// The claim with what Kubernetes adds.
+/// The claim with the additions of Kubernetes.
 const PRIVATE: &str = "kubernetes.io";
-/// The life of a token bound to a pod that asks for the default of projected volumes; such tokens are extended, as
-/// clients of that age reload them from the volume too late.
+/// The life of a token bound to a pod that requests the default of projected volumes; such tokens are extended, as
+/// old clients reload them from the volume too late.
 const PROJECTED_SECONDS: i64 = 3607;
 const YEAR_SECONDS: i64 = 365 * 24 * 60 * 60;
 
-/// An object that a token is bound to: it ends with it.
+/// An object that a token is bound to: the token ends with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundObject {
     /// `pod`, `secret` or `node`.
@@ -24,7 +24,7 @@ pub struct BoundObject {
     pub uid: Text,
 }
 
-/// What a new token is to say.
+/// The content of a new token.
 #[derive(Clone, Debug)]
 pub struct TokenRequest<'r> {
     /// The issuer.
@@ -35,11 +35,11 @@ pub struct TokenRequest<'r> {
     pub account: (Text, Text, Text),
     /// The object that it is bound to, and the node of a bound pod.
     pub bound: Vec<BoundObject>,
-    /// How long it is to live.
+    /// Its lifetime in seconds.
     pub seconds: i64,
     /// Whether it is for the API server itself.
     pub for_api_server: bool,
-    /// An identifier that no other token has.
+    /// A unique identifier.
     pub id: Text,
     /// The time in seconds since 1970.
     pub now: i64,
@@ -80,7 +80,7 @@ impl TokenRequest<'_> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServiceAccountTokenError {
-    /// Another issuer made it.
+    /// It has another issuer.
     #[error("issuer {0:?} is not this server's")]
     Issuer(String),
     /// It is for other audiences.
@@ -94,7 +94,7 @@ pub enum ServiceAccountTokenError {
     /// It does not name an account.
     #[error("token does not name a service account")]
     Account,
-    /// Its time is over or has not come.
+    /// It has expired or is not valid yet.
     #[error("service account {0}")]
     Time(#[from] JwtError),
 }
@@ -112,7 +112,7 @@ pub struct ServiceAccountClaims {
     pub bound: Vec<BoundObject>,
     /// The audiences that token and server share.
     pub audiences: Vec<Text>,
-    /// When the token ends, in seconds since 1970.
+    /// When the token expires, in seconds since 1970.
     pub expires: Option<i64>,
     id: Text,
 }
@@ -165,7 +165,7 @@ impl ServiceAccountClaims {
         })
     }
 
-    /// Returns the user that the token stands for.
+    /// Returns the user of the token.
     pub fn user(&self) -> UserInfo {
         let mut user = UserInfo::service_account(&self.namespace, &self.name);
         user.uid = self.uid.clone();

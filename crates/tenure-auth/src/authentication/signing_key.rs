@@ -1,4 +1,4 @@
-//! The keys of service account tokens: read from PEM or made anew, published as a JSON Web Key Set.
+//! The keys of service account tokens: read from PEM or generated, published as a JSON Web Key Set.
 
 use super::der::{BIT_STRING, Der, INTEGER, OBJECT_IDENTIFIER, SEQUENCE, certificate_parts};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL};
@@ -30,7 +30,7 @@ pub enum KeyError {
     /// The key is neither RSA nor P-256, or is damaged.
     #[error("{0} is not a usable RSA (2048 bits or more) or P-256 key")]
     Unusable(&'static str),
-    /// The system has no randomness.
+    /// The system's random number generator failed.
     #[error("cannot make a key: the system's random number generator failed")]
     Random,
 }
@@ -63,7 +63,7 @@ enum Material {
 }
 
 impl SigningKey {
-    /// Makes a new P-256 key and its PEM.
+    /// Generates a P-256 key and returns it with its PEM.
     pub fn generate() -> Result<(SigningKey, String), KeyError> {
         let random = SystemRandom::new();
         let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random);
@@ -104,7 +104,7 @@ impl SigningKey {
         SigningKey { pair: Pair::Rsa(Box::new(pair)), public }
     }
 
-    /// Returns the key that verifies what this one signs.
+    /// Returns the public key.
     pub fn verifying_key(&self) -> &VerifyingKey {
         &self.public
     }
@@ -185,7 +185,7 @@ impl VerifyingKey {
         }
     }
 
-    /// Whether a signature of a message is by the other half of this key.
+    /// Whether a signature of a message was made with the private key.
     pub fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         match &self.material {
             Material::Rsa(key) => {

@@ -18,18 +18,18 @@ pub struct TokenFile {
     users: HashMap<String, UserInfo>,
 }
 
-/// What is wrong with a token file. The message never shows a token.
+/// An error in a token file. The message never contains a token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}; a line is TOKEN,USER,UID or TOKEN,USER,UID,\"GROUP,GROUP\"")]
 pub struct TokenFileError {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// The problem.
     pub message: &'static str,
 }
 
 impl TokenFile {
-    /// Reads a file. An empty token, which would let in requests without one, is an error.
+    /// Reads a file. An empty token, which would admit requests without one, is an error.
     pub fn parse(text: &str) -> Result<TokenFile, TokenFileError> {
         let mut users = HashMap::new();
         for (at, line) in text.lines().enumerate() {
@@ -68,7 +68,7 @@ impl TokenFile {
     }
 }
 
-/// Splits a line at its commas; a column in double quotes keeps its own, and a doubled quote is one.
+/// Splits a line at its commas; a column in double quotes may contain commas, and a doubled quote is one quote.
 fn columns(line: &str) -> Option<Vec<String>> {
     let (mut columns, mut column, mut quoted) = (Vec::new(), String::new(), false);
     let mut characters = line.trim_end_matches('\r').chars().peekable();

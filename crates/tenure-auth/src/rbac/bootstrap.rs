@@ -1,7 +1,7 @@
 //! The roles and bindings that every server has, and how they are restored at its start.
 //!
 //! Reconciling only adds: missing objects are created, and missing rules, subjects, selectors, labels and
-//! annotations come back. What someone added stays. The annotation `autoupdate: "false"` keeps an object as it is.
+//! annotations are restored. Additions stay. The annotation `autoupdate: "false"` keeps an object as it is.
 
 use super::{PolicyRule, escalation::missing_permissions};
 use tenure_value::{Limits, Object, Value, json};
@@ -17,16 +17,16 @@ const KINDS: [(&str, &str); 4] = [
     ("rolebindings", "RoleBinding"),
 ];
 
-/// What has to be done with one object at the start of the server.
+/// The change that an object needs at the start of the server.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reconciled {
     /// Nothing.
     Unchanged,
     /// It is missing: create it.
     Create(Value),
-    /// Something of it is missing: write this.
+    /// Parts of it are missing: write this.
     Update(Value),
-    /// Its `roleRef`, which cannot change, is another: delete it and create this.
+    /// Its `roleRef`, which cannot change, differs: delete it and create this.
     Recreate(Value),
 }
 
@@ -40,7 +40,7 @@ pub fn bootstrap_objects() -> Result<Vec<Value>, tenure_value::Error> {
     Ok(KINDS.into_iter().flat_map(of_kind).collect())
 }
 
-/// Returns the object of a row, which has the fields of its metadata beside its own.
+/// Returns the object of a row, which has the fields of its metadata among its own.
 fn object_of(row: &Value, kind: &str) -> Value {
     const METADATA: [&str; 4] = ["annotations", "labels", "name", "namespace"];
     let row = row.as_object().cloned().unwrap_or_default();
@@ -52,7 +52,7 @@ fn object_of(row: &Value, kind: &str) -> Value {
     Value::Object(object.with("apiVersion", API_VERSION).with("kind", kind))
 }
 
-/// Compares an object that every server has with the stored one.
+/// Compares a bootstrap object with the stored one.
 pub fn reconcile(expected: &Value, stored: Option<&Value>) -> Reconciled {
     let Some(stored) = stored else { return Reconciled::Create(expected.clone()) };
     if stored.at(["metadata", "annotations", AUTOUPDATE]).and_then(Value::as_str) == Some("false") {

@@ -1,5 +1,5 @@
-//! Recent decisions. A decision depends on the policy, the name and the groups of the user, and on what the request asks
-//! for; it counts until the policy changes.
+//! Recent decisions. A decision depends on the policy, the name and the groups of the user, and the attributes of the
+//! request; it is valid until the policy changes.
 
 use super::{Decision, Policy};
 use crate::{Attributes, UserInfo};
@@ -36,7 +36,7 @@ impl Default for DecisionCache {
 }
 
 impl DecisionCache {
-    /// Decides as [`Policy::authorize`] does, from memory if the same was asked before.
+    /// Decides as [`Policy::authorize`] does, from the cache if the same request was decided before.
     pub fn authorize(&self, policy: &Policy, user: &UserInfo, attributes: &Attributes) -> Decision {
         if user.is_in(UserInfo::MASTERS) || user.groups.len() > MOST_GROUPS {
             return policy.authorize(user, attributes);

@@ -1,4 +1,4 @@
-//! The check that nobody grants more than they have.
+//! The check that users cannot grant more permissions than they have.
 //!
 //! A rule is compared as its single permissions: one group, resource, name and verb, or one path and verb. Their
 //! number is the product of the rule's lists, so it is bounded.
@@ -13,7 +13,7 @@ use tenure_value::Text;
 /// How many single permissions one check may compare.
 const MOST_PERMISSIONS: usize = 20_000;
 
-/// What a check found beyond the permissions of the user.
+/// The permissions that the user lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Uncovered {
     /// The rules that the user lacks, merged where they differ in their verbs alone, sorted.
@@ -57,7 +57,7 @@ pub(crate) fn missing_permissions(
     Some(missing)
 }
 
-/// Whether one rule alone grants all that another grants.
+/// Whether one rule alone covers another one.
 fn covers(own: &PolicyRule, rule: &PolicyRule) -> bool {
     let verbs = rule.verbs.iter().all(|verb| has(&own.verbs, verb));
     if !rule.non_resource_urls.is_empty() {

@@ -31,9 +31,9 @@ pub struct FieldRule {
     pub resources: Vec<Text>,
     /// The fields that may change, with all below them; every field if empty.
     pub fields: Vec<FieldPattern>,
-    /// The fields that may not change, whatever `fields` says.
+    /// The fields that may not change, even if `fields` contains them.
     pub except_fields: Vec<FieldPattern>,
-    /// The field managers that may be written as; every manager if empty.
+    /// The permitted field managers; every manager if empty.
     pub managers: Vec<Text>,
     /// Whether an apply may force conflicts.
     pub force: bool,
@@ -52,13 +52,13 @@ enum Step {
     AnyItem,
 }
 
-/// Why an annotation has no field rules: where, what is wrong, and what would be right.
+/// Why an annotation has no field rules: the place, the problem, and the correct form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{at}: {message}")]
 pub struct FieldRuleError {
     /// The place in the annotation.
     pub at: String,
-    /// What is wrong there.
+    /// The problem.
     pub message: String,
 }
 
@@ -129,15 +129,15 @@ impl FieldRule {
         (write.force && !self.force).then(|| "force is not permitted".into())
     }
 
-    /// Whether the rule lets a field change.
+    /// Whether the rule permits a field to change.
     fn permits(&self, path: &[PathElement]) -> bool {
         (self.fields.is_empty() || self.fields.iter().any(|pattern| pattern.contains(path)))
             && !self.except_fields.iter().any(|pattern| pattern.overlaps(path))
     }
 }
 
-/// Checks a write against the rules that permit it together. Returns what is wrong with each field that none of them
-/// lets change, or why none applies.
+/// Checks a write against the rules that permit it together. Returns an error for each field that none of them
+/// permits to change, or why none applies.
 pub fn check_fields(rules: &[&FieldRule], write: &FieldWrite<'_>) -> Result<(), Vec<String>> {
     let (mut usable, mut refusals) = (Vec::new(), Vec::new());
     for rule in rules {
@@ -196,7 +196,7 @@ impl FieldPattern {
         self.steps.len() <= path.len() && self.agrees(path)
     }
 
-    /// Whether a path is the pattern's, below it, or leads to it.
+    /// Whether a path is the pattern's, below it, or a parent of it.
     fn overlaps(&self, path: &[PathElement]) -> bool {
         self.agrees(path)
     }

@@ -1,4 +1,4 @@
-//! Role-based access control: roles grant, bindings say to whom.
+//! Role-based access control: roles grant permissions, bindings assign them to subjects.
 //!
 //! Permissions only add up: there is no rule that denies. [`Policy`] is kept in step with the stored roles and
 //! bindings, and decides from an index of subjects.

@@ -31,15 +31,15 @@ pub struct Binding {
     pub namespace: Text,
     /// The role that it grants.
     pub role: RoleRef,
-    /// To whom it grants.
+    /// The subjects.
     pub subjects: Vec<Subject>,
 }
 
-/// What was decided about a request.
+/// The decision about a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
     allowed: bool,
-    /// The binding that allows it, or what kept roles from being read; may be empty.
+    /// The binding that allows it, or the errors of resolving roles; may be empty.
     pub reason: String,
 }
 
@@ -49,18 +49,18 @@ impl Decision {
         Decision { allowed: true, reason: String::new() }
     }
 
-    /// Whether the request may go on.
+    /// Whether the request may continue.
     pub fn is_allowed(&self) -> bool {
         self.allowed
     }
 }
 
-/// A role as it reaches a user: through a binding that names it as a subject.
+/// A role that a binding grants to a user.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Grant<'p> {
     /// The binding.
     pub binding: &'p Binding,
-    /// The first subject of the binding that is the user.
+    /// The first subject of the binding that matches the user.
     pub subject: &'p Subject,
     /// The rules of the role, or `None` if there is no such role.
     pub role: Option<&'p Role>,
@@ -75,12 +75,12 @@ pub struct Role {
     pub field_rules: Result<Vec<FieldRule>, FieldRuleError>,
 }
 
-/// How far a user may change an object of a resource.
+/// The fields of a resource that a user may change.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WritePermission<'p> {
     /// Every field.
     Unlimited,
-    /// What any of these rules permits; each with the grant that it limits.
+    /// The fields that any of these rules permits; each with the grant that it limits.
     Limited(Vec<(Grant<'p>, &'p FieldRule)>),
 }
 
@@ -104,7 +104,7 @@ struct Bindings {
 }
 
 impl Policy {
-    /// Takes in a new or changed object; whether it is one of the four kinds.
+    /// Adds a new or changed object; whether it is one of the four kinds.
     pub fn insert(&mut self, object: &Value) -> bool {
         self.generation = next_generation();
         let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
@@ -128,7 +128,7 @@ impl Policy {
         true
     }
 
-    /// Forgets a deleted object, by its kind.
+    /// Removes a deleted object, by its kind.
     pub fn remove(&mut self, kind: &str, namespace: &str, name: &str) {
         self.generation = next_generation();
         match kind {
@@ -146,7 +146,7 @@ impl Policy {
         }
     }
 
-    /// Returns the number of this state of the policy. What was decided in another state must be decided again.
+    /// Returns the number of this state of the policy. Decisions of another state must be made again.
     pub(super) fn generation(&self) -> u64 {
         self.generation
     }
@@ -179,7 +179,7 @@ impl Policy {
         }
     }
 
-    /// Returns how far a user may change the fields of a resource. Roles add up: one that grants the write without
+    /// Returns the fields of a resource that a user may change. Roles add up: one that grants the write without
     /// limits makes it unlimited.
     pub fn write_permission(&self, user: &UserInfo, write: &ResourceAttributes) -> WritePermission<'_> {
         if user.is_in(UserInfo::MASTERS) {
@@ -203,7 +203,7 @@ impl Policy {
         }
     }
 
-    /// Returns all rules of a user in a namespace, and what kept roles from being read.
+    /// Returns all rules of a user in a namespace, and the errors of resolving roles.
     pub fn rules_of(&self, user: &UserInfo, namespace: &str) -> (Vec<&PolicyRule>, String) {
         let (mut rules, mut missing) = (Vec::new(), BTreeSet::new());
         let ControlFlow::Continue(()) = self.visit(user, namespace, |grant| {
@@ -221,7 +221,7 @@ impl Policy {
         Some(&self.role(role, namespace)?.rules)
     }
 
-    /// Visits what is granted to a user: by cluster role bindings first, then by the role bindings of a namespace.
+    /// Visits the roles of a user: by cluster role bindings first, then by the role bindings of a namespace.
     pub fn visit<'p, B>(
         &'p self,
         user: &UserInfo,

@@ -1,4 +1,4 @@
-//! To whom a binding grants: a user, a group or a service account.
+//! The subjects of bindings: a user, a group or a service account.
 
 use crate::{UserInfo, user::service_account_name};
 use std::fmt;
@@ -23,7 +23,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// Reads a subject of a binding in a namespace (empty for cluster role bindings); `None` if it is none.
+    /// Reads a subject of a binding in a namespace (empty for cluster role bindings); `None` if it is not a subject.
     pub fn read(subject: &Value, namespace: &str) -> Option<Subject> {
         let text = |field: &str| subject.get(field).and_then(Value::as_str).unwrap_or_default();
         let name = Text::from(text("name"));

@@ -204,7 +204,7 @@ fn with_annotations(object: Object, annotations: Object) -> Object {
 /// Converts to v1.
 pub(super) fn to_v1(object: &Object) -> Object {
     let (mut spec, mut status) = (part(object, "spec"), part(object, "status"));
-    // Only what the conversion writes may stand under these names.
+    // These names are reserved for the conversion.
     let annotations = part(&part(object, "metadata"), "annotations");
     let names = [METRICS, CURRENT, CONDITIONS, BEHAVIOR];
     let mut annotations = names.iter().fold(annotations, |annotations, name| annotations.without(name));
@@ -227,9 +227,9 @@ pub(super) fn to_v1(object: &Object) -> Object {
     {
         status = status.with("currentCPUUtilizationPercentage", share.clone());
     }
-    let told: Vec<String> = states.iter().filter_map(|state| to_annotation(state, &STATES)).collect();
-    if !told.is_empty() {
-        annotations = annotations.with(CURRENT, format!("[{}]", told.join(",")));
+    let current: Vec<String> = states.iter().filter_map(|state| to_annotation(state, &STATES)).collect();
+    if !current.is_empty() {
+        annotations = annotations.with(CURRENT, format!("[{}]", current.join(",")));
     }
     let conditions = list(&status, "conditions");
     if !conditions.is_empty() {

@@ -14,7 +14,7 @@ pub(super) fn plain(value: &Value) -> String {
     }
 }
 
-/// Joins strings, up to a maximum, and says how many more there are.
+/// Joins strings, up to a maximum, and adds how many more there are.
 pub(super) fn list(texts: impl Iterator<Item = String>, separator: &str, most: usize, none: &str) -> String {
     let all: Vec<String> = texts.collect();
     match all.len() {

@@ -7,14 +7,14 @@ use tenure_value::Value;
 /// Validates an APIService: the service behind it, and that its certificate can be verified.
 pub(crate) fn api_service(of: &Context<'_>, errors: &mut FieldErrors) {
     let unchecked = of.get("insecureSkipTLSVerify") == Some(&Value::Bool(true));
-    let vouched = !of.text("caBundle").is_empty();
+    let has_ca_bundle = !of.text("caBundle").is_empty();
     match of.get("service") {
         None => {
             if unchecked {
                 let detail = "local APIServices may not have insecureSkipTLSVerify";
                 errors.push(of.fault("insecureSkipTLSVerify", FieldErrorKind::Invalid, &true.into(), detail));
             }
-            if vouched {
+            if has_ca_bundle {
                 let detail = "local APIServices may not have a caBundle";
                 let value = of.text("caBundle").into();
                 errors.push(of.fault("caBundle", FieldErrorKind::Invalid, &value, detail));
@@ -33,7 +33,7 @@ pub(crate) fn api_service(of: &Context<'_>, errors: &mut FieldErrors) {
             }
         }
     }
-    if unchecked && vouched {
+    if unchecked && has_ca_bundle {
         let detail = "may not be true if caBundle is present";
         errors.push(of.fault("insecureSkipTLSVerify", FieldErrorKind::Invalid, &true.into(), detail));
     }

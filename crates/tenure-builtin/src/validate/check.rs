@@ -126,7 +126,7 @@ impl Checks {
             return checks.into();
         }
         let optional = self.optional.get(&id).map(|names| &names[..]).unwrap_or_default();
-        let said = |field: &Text, test: fn(&Test) -> bool, checks: &[Check]| {
+        let has_check = |field: &Text, test: fn(&Test) -> bool, checks: &[Check]| {
             checks
                 .iter()
                 .any(|check| check.when.is_empty() && *check.at.steps == [field.clone()] && test(&check.test))
@@ -147,12 +147,12 @@ impl Checks {
             };
             let waived = optional.contains(&field.name);
             let required = field.required && whole && !waived;
-            if required && !said(&field.name, |test| matches!(test, Test::Required), &checks) {
+            if required && !has_check(&field.name, |test| matches!(test, Test::Required), &checks) {
                 checks.push(from_schema(Test::Required));
             }
             if !field.values.is_empty()
                 && !waived
-                && !said(&field.name, |test| matches!(test, Test::In(_)), &checks)
+                && !has_check(&field.name, |test| matches!(test, Test::In(_)), &checks)
             {
                 checks.push(from_schema(Test::In(field.values.clone())));
             }
@@ -366,8 +366,8 @@ impl Walk<'_> {
             (Test::Format(format), Some(value)) => {
                 // An empty string counts as absent, unless the field distinguishes the two; if that is
                 // invalid, the field is required.
-                let said = |text: &&str| check.at.keeps_zero || !text.is_empty();
-                if let Some(fault) = value.as_str().filter(said).and_then(format) {
+                let is_present = |text: &&str| check.at.keeps_zero || !text.is_empty();
+                if let Some(fault) = value.as_str().filter(is_present).and_then(format) {
                     report.fault(FieldErrorKind::Invalid, value, &fault);
                 }
             }

@@ -16,7 +16,7 @@ const WORDS: [&str; 7] = ["@yearly", "@annually", "@monthly", "@weekly", "@daily
 /// Returns the error in a schedule.
 pub(crate) fn schedule(text: &str) -> Verdict {
     if text.contains("TZ") {
-        return Some("the time zone of a schedule stands in spec.timeZone, not in the schedule".into());
+        return Some("the time zone of a schedule belongs in spec.timeZone, not in the schedule".into());
     }
     if text.starts_with('@') {
         let every = text.strip_prefix("@every ").is_some_and(is_duration);

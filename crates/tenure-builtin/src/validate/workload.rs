@@ -4,7 +4,7 @@ use super::{context::Context, pod};
 use tenure_meta::{FieldErrorKind, FieldErrors, Quantity, format};
 use tenure_value::{Object, Value};
 
-/// Parses a number or a percentage; the error says what is wrong.
+/// Parses a number or a percentage; returns an error message otherwise.
 fn share(value: &Value) -> Result<(i64, bool), &'static str> {
     let percent = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%', regex used for validation is '[0-9]+%')";
     match value {

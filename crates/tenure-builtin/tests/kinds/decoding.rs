@@ -51,8 +51,8 @@ fn unknown_fields_are_dropped_and_reported() {
     let body =
         r#"{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i:1","zip":1}],"nope":1}}"#;
     let read = read("v1", "Pod", body).unwrap();
-    let told = ["unknown field \"spec.containers[0].zip\"", "unknown field \"spec.nope\""];
-    assert_eq!(read.strict_errors, told);
+    let expected = ["unknown field \"spec.containers[0].zip\"", "unknown field \"spec.nope\""];
+    assert_eq!(read.strict_errors, expected);
     assert_eq!(read.value.at(["spec", "nope"]), None);
 }
 

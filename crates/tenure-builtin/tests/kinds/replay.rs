@@ -117,7 +117,7 @@ impl Step<'_> {
     }
 
     /// Returns the requested new content.
-    fn asked(&self) -> Option<Value> {
+    fn requested(&self) -> Option<Value> {
         let ty = Schema::builtin().kind(&self.resource().api_version, &self.resource().kind)?;
         match (self.verb, self.media) {
             ("POST" | "PUT", _) => Some(self.body.clone()),
@@ -176,9 +176,9 @@ impl Step<'_> {
 
     fn outcome(&self) -> Outcome {
         let (kinds, resource) = (Kinds::builtin(), self.resource());
-        let Some(asked) = self.asked() else { return Outcome::Elsewhere };
+        let Some(requested) = self.requested() else { return Outcome::Elsewhere };
         let mut around = Recorded::of(self.body);
-        let completed = match kinds.complete(resource, &bare(&asked), around.now()) {
+        let completed = match kinds.complete(resource, &bare(&requested), around.now()) {
             Ok(completed) => completed.value,
             Err(error) => return Outcome::Refused(error.message),
         };
@@ -257,7 +257,7 @@ fn replay(scenario: &Value, failures: &mut Vec<String>) -> usize {
                 || text(step, "type").starts_with("application/apply"));
         if write && known && judged && !strict && matches!(code, 200 | 201 | 400 | 422 | 500) {
             let empty = Value::Object(Object::default());
-            let asked = Step {
+            let requested = Step {
                 target: &target,
                 verb: text(step, "do"),
                 media: text(step, "type"),
@@ -265,7 +265,7 @@ fn replay(scenario: &Value, failures: &mut Vec<String>) -> usize {
                 query: &query,
                 live: found.as_ref(),
             };
-            let wrong = match asked.outcome() {
+            let wrong = match requested.outcome() {
                 Outcome::Elsewhere => None,
                 Outcome::Made(made) if is_object => {
                     let (is, should) = (compared(&made), compared(&body));

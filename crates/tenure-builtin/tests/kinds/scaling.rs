@@ -13,8 +13,8 @@ use tenure_value::{Object, Value};
 /// The shorter of the two lengths that are compared.
 const LENGTH: usize = 1_000;
 
-/// The most times that a list is measured. Other work on the machine only makes a run slower, so that measuring goes on until
-/// the law holds; an operation that breaks it never gets there.
+/// The most times that a list is measured. Other work on the machine only makes a run slower, so that measuring continues until
+/// the law holds; an operation that violates it never passes.
 const ROUNDS: usize = 20;
 
 /// Lists that the recorded objects do not have.
@@ -90,7 +90,7 @@ fn with_list(value: &Value, path: &[Step], length: usize, relation: Items) -> Va
     }
 }
 
-/// Fields by which items are told apart.
+/// Fields that identify items.
 const IDENTITIES: [&str; 14] = [
     "name",
     "uid",
@@ -166,7 +166,7 @@ fn twice_the_items_take_less_than_three_times_as_long() {
         let mut found = BTreeSet::new();
         lists(&input, &mut Vec::new(), &mut found);
         for path in found {
-            // A pod is part of many kinds; the list and what it is in tell a list apart from others.
+            // A pod is part of many kinds; the list and its parent identify it.
             let names = path.iter().filter_map(|step| match step {
                 Step::Field(name) => Some(name.clone()),
                 Step::First => None,

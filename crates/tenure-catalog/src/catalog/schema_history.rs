@@ -1,6 +1,6 @@
 //! The schemas that a custom kind had before its definition changed how something merges. They are stored beside the objects,
 //! each at the revision of the change that ended it: the managers of an object that was last written before that revision
-//! were recorded under the former schema, however often the server has restarted since.
+//! were recorded under the former schema, regardless of later restarts.
 
 use crate::object::meta_text;
 use std::{collections::HashMap, sync::Arc};
@@ -9,7 +9,7 @@ use tenure_schema::{Schema, crd};
 use tenure_store::{Entry, Expected, ListRequest, Revision, Store, Transaction};
 use tenure_value::{Limits, Text, Value, json};
 
-/// Where former schemas are in the store.
+/// The prefix of former schemas in the store.
 const PREFIX: &str = "former/";
 /// How many are kept of one definition; objects older than those are read with the oldest.
 const KEPT: usize = 16;
@@ -19,7 +19,7 @@ const KEPT: usize = 16;
 pub(super) struct SchemaHistory(Vec<(Revision, Arc<Schema>)>);
 
 impl SchemaHistory {
-    /// Returns the schema in force when an object was last written, if it is not today's.
+    /// Returns the schema in force when an object was last written, if it is not the current one.
     pub fn at(&self, written: Revision) -> Option<&Arc<Schema>> {
         self.0.iter().find(|(ended, _)| *ended > written).map(|(_, schema)| schema)
     }
@@ -67,7 +67,7 @@ fn compiled(entry: &Entry) -> Option<(Revision, Arc<Schema>)> {
     crd::compile(&definition).ok().map(|schema| (entry.modified, Arc::new(schema)))
 }
 
-/// Adds the schema of a definition to the transaction that changes it, where the change affects how something merges.
+/// Adds the schema of a definition to the transaction that changes it, if the change affects how something merges.
 pub(super) async fn record(
     store: &dyn Store,
     mut transaction: Transaction,

@@ -21,7 +21,7 @@ pub struct Snapshot {
     pub(super) kinds: HashMap<Text, Arc<CustomKind>>,
     /// Every stored definition by its key, served or not.
     pub(super) definitions: HashMap<Bytes, Arc<Stored>>,
-    /// Discovery and OpenAPI documents, made when they are first asked for.
+    /// Discovery and OpenAPI documents, made when they are first requested.
     pub documents: Documents,
 }
 

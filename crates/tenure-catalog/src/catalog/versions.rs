@@ -1,5 +1,5 @@
-//! The versions of a kind as the decision on ownership sees them. That decision is a pure function that cannot wait for a
-//! conversion webhook: what it misses is recorded here, fetched, and the decision is made again.
+//! The versions of a kind as the computation of ownership sees them. That decision is a pure function that cannot wait for a
+//! conversion webhook: missing conversions are recorded here, fetched, and ownership is computed again.
 
 use super::handler::ResourceHandler;
 use parking_lot::Mutex;
@@ -60,7 +60,7 @@ impl Versions for KindVersions<'_> {
     }
 }
 
-/// What a webhook has converted for one write.
+/// The objects that a webhook has converted for one write.
 #[derive(Default)]
 pub struct Conversions(Mutex<Known>);
 
@@ -68,12 +68,12 @@ pub struct Conversions(Mutex<Known>);
 struct Known {
     /// Objects, versions, and the objects at those versions.
     done: Vec<(Value, Text, Value)>,
-    /// What was asked for last and is not known.
+    /// The version that was last requested and is not known.
     wanted: Option<(Value, Text)>,
 }
 
 impl Conversions {
-    /// Returns an object at a version if it is known, and otherwise records that it is wanted.
+    /// Returns an object at a version if it is known, and otherwise records that it is needed.
     fn find(&self, object: &Value, api_version: &str) -> Option<Value> {
         let mut known = self.0.lock();
         let done = known.done.iter().find(|(from, version, _)| version == api_version && from == object);
@@ -84,7 +84,7 @@ impl Conversions {
         found
     }
 
-    /// Takes what is wanted: an object and a version.
+    /// Takes the needed conversion: an object and a version.
     pub fn take_wanted(&self) -> Option<(Value, Text)> {
         self.0.lock().wanted.take()
     }

@@ -58,7 +58,7 @@ impl Cluster for Objects {
         let handler = handler_of(self, variant)?;
         match handler.resource.kind == variant.kind.2 {
             true => with(handler.type_ref()),
-            // A scale, a binding and the like are of built-in kinds, whatever resource they belong to.
+            // A scale, a binding and the like are of built-in kinds, regardless of their resource.
             false => {
                 let of = Schema::builtin().kind(&variant.api_version(), &variant.kind.2);
                 with(of.unwrap_or_else(TypeRef::untyped));

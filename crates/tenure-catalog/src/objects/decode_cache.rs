@@ -1,6 +1,6 @@
-//! Objects that were read or written lately, decoded. Most writes follow a read or a write of the same object; one that finds
-//! it here parses nothing and shares its memory with the next state. For custom resources the object as the definition reads
-//! it is kept beside the one that is stored.
+//! Recently read or written objects, decoded. Most writes follow a read or a write of the same object; one that finds
+//! it here parses nothing and shares its memory with the next state. For custom resources, the object as decoded by the definition
+//! is kept beside the stored one.
 
 use crate::{cache::Cache, catalog::ResourceHandler, object::Stored};
 use tenure_store::Revision;
@@ -34,7 +34,7 @@ impl Default for DecodeCache {
 }
 
 impl DecodeCache {
-    /// Whether objects are kept as the handler reads them, too: what a webhook converts is not.
+    /// Whether objects are also kept as the handler reads them: not if a webhook converts them.
     pub fn keeps_converted(handler: &ResourceHandler) -> bool {
         handler.is_custom() && !handler.has_conversion_webhook()
     }
@@ -54,7 +54,7 @@ impl DecodeCache {
         })
     }
 
-    /// Keeps an object of `bytes` as it is stored and, where the two differ by rules that do not depend on a webhook, as the
+    /// Keeps an object of `bytes` as it is stored and, if the two differ by rules that do not depend on a webhook, as the
     /// handler reads it.
     pub fn put(
         &self,

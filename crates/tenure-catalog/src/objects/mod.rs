@@ -26,9 +26,9 @@ pub use webhook_route::to as webhook_route;
 pub struct Objects {
     /// The store.
     pub store: Arc<dyn Store>,
-    /// What is served.
+    /// The served resources.
     pub catalog: Arc<Catalog>,
-    /// The clock of everything that is written.
+    /// The clock of all writes.
     pub clock: Clock,
     /// The source of uids and generated names.
     pub identifiers: Identifiers,
@@ -56,7 +56,7 @@ impl Objects {
         self.read_entry(target, key, entry).await
     }
 
-    /// Reads the target's object as this server knows it, which may be older than what another server has written.
+    /// Reads the target's object as this server knows it, which may be older than writes of another server.
     pub async fn peek(&self, target: &Target) -> Result<Option<Stored>, ApiError> {
         let key = target.key();
         let entry = self.store.peek(key.as_bytes())?;
@@ -95,7 +95,7 @@ impl Objects {
         self.decoded.put(key, handler, stored, converted, bytes);
     }
 
-    /// Drops decoded objects that were not read lately.
+    /// Drops decoded objects that were not read recently.
     pub fn drop_unread(&self) {
         self.decoded.drop_unread();
     }

@@ -64,7 +64,7 @@ async fn addresses(
     }
 }
 
-/// Adds every host with the port that goes by the name of the service's.
+/// Adds every host with the port that has the name of the service's port.
 fn add(found: &mut Vec<(String, u16)>, hosts: Vec<Text>, port_name: &str, ports: &[Value]) {
     let port = ports.iter().find(|port| port.text("name") == port_name);
     let number = port.and_then(|port| port.get("port")).and_then(Value::as_i64);

@@ -86,7 +86,7 @@ pub enum Cost {
     Sort(usize),
 }
 
-/// What is known of an argument when costs are estimated.
+/// The known properties of an argument when costs are estimated.
 pub(crate) struct Argument {
     pub size: Size,
     pub ty: Type,
@@ -100,7 +100,7 @@ fn is_text(ty: &Type) -> bool {
     matches!(ty, Type::String | Type::Bytes)
 }
 
-/// What a list that is made from so many elements costs.
+/// The cost of creating a list of this many elements.
 fn allocated(elements: Size, each: f64) -> (u64, Option<Size>) {
     (elements.cost(each).saturating_add(1 + LIST_COST), Some(elements))
 }
@@ -216,12 +216,12 @@ impl Cost {
         scaled(left.size.max.min(right.size.max), PER_CHARACTER)
     }
 
-    /// Returns what applying a regular expression to a text costs, by their lengths.
+    /// Returns the cost of matching a regular expression, by the lengths of text and expression.
     pub(crate) fn regex(text: u64, pattern: u64) -> u64 {
         scaled(text.saturating_add(1), PER_CHARACTER).saturating_mul(scaled(pattern, PER_PATTERN_CHARACTER))
     }
 
-    /// Returns what a call is about to cost.
+    /// Returns the cost of a call before it runs.
     pub(crate) fn actual(self, args: &[Val<'_>]) -> u64 {
         let size = |at: usize| args.get(at).map_or(0, actual_size);
         let constant = |at: usize| match args.get(at) {
@@ -334,7 +334,7 @@ fn joined_size(args: &[Val<'_>]) -> u64 {
     items.saturating_add(args.get(1).and_then(Val::size).unwrap_or(0).saturating_mul(separators))
 }
 
-/// Returns what comparing the items of a list with each other costs.
+/// Returns the cost of comparing the items of a list with each other.
 fn self_comparison(list: Option<&Val<'_>>) -> u64 {
     let Some(Val::List(list)) = list else { return 1 + LIST_COST };
     let texts = matches!(list.get(0), Some(Ok(Val::String(_) | Val::Bytes(_))));

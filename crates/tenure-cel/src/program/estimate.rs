@@ -124,7 +124,7 @@ impl Estimator<'_> {
         estimated
     }
 
-    /// Returns the root of all paths: sizes are looked up from the first variable, whatever the name.
+    /// Returns the root of all paths: sizes are looked up from the first variable, regardless of its name.
     fn root(&self) -> Path {
         self.env.first_variable().map_or(Path::Lost, |decl| Path::At(decl.clone()))
     }

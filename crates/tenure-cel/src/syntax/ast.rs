@@ -192,8 +192,8 @@ impl Expr {
 /// Two trees are equal if their nodes are, regardless of positions.
 impl PartialEq for Ast {
     fn eq(&self, other: &Ast) -> bool {
-        // Children come before their parents, in the same order in both trees, whatever else the vectors
-        // contain.
+        // Children come before their parents, in the same order in both trees, regardless of what else
+        // the vectors contain.
         let mut pairs = vec![(self.root, other.root)];
         while let Some((a, b)) = pairs.pop() {
             let (left, right) = (self.node(a), other.node(b));

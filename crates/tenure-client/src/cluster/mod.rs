@@ -38,7 +38,7 @@ const LIMITS: Limits = Limits { bytes: 1 << 30, depth: Limits::DEPTH, nodes: 200
 /// An API server.
 pub struct Cluster {
     server: String,
-    /// The namespace of objects that name none.
+    /// The namespace of objects without one.
     pub namespace: String,
     config: Config,
     session: Mutex<Session>,
@@ -80,7 +80,7 @@ impl Cluster {
         &self.server
     }
 
-    /// Sends a request and returns the response, whatever its code.
+    /// Sends a request and returns the responsewith any code.
     pub async fn send(
         &self,
         method: Method,
@@ -117,7 +117,7 @@ impl Cluster {
     }
 
     /// Sends a request with the user's credentials and returns the response with its body still to be read, as a proxy
-    /// needs it. The request names a path of the server. Credentials that were refused are read anew, once.
+    /// needs it. The request names a path of the server. Credentials that were refused are read again, once.
     pub async fn forward(&self, request: Request<Bytes>) -> Result<http::Response<Incoming>, ClientError> {
         let session = self.session.lock().clone();
         let response = self.forward_as(&session, request.clone()).await?;
@@ -198,7 +198,7 @@ impl Cluster {
             .transpose()
     }
 
-    /// Sends a patch and returns the response, whatever its code.
+    /// Sends a patch and returns the responsewith any code.
     pub async fn patch(&self, path: &str, content_type: &str, body: &Value) -> Result<Response, ClientError> {
         self.send(Method::PATCH, path, "application/json", Some((content_type, json::to_vec(body)))).await
     }

@@ -1,4 +1,4 @@
-//! The types of live objects. Those of built-in kinds are the built-in pack's, whatever the server: how their lists and maps
+//! The types of live objects. Those of built-in kinds are the built-in pack's, for every server: how their lists and maps
 //! merge is part of their API and does not change. All others are those that the server publishes as OpenAPI v3, compiled once
 //! per group and version; servers before 1.24 publish only v2, one document for all.
 

@@ -16,7 +16,7 @@ pub(super) struct Custom {
 }
 
 impl Custom {
-    /// Makes a definition with one or two versions.
+    /// Generates a definition with one or two versions.
     pub fn random(random: &mut Random) -> Custom {
         let spec = object(DEPTH, random);
         let mut versions = vec![("v1", spec.clone())];
@@ -200,7 +200,7 @@ fn keyed(random: &mut Random, depth: usize) -> Value {
     with(of, "x-kubernetes-list-map-keys", Value::array([Value::from("name")]))
 }
 
-/// Returns the schema of another version: a field less, or a field more.
+/// Returns the schema of another version: with a field removed or added.
 fn variant(schema: &Value, random: &mut Random) -> Value {
     let properties = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
     let properties = match (random.one_in(2), properties.iter().next().map(|(name, _)| name.clone())) {
@@ -212,7 +212,7 @@ fn variant(schema: &Value, random: &mut Random) -> Value {
     with(rest.into(), "properties", properties)
 }
 
-/// Returns a random value for a schema; now and then one that does not fit.
+/// Returns a random value for a schema; sometimes an invalid one.
 fn value(schema: &Value, random: &mut Random) -> Value {
     if random.one_in(30) {
         return Value::Null;

@@ -26,7 +26,7 @@ trait Kind {
     fn resource(&self) -> &str;
     /// Returns the name of the kind.
     fn name(&self) -> &str;
-    /// Returns random fields of an object at a version, without what every object has.
+    /// Returns random fields of an object at a version, without the fields of every object.
     fn fields(&self, random: &mut Random, version: &str) -> Value;
     /// Returns fields with which an object is valid.
     fn base(&self) -> Value;
@@ -37,7 +37,7 @@ trait Kind {
 }
 
 impl Conversation {
-    /// Makes the conversation of a seed.
+    /// Generates the conversation of a seed.
     pub fn generate(seed: u64) -> Conversation {
         conversation(&mut Random::new(seed))
     }
@@ -85,7 +85,7 @@ impl<'k> Requests<'k> {
         format!("{}/{NAME}{below}{query}", self.collection())
     }
 
-    /// Returns an object with random metadata and fields, over the base where it has to be whole.
+    /// Returns an object with random metadata and fields, over the base if it has to be complete.
     fn object(&self, random: &mut Random, whole: bool) -> Value {
         let fields = self.kind.fields(random, &self.version);
         let fields = if whole { over(&self.kind.base(), &fields) } else { fields };
@@ -100,7 +100,7 @@ impl<'k> Requests<'k> {
     }
 }
 
-/// Makes the request that creates the object.
+/// Returns the request that creates the object.
 fn first(kind: &dyn Kind, random: &mut Random) -> Step {
     let requests = Requests::random(kind, random);
     let body = requests.object(random, true);

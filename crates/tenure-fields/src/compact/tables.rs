@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_says_the_table_and_a_changed_file_is_refused() {
+    fn a_table_is_read_from_its_file_and_a_changed_file_is_refused() {
         for table in all() {
             let file = table.to_file();
             assert_eq!(Table::parse(&file, Text::new).unwrap().to_file(), file);

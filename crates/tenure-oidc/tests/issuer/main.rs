@@ -139,15 +139,15 @@ async fn keys_rotate_and_unknown_ones_are_not_fetched_for_each_token() {
     tokio::time::sleep(Duration::from_millis(1100)).await;
     assert!(user(&authenticators, &renewed).await.is_ok());
     assert_eq!(issuer.state().fetches, 2);
-    // An unknown key costs one more fetch, whatever the number of tokens.
+    // An unknown key costs one more fetch, for any number of tokens.
     tokio::time::sleep(Duration::from_millis(1100)).await;
     let unknown = Key::p256().token("ES256", "unknown", &claims);
-    let asked = (0..20).map(|_| user(&authenticators, &unknown));
-    for outcome in futures_join(asked).await {
+    let results = (0..20).map(|_| user(&authenticators, &unknown));
+    for outcome in futures_join(results).await {
         assert!(outcome.is_err());
     }
     assert_eq!(issuer.state().fetches, 3);
-    // The issuer is away, and what is known still counts.
+    // The issuer is unavailable, and known keys are still used.
     issuer.state().is_away = true;
     assert!(user(&authenticators, &renewed).await.is_ok());
     assert!(user(&authenticators, &old.token("ES256", "old", &claims)).await.is_ok());

@@ -96,7 +96,7 @@ impl Key {
     }
 }
 
-/// What the issuer answers.
+/// The responses of the issuer.
 #[derive(Default)]
 pub struct State {
     /// The issuer that the discovery document names; that of the address if empty.

@@ -35,7 +35,7 @@ pub struct Handover {
     pub owners: Vec<OwnershipChange>,
     /// What could not be done, and why.
     pub notes: Vec<String>,
-    /// What leaves the object, the last first, so that each is still in its place when its turn comes.
+    /// The removed fields, the last first, so that a removal does not move those after it.
     removals: Vec<Removal>,
 }
 
@@ -75,7 +75,7 @@ impl Handover {
         self.removals.iter().rev().map(|removal| (&removal.path, &removal.value))
     }
 
-    /// Whether another handover does the same, whatever its time.
+    /// Whether another handover does the same at any time.
     pub fn does_the_same(&self, other: &Handover) -> bool {
         let timeless = |change: &OwnershipChange| {
             let mut change = change.clone();
@@ -86,7 +86,7 @@ impl Handover {
             && self.removals().eq(other.removals())
     }
 
-    /// Returns the handover as a document: who gains and loses what, what is removed, and the notes.
+    /// Returns the handover as a document: what each manager gains and loses, what is removed, and the notes.
     pub fn to_value(&self) -> Value {
         let removed = self.removals().map(|(path, value)| {
             Value::object([("path", Value::from(path.quoted().to_string())), ("value", value.clone())])

@@ -99,7 +99,7 @@ pub fn migrate(live: &LiveObject, from: &[String], to: &str, now: Timestamp) -> 
     };
     let parent: Path = ["metadata", "annotations"].map(PathElement::field).into_iter().collect();
     let annotation = parent.with(PathElement::field(LAST_APPLIED));
-    // Annotations that would be left empty go with it.
+    // Annotations that would be left empty are removed with it.
     let removed = if annotations.len() == 1 { parent } else { annotation };
     step.managers = apply::release(&step.managers, std::slice::from_ref(&removed), |_| true);
     step.removed.push(removed);

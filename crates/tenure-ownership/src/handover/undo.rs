@@ -145,8 +145,8 @@ impl Undo {
     }
 }
 
-/// Collects what has to be added to an object so that a value stands at a place again: parents that are missing, and of
-/// an object that is there, the missing fields. Whatever has taken the place of the value stays.
+/// Collects the additions that restore a value at a place: missing parents, and the missing fields of an object that exists.
+/// A value that has replaced it stays.
 fn missing_parts(
     now: Option<&Value>,
     at: String,
@@ -155,7 +155,7 @@ fn missing_parts(
     out: &mut Vec<(String, Value)>,
 ) {
     match (now, tokens) {
-        // A list that is gone has no position to restore.
+        // A removed list has no position to restore.
         (None, tokens) if tokens.iter().any(|token| token.parse::<usize>().is_ok()) => {}
         (None, tokens) => {
             let nested = |value: Value, token: &&str| Value::object([(unescaped(token), value)]);

@@ -1,5 +1,5 @@
 //! A plan from a server's answers to a dry run. The values and owners of conflicting fields, which an answer does not
-//! contain, are looked up in the live object, so that every server will do.
+//! contain, are looked up in the live object, so that any server works.
 
 use super::{Conflict, Plan, Verdict};
 use crate::{Applier, LiveObject, Manifest, Refusal, owner::owners_of};

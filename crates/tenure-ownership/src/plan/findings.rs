@@ -35,7 +35,7 @@ pub struct Lingering {
 }
 
 /// Returns the zero values of a manifest that its manager does not own yet. An empty object counts only where a typed
-/// client serializes it by default; elsewhere, as in `emptyDir: {}`, it is meant.
+/// client serializes it by default; elsewhere, as in `emptyDir: {}`, it is intended.
 pub fn zero_values(manifest: &Manifest<'_>, manager: &str, before: Option<&LiveObject>) -> Vec<ZeroValue> {
     let owned = before.and_then(|live| owned_by(live, manager)).unwrap_or_default();
     let leaves = ownership(&manifest.config, &Managers::default(), manifest.ty).into_iter();

@@ -1,5 +1,5 @@
 //! A document being changed. What no operation reaches stays a shared [`Value`]; only the maps and lists on the way to
-//! a change are opened, once, whatever the number of operations.
+//! a change are opened, once, regardless of the number of operations.
 
 use super::sequence::Sequence;
 use crate::pointer::{Dialect, Pointer, index};

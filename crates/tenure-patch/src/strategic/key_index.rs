@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_of_any_length_are_told_apart() {
+    fn strings_of_any_length_are_distinguished() {
         let values: Vec<Value> = (0..40).map(|length| Value::from("x".repeat(length))).collect();
         let index = index(&values, Numbers::Exact);
         for (number, value) in values.iter().enumerate() {

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn live_only_items_go_in_front_if_asked() {
+    fn live_only_items_go_in_front_if_requested() {
         for (live, patch, expected) in [("bca", "abd", "cabd"), ("cbdae", "ab", "cdeab")] {
             assert_eq!(arranged(live, patch, LiveOnly::InFront), expected, "{live} {patch}");
         }

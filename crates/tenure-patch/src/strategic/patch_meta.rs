@@ -1,5 +1,5 @@
-//! What the type says about a field: its type, and whether and by which keys a list there merges. Both applying and
-//! calculating ask here, so that they always agree.
+//! The metadata of a field: its type, and whether and by which keys a list there merges. Both applying and
+//! calculating use it, so that they always agree.
 
 use super::{Behavior, UnmarkedLists, merge_keys::MergeKeys};
 use crate::{ErrorKind, PatchError};
@@ -59,7 +59,7 @@ pub(crate) fn item_type(ty: TypeRef<'_>) -> TypeRef<'_> {
 /// Fields of which an object has at most one, for types that have all fields of a row.
 const UNIONS: [&[&str]; 1] = [&["value", "valueFrom"]];
 
-/// Whether a live field must go because another member of its union is set.
+/// Whether a live field must be removed because another member of its union is set.
 pub(crate) fn is_excluded(name: &str, by: &Object, ty: TypeRef<'_>) -> bool {
     let Some(members) = UNIONS.into_iter().find(|members| members.contains(&name)) else { return false };
     let Type::Struct(of) = ty.get() else { return false };
@@ -103,7 +103,7 @@ impl<'s> PatchMeta<'s> {
         }
     }
 
-    /// Returns the keys that tell entries apart where the merge key alone does not: those that the type recommends,
+    /// Returns the keys that distinguish entries where the merge key alone does not: those that the type recommends,
     /// or its list keys with the merge key first.
     pub(crate) fn recommended_keys(self) -> Option<MergeKeys<'s>> {
         let marks = self.marks?;

@@ -1,5 +1,5 @@
 //! The examples of the design documents of strategic merge patch, each as a test named after its section.
-//! Kinds are those that a document names; where it names none, a small type has the shape of its example.
+//! Kinds are those that a document names; if it names none, a small type matches its example.
 
 mod merge_keys;
 mod order;
@@ -22,7 +22,7 @@ fn kind(version: &str, kind: &str) -> TypeRef<'static> {
     Schema::builtin().kind(version, kind).unwrap()
 }
 
-/// A type of an example's own.
+/// A type for one example.
 struct Shape(Schema, TypeId);
 
 impl Shape {
@@ -40,18 +40,18 @@ fn try_apply(ty: TypeRef<'_>, live: &str, patch: &str) -> Result<Value, PatchErr
     strategic::apply(&doc(live), &doc(patch), ty, &ApplyOptions::default())
 }
 
-/// Checks what a patch makes of a live document.
-fn gives(ty: TypeRef<'_>, live: &str, patch: &str, expected: &str) {
+/// Checks the result of a patch.
+fn results_in(ty: TypeRef<'_>, live: &str, patch: &str, expected: &str) {
     assert_eq!(try_apply(ty, live, patch).unwrap(), doc(expected));
 }
 
-/// Checks what a patch makes of a live document, with live-only items where the order document puts them.
-fn gives_as_documented(ty: TypeRef<'_>, live: &str, patch: &str, expected: &str) {
+/// Checks the result of a patch, with live-only items in the positions of the order document.
+fn results_in_documented_order(ty: TypeRef<'_>, live: &str, patch: &str, expected: &str) {
     let options = ApplyOptions::default().live_only(LiveOnly::InFront);
     assert_eq!(strategic::apply(&doc(live), &doc(patch), ty, &options).unwrap(), doc(expected));
 }
 
-/// Checks that a patch is refused, in words that say why.
+/// Checks that a patch is refused with a message.
 fn refused(ty: TypeRef<'_>, live: &str, patch: &str, why: &str) {
     let error = try_apply(ty, live, patch).unwrap_err().to_string();
     assert!(error.contains(why), "{error}");

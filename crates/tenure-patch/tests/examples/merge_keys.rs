@@ -1,6 +1,6 @@
 //! The document about merge keys that clients send.
 
-use crate::{Shape, doc, gives, kind, refused, try_apply, two_way};
+use crate::{Shape, doc, kind, refused, results_in, try_apply, two_way};
 use tenure_patch::strategic::{self, Keys};
 use tenure_value::Value;
 
@@ -33,7 +33,7 @@ fn taints() -> Shape {
 
 #[test]
 fn clients_send_the_directive() {
-    gives(
+    results_in(
         list("foo,bar").ty(),
         "list: [{foo: a, bar: x}, {foo: a, bar: y}]",
         "list: [{$patchMergeKey: [foo, bar], foo: a, bar: x, other: val}]",
@@ -45,7 +45,7 @@ fn clients_send_the_directive() {
 fn the_server_respects_the_directive() {
     let shape = list("foo,bar");
     let live = "list: [{foo: a, bar: y}]";
-    gives(shape.ty(), live, "list: [{foo: a, bar: x}]", "list: [{foo: a, bar: x}]");
+    results_in(shape.ty(), live, "list: [{foo: a, bar: x}]", "list: [{foo: a, bar: x}]");
     let result = try_apply(shape.ty(), live, "list: [{$patchMergeKey: [foo, bar], foo: a, bar: x}]").unwrap();
     assert_eq!(result.get("list").and_then(Value::as_array).unwrap().len(), 2);
 }
@@ -53,7 +53,7 @@ fn the_server_respects_the_directive() {
 #[test]
 fn relation_with_set_element_order() {
     let shape = list("foo,bar");
-    gives(
+    results_in(
         shape.ty(),
         "list: [{foo: a, bar: x}, {foo: a, bar: y}]",
         "
@@ -72,13 +72,13 @@ fn relation_with_set_element_order() {
 fn when_the_directive_contains_items_that_are_not_in_the_patch() {
     let shape = list("foo,bar");
     let live = "list: [{foo: a}, {foo: a, bar: x}]";
-    gives(
+    results_in(
         shape.ty(),
         live,
         "list: [{$patchMergeKey: [foo, bar], foo: a, other: val}]",
         "list: [{foo: a, other: val}, {foo: a, bar: x}]",
     );
-    gives(
+    results_in(
         shape.ty(),
         live,
         "list: [{$patchMergeKey: [foo, bar], foo: a, bar: x, other: val}]",
@@ -88,7 +88,7 @@ fn when_the_directive_contains_items_that_are_not_in_the_patch() {
 
 #[test]
 fn when_no_directive_is_in_the_patch() {
-    gives(
+    results_in(
         list("foo,bar").ty(),
         "list: [{foo: a, bar: y}]",
         "list: [{foo: a, bar: x, other: val}]",
@@ -100,7 +100,7 @@ fn when_no_directive_is_in_the_patch() {
 fn when_the_directive_only_has_part_of_all_merge_keys() {
     let shape = list("foo,bar");
     let live = "list: [{foo: a, other: '0'}, {foo: b, bar: x, other: '1'}, {foo: b, bar: x, other: '2'}]";
-    gives(
+    results_in(
         shape.ty(),
         live,
         "list: [{$patchMergeKey: [foo], foo: a, other: '3'}]",
@@ -116,7 +116,7 @@ fn when_the_directive_only_has_part_of_all_merge_keys() {
 
 #[test]
 fn when_the_directive_has_all_of_the_merge_keys() {
-    gives(
+    results_in(
         list("foo,bar,baz").ty(),
         "list: [{foo: a, bar: x, baz: '1'}, {foo: a, bar: x, baz: '2'}]",
         "list: [{$patchMergeKey: [foo, bar, baz], foo: a, bar: x, baz: '2', other: o}]",
@@ -128,16 +128,16 @@ fn when_the_directive_has_all_of_the_merge_keys() {
 fn when_the_user_adds_or_deletes_a_field_which_is_a_merge_key() {
     let shape = list("foo,bar,baz");
     let live = "list: [{foo: a, bar: x}, {foo: a, bar: y}]";
-    gives(
+    results_in(
         shape.ty(),
         live,
         "list: [{$patchMergeKey: [foo, bar], foo: a, bar: x, baz: m}]",
         "list: [{foo: a, bar: x, baz: m}, {foo: a, bar: y}]",
     );
-    // The document's second example could mean either entry; it holds where one has the key.
+    // The document's second example is ambiguous; it applies if one entry has the key.
     let removal = "list: [{$patchMergeKey: [foo, bar], foo: a, bar: null}]";
     refused(shape.ty(), live, removal, "matches 2 live entries");
-    gives(
+    results_in(
         shape.ty(),
         "list: [{foo: a, bar: x}, {foo: b, bar: y}]",
         removal,
@@ -149,7 +149,7 @@ fn when_the_user_adds_or_deletes_a_field_which_is_a_merge_key() {
 fn when_the_user_changes_a_field_which_is_a_merge_key() {
     let shape = list("foo,bar");
     let live = "list: [{foo: a, bar: x, other: val}]";
-    gives(
+    results_in(
         shape.ty(),
         live,
         "
@@ -158,7 +158,7 @@ fn when_the_user_changes_a_field_which_is_a_merge_key() {
         - {$patchMergeKey: [foo, bar], foo: a, bar: y}",
         "list: [{foo: a, bar: y}]",
     );
-    gives(
+    results_in(
         shape.ty(),
         live,
         "list: [{$patchMergeKey: [foo], foo: a, bar: y}]",
@@ -168,7 +168,7 @@ fn when_the_user_changes_a_field_which_is_a_merge_key() {
 
 #[test]
 fn move_merge_key_to_the_correct_level_without_the_directive() {
-    gives(
+    results_in(
         taints().ty(),
         "taints: [{key: a, effect: NoSchedule}, {key: b}]",
         "taints: [{key: a, value: v}]",
@@ -179,14 +179,14 @@ fn move_merge_key_to_the_correct_level_without_the_directive() {
 #[test]
 fn move_merge_key_to_the_correct_level_with_the_directive() {
     let patch = "taints: [{$patchMergeKey: [key], key: a, value: v}]";
-    gives(
+    results_in(
         taints().ty(),
         "taints: [{key: a, effect: NoSchedule}, {key: b}]",
         patch,
         "taints: [{key: a, effect: NoSchedule, value: v}, {key: b}]",
     );
     let node = kind("v1", "Node");
-    gives(
+    results_in(
         node,
         "spec: {taints: [{key: a, effect: NoSchedule}]}",
         "spec: {taints: [{$patchMergeKey: [key], key: a, value: v}]}",

@@ -1,6 +1,6 @@
 //! The document about the order of lists. Its examples put items that only the live list has in front.
 
-use crate::{doc, gives, gives_as_documented, kind, refused, try_apply, two_way};
+use crate::{doc, kind, refused, results_in, results_in_documented_order, try_apply, two_way};
 use tenure_patch::strategic::{ApplyOptions, Keys, LiveOnly};
 use tenure_value::Value;
 
@@ -20,7 +20,7 @@ fn keys(names: &str) -> String {
     format!("[{}]", keys.join(", "))
 }
 
-/// Checks the order that a patch gives a list of maps.
+/// Checks the order of a list of maps after a patch.
 fn orders(live: &str, order: Option<&str>, patched: &str, expected: &str) {
     let live = env(&format!("env: {}", entries(live, "old")));
     let order = order.map_or(String::new(), |order| format!("$setElementOrder/env: {}, ", keys(order)));
@@ -64,19 +64,19 @@ fn an_order_ends_after_the_entry_that_replaces_the_list() {
     let pod = kind("v1", "Pod");
     let live = env("env: [{name: A}, {name: B}]");
     let first = env("$setElementOrder/env: [{name: A}], env: [{$patch: replace}, {name: A, value: new}]");
-    gives(pod, &live, &first, &env("env: [{name: A, value: new}]"));
+    results_in(pod, &live, &first, &env("env: [{name: A, value: new}]"));
     let last = env("$setElementOrder/env: [{name: A}], env: [{name: A, value: new}, {$patch: replace}]");
     refused(pod, &live, &last, "is missing from $setElementOrder");
     let inside =
         env("$setElementOrder/env: [{name: A}, {name: Z}], env: [{name: A, value: new}, {$patch: replace}]");
-    gives(pod, &live, &inside, &env("env: [{name: A, value: new}]"));
+    results_in(pod, &live, &inside, &env("env: [{name: A, value: new}]"));
 }
 
 #[test]
-fn a_deletion_from_a_list_that_is_not_there_may_name_anything() {
+fn a_deletion_from_a_missing_list_may_have_any_keys() {
     let pod = kind("v1", "Pod");
     let patch = env("$setElementOrder/env: [{name: A}], env: [{name: A, value: new}, {$patch: delete}]");
-    gives(pod, "spec: {containers: [{name: c}]}", &patch, &env("env: [{name: A, value: new}]"));
+    results_in(pod, "spec: {containers: [{name: c}]}", &patch, &env("env: [{name: A, value: new}]"));
     refused(pod, &env("env: [{name: B}]"), &patch, "no value for merge key");
 }
 
@@ -102,7 +102,7 @@ fn when_set_element_order_contains_elements_not_found_in_the_list_to_be_merged()
 
 #[test]
 fn version_skew_and_backwards_compatibility() {
-    // An older client sends no order, an older server ignores it: the same items come out.
+    // An older client sends no order, an older server ignores it: the result has the same items.
     let pod = kind("v1", "Pod");
     let live = env("env: [{name: A}, {name: B}]");
     let sorted = |patch: &str| {
@@ -131,7 +131,7 @@ fn example_list_of_maps() {
     let expected = env("$setElementOrder/env: [{name: ENV1}, {name: ENV2}, {name: ENV6}], \
          env: [{name: ENV6, value: new-env}, {name: ENV3, $patch: delete}]");
     assert_eq!(patch.at(["spec"]).unwrap().get("containers"), doc(&expected).at(["spec", "containers"]));
-    gives_as_documented(
+    results_in_documented_order(
         pod,
         &env(ENV_LIVE),
         &expected,
@@ -151,13 +151,13 @@ fn example_list_of_primitives() {
           finalizers: [f]";
     assert_eq!(two_way(map, original, modified, Keys::Merge), doc(patch));
     let live = "metadata: {finalizers: [b, e, a, c, d]}";
-    gives_as_documented(map, live, patch, "metadata: {finalizers: [e, d, a, b, f]}");
-    gives(map, live, patch, "metadata: {finalizers: [e, a, b, f, d]}");
+    results_in_documented_order(map, live, patch, "metadata: {finalizers: [e, d, a, b, f]}");
+    results_in(map, live, patch, "metadata: {finalizers: [e, a, b, f, d]}");
 }
 
 #[test]
 fn alternative_use_the_patch_list_to_set_order_reason_of_rejection() {
-    // With the order in a list of its own, a writer that knows of an entry only its place brings no entry back.
+    // With a separate order list, a writer that knows only the position of an entry does not restore the entry.
     let pod = kind("v1", "Pod");
     let live = env("env: [{name: a, value: A}, {name: b, value: B}, {name: c, value: C}]");
     let order = "$setElementOrder/env: [{name: a}, {name: c}]";

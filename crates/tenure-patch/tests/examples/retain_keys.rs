@@ -1,6 +1,6 @@
 //! The document about clearing fields that are not in the patch.
 
-use crate::{Shape, gives, kind, refused, two_way};
+use crate::{Shape, kind, refused, results_in, two_way};
 use tenure_patch::strategic::Keys;
 
 fn union() -> Shape {
@@ -30,7 +30,7 @@ fn union() -> Shape {
 
 #[test]
 fn when_the_patch_does_not_have_the_directive() {
-    gives(union().ty(), "union: {foo: a, bar: x}", "union: {foo: b}", "union: {foo: b, bar: x}");
+    results_in(union().ty(), "union: {foo: a, bar: x}", "union: {foo: b}", "union: {foo: b, bar: x}");
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn when_the_patch_has_fields_that_are_not_in_the_list() {
 
 #[test]
 fn when_the_list_has_fields_that_are_not_in_the_patch() {
-    gives(
+    results_in(
         union().ty(),
         "union: {bar: x, baz: y}",
         "union: {$retainKeys: [foo, bar], foo: a}",
@@ -53,7 +53,7 @@ fn non_inlined_non_discriminated_union() {
     let (live, file) =
         ("state: {running: {startedAt: now}}", "state: {terminated: {exitCode: 0, finishedAt: now}}");
     let patch = "state: {$retainKeys: [terminated], terminated: {exitCode: 0, finishedAt: now}}";
-    gives(union().ty(), live, patch, file);
+    results_in(union().ty(), live, patch, file);
     let calculated = two_way(union().ty(), "state: {}", file, Keys::Merge);
     assert_eq!(calculated, crate::doc(patch));
 }
@@ -64,7 +64,7 @@ fn non_inlined_discriminated_union() {
         "unionName: {discriminatorName: foo, fooField: {fooSubfield: val1}}",
         "unionName: {discriminatorName: bar, barField: {barSubfield: val2}}",
     );
-    gives(
+    results_in(
         union().ty(),
         live,
         "
@@ -75,7 +75,7 @@ fn non_inlined_discriminated_union() {
         file,
     );
     let strategy = kind("apps/v1", "Deployment");
-    gives(
+    results_in(
         strategy,
         "spec: {strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}}",
         "spec: {strategy: {$retainKeys: [type], type: Recreate}}",
@@ -90,7 +90,7 @@ fn inlined_union_with_patch_merge_key_only() {
         "spec: {volumes: [{name: foo, hostPath: {path: /x}}]}",
     );
     let pod = kind("v1", "Pod");
-    gives(
+    results_in(
         pod,
         live,
         "spec: {volumes: [{$retainKeys: [name, hostPath], name: foo, hostPath: {path: /x}}]}",
@@ -110,10 +110,10 @@ fn inlined_union_with_patch_merge_key_only() {
 
 #[test]
 fn version_skew() {
-    // A server that does not know the directive ignores it; what is left is the patch from before.
+    // A server that does not know the directive ignores it; the rest is the patch without it.
     let pod = kind("v1", "Pod");
     let older = "spec: {volumes: [{name: foo, emptyDir: null, hostPath: {path: /x}}]}";
-    gives(
+    results_in(
         pod,
         "spec: {volumes: [{name: foo, emptyDir: {}}]}",
         older,

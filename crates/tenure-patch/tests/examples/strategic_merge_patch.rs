@@ -1,6 +1,6 @@
 //! The document that describes strategic merge patch as a whole.
 
-use crate::{Shape, doc, gives, kind, refused, try_apply};
+use crate::{Shape, doc, kind, refused, results_in, try_apply};
 use tenure_patch::merge;
 
 const NGINX: &str = "spec: {containers: [{name: nginx, image: nginx-1.0}]}";
@@ -21,7 +21,7 @@ fn background() {
 
 #[test]
 fn replace_directive_map() {
-    gives(
+    results_in(
         kind("v1", "Pod"),
         "spec: {hostNetwork: true, containers: [{name: log-tailer, image: log-tailer-1.0}]}",
         "spec: {$patch: replace, containers: [{name: nginx, image: nginx-1.0}]}",
@@ -31,7 +31,7 @@ fn replace_directive_map() {
 
 #[test]
 fn replace_directive_list_of_maps() {
-    gives(
+    results_in(
         kind("v1", "Pod"),
         BOTH,
         "
@@ -50,10 +50,10 @@ fn delete_directive_list_of_maps() {
           containers:
           - {name: nginx, image: nginx-1.0}
           - {$patch: delete, name: log-tailer}";
-    gives(kind("v1", "Pod"), BOTH, patch, NGINX);
+    results_in(kind("v1", "Pod"), BOTH, patch, NGINX);
     let twice =
         "spec: {containers: [{name: log-tailer}, {name: nginx, image: nginx-1.0}, {name: log-tailer}]}";
-    gives(kind("v1", "Pod"), twice, patch, NGINX);
+    results_in(kind("v1", "Pod"), twice, patch, NGINX);
 }
 
 #[test]
@@ -62,26 +62,26 @@ fn delete_directive_maps() {
     let expected = "spec: {strategy: {type: RollingUpdate}}";
     for patch in ["{$patch: delete}", "null"] {
         let patch = format!("spec: {{strategy: {{rollingUpdate: {patch}}}}}");
-        gives(kind("apps/v1", "Deployment"), live, &patch, expected);
+        results_in(kind("apps/v1", "Deployment"), live, &patch, expected);
     }
 }
 
 #[test]
 fn merge_directive() {
-    // It is a strategy of types; a patch that writes it is told so.
+    // It is a strategy of types; a patch that contains it is refused with this reason.
     refused(kind("v1", "Pod"), NGINX, "spec: {$patch: merge, hostNetwork: true}", "remove it");
 }
 
 #[test]
 fn delete_from_primitive_list_directive() {
-    gives(
+    results_in(
         kind("v1", "ConfigMap"),
         "metadata: {finalizers: [a, b, c]}",
         "metadata: {$deleteFromPrimitiveList/finalizers: [b, c]}",
         "metadata: {finalizers: [a]}",
     );
-    // An item that occurs twice by mistake is deleted twice.
-    gives(
+    // A duplicate item is deleted completely.
+    results_in(
         kind("v1", "ConfigMap"),
         "metadata: {finalizers: [a, b, c, b]}",
         "metadata: {$deleteFromPrimitiveList/finalizers: [b]}",
@@ -91,7 +91,7 @@ fn delete_from_primitive_list_directive() {
 
 #[test]
 fn set_element_order_directive_list_of_primitives() {
-    gives(
+    results_in(
         kind("v1", "ConfigMap"),
         "metadata: {finalizers: [a, b, c]}",
         "metadata: {$setElementOrder/finalizers: [b, c, a]}",
@@ -101,7 +101,7 @@ fn set_element_order_directive_list_of_primitives() {
 
 #[test]
 fn set_element_order_directive_list_of_maps() {
-    gives(
+    results_in(
         kind("v1", "Pod"),
         "spec: {containers: [{name: a, image: x}, {name: b, image: y}, {name: c, image: z}]}",
         "spec: {$setElementOrder/containers: [{name: b}, {name: c}, {name: a}]}",
@@ -124,7 +124,7 @@ fn retain_keys_directive_map() {
               another: {type: string}
               bar: {type: string}",
     );
-    gives(
+    results_in(
         shape.ty(),
         "union: {foo: a, other: b}",
         "union: {$retainKeys: [another, bar], another: d, bar: c}",
@@ -142,8 +142,8 @@ fn client_version_skew() {
 
 #[test]
 fn changing_patch_format() {
-    // A patch without a newer directive does what it did before there was one.
-    gives(
+    // A patch without a newer directive works as before the directive existed.
+    results_in(
         kind("apps/v1", "Deployment"),
         "spec: {strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}}",
         "spec: {strategy: {type: Recreate}}",

@@ -1,4 +1,4 @@
-//! What must hold for any bytes: the body of the fuzz target, which an ordinary test runs too.
+//! Properties for any bytes: the body of the fuzz target, which an ordinary test runs too.
 
 use tenure_patch::{json, lint, merge, strategic};
 use tenure_schema::Schema;

@@ -1,5 +1,5 @@
-//! Documents of any type, made by chance: few names and values, so that two documents overlap; keys that
-//! occur once in a list, as its type asks; and changes to a document, as people and servers make them.
+//! Random documents of any type: few names and values, so that two documents overlap; keys that
+//! are unique in a list, as its type requires; and changes to a document, as people and servers make them.
 
 use tenure_schema::{ListTopology, ScalarKind, Type, TypeRef};
 use tenure_value::{Object, Text, Value};
@@ -20,7 +20,7 @@ pub const KINDS: [(&str, &str); 12] = [
     ("autoscaling/v2", "HorizontalPodAutoscaler"),
 ];
 
-/// A source of chance that a seed determines.
+/// A random number generator with a seed.
 pub struct Chance(u64);
 
 impl Chance {
@@ -42,7 +42,7 @@ impl Chance {
     }
 }
 
-/// Makes a document of a type.
+/// Generates a document of a type.
 pub fn document(ty: TypeRef<'_>, chance: &mut Chance) -> Value {
     value(ty, chance, 0)
 }
@@ -99,24 +99,24 @@ fn once(items: &mut Vec<Value>) {
     });
 }
 
-/// Which keys a list's entries differ in.
+/// The keys that are unique among the entries of a list.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Unique {
-    /// In the merge key alone.
+    /// The merge key alone.
     MergeKey,
-    /// In the recommended keys together.
+    /// The recommended keys together.
     Recommended,
 }
 
-/// Makes the document one that its type allows: every entry has its keys, and they occur once.
-pub fn lawful(document: &Value, ty: TypeRef<'_>, unique: Unique, chance: &mut Chance) -> Value {
+/// Makes the document valid for its type: every entry has its keys, and they are unique.
+pub fn valid(document: &Value, ty: TypeRef<'_>, unique: Unique, chance: &mut Chance) -> Value {
     let Value::Object(fields) = document else { return document.clone() };
     Value::object(fields.iter().map(|(name, field)| {
         let Some(of) = ty.field(name) else { return (name.clone(), field.clone()) };
         let below = ty.slot(&of.slot);
         let item = below.item().unwrap_or(TypeRef::untyped());
-        let Value::Array(list) = field else { return (name.clone(), lawful(field, below, unique, chance)) };
-        let mut items: Vec<Value> = list.iter().map(|entry| lawful(entry, item, unique, chance)).collect();
+        let Value::Array(list) = field else { return (name.clone(), valid(field, below, unique, chance)) };
+        let mut items: Vec<Value> = list.iter().map(|entry| valid(entry, item, unique, chance)).collect();
         match &of.patch.merge_key {
             Some(key) if of.patch.strategy.merge => {
                 let mut keys = vec![key.clone()];
@@ -165,7 +165,7 @@ fn distinct(items: &mut Vec<Value>, keys: &[Text]) {
     });
 }
 
-/// Changes a document here and there: fields go, scalars change, lists are shuffled, parts come from another.
+/// Changes a document randomly: fields are removed, scalars change, lists are shuffled, parts come from another document.
 pub fn changed(document: &Value, other: &Value, chance: &mut Chance) -> Value {
     match (document, other) {
         (Value::Object(fields), Value::Object(others)) => {

@@ -3,7 +3,7 @@
 
 mod documents;
 
-use documents::{Chance, KINDS, Unique, changed, document, lawful};
+use documents::{Chance, KINDS, Unique, changed, document, valid};
 use proptest::prelude::*;
 use tenure_patch::{
     json, lint, merge,
@@ -12,16 +12,16 @@ use tenure_patch::{
 use tenure_schema::{Schema, TypeRef};
 use tenure_value::Value;
 
-/// Makes an original, a modified and a live document of one kind.
+/// Generates an original, a modified and a live document of one kind.
 fn documents(seed: u64, kind: usize, unique: Unique) -> (TypeRef<'static>, [Value; 3]) {
     let (version, name) = KINDS[kind % KINDS.len()];
     let ty = Schema::builtin().kind(version, name).unwrap();
     let mut chance = Chance::new(seed);
     let made = [0; 3].map(|_| document(ty, &mut chance));
-    let original = lawful(&made[0], ty, unique, &mut chance);
+    let original = valid(&made[0], ty, unique, &mut chance);
     let mut derive = |other: &Value| {
         let changed = changed(&original, other, &mut chance);
-        lawful(&changed, ty, unique, &mut chance)
+        valid(&changed, ty, unique, &mut chance)
     };
     let (modified, live) = (derive(&made[1]), derive(&made[2]));
     (ty, [original, modified, live])
@@ -85,7 +85,7 @@ proptest! {
     }
 
     #[test]
-    fn a_three_way_patch_leads_to_the_manifest_if_nobody_else_wrote(seed: u64, kind in 0..KINDS.len()) {
+    fn a_three_way_patch_leads_to_the_manifest_without_other_writers(seed: u64, kind in 0..KINDS.len()) {
         for (unique, keys) in [
             (Unique::MergeKey, Keys::Merge),
             (Unique::Recommended, Keys::Recommended),
@@ -123,13 +123,13 @@ proptest! {
                 modified.clone(),
             ] {
                 if unique == Unique::Recommended && patch == modified {
-                    // Without the keys that tell its entries apart, the patch is not what was meant.
+                    // Without the keys that distinguish its entries, the patch is ambiguous.
                     continue;
                 }
                 let Ok(once) = strategic::apply(&live, &patch, ty, &ApplyOptions::default()) else { continue };
                 let twice = apply(&once, &patch, ty);
                 prop_assert_eq!(&twice, &once, "live {}\npatch {}", live, patch);
-                prop_assert!(!has_directive(&once), "{} holds a directive", once);
+                prop_assert!(!has_directive(&once), "{} contains a directive", once);
             }
         }
     }
@@ -146,7 +146,7 @@ proptest! {
             let result = apply(&live, &patch, ty);
             let again = three_way(&modified, &modified, &result, ty, keys);
             let settled = apply(&result, &again, ty);
-            // An order list alone cannot say which of several entries it means; the first counts.
+            // An order list alone is ambiguous for several equal entries; the first counts.
             if unique == Unique::MergeKey {
                 prop_assert_eq!(settled, result, "live {}\npatch {}", live, patch);
             }

@@ -43,8 +43,8 @@ impl Line {
         self.raw.get(name).and_then(Value::as_bool).unwrap_or(false)
     }
 
-    /// Returns the recorded outcomes of which any one is right. Types here come from OpenAPI, so an
-    /// outcome under OpenAPI counts where it was recorded to differ.
+    /// Returns the recorded outcomes any of which is right. Types here come from OpenAPI, so an
+    /// outcome under OpenAPI is used if it was recorded to differ.
     pub fn outcomes(&self) -> Vec<Value> {
         match (self.raw.get("any_of"), self.raw.get("openapi")) {
             (Some(Value::Array(outcomes)), _) => outcomes.to_vec(),

@@ -65,7 +65,7 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// Finds the vectors: where the environment says, beside the workspace, or in the crate.
+/// Finds the vectors: in the folder of the environment variable, beside the workspace, or in the crate.
 fn folder() -> PathBuf {
     if let Some(folder) = std::env::var_os("TENURE_VECTORS") {
         return folder.into();

@@ -1,4 +1,4 @@
-//! What a line's inputs give here, and whether that is what was recorded.
+//! The outcome of a line's inputs, and whether it is the recorded one.
 
 use crate::line::Line;
 use tenure_patch::{
@@ -10,7 +10,7 @@ use tenure_value::{Limits, Value};
 
 pub type Verdict = Result<(), String>;
 
-/// What an operation gave: a document, or an error and whether it is a conflict.
+/// The result of an operation: a document, or an error and whether it is a conflict.
 pub enum Outcome {
     Result(Value),
     Error { conflict: bool, message: String },
@@ -41,7 +41,7 @@ impl Outcome {
     }
 }
 
-/// Writes and reads a document, as it would travel: a whole float comes back as an integer.
+/// Writes and reads a document, as over a connection: an integral float becomes an integer.
 pub fn read_back(value: &Value) -> Value {
     value.to_string().parse().unwrap()
 }
@@ -83,19 +83,19 @@ pub fn run(line: &Line, schema: &Schema) -> Outcome {
             _ => strategic::text::apply(&original, &patch, ty, &apply_options(line), &limits),
         };
         let written = tree.clone().map(|value| value.to_string().into_bytes());
-        assert_eq!(text, written, "{}: from text to text it is another", line.id);
+        assert_eq!(text, written, "{}: the result from text to text differs", line.id);
     }
     Outcome::of(tree)
 }
 
-/// Applies a calculated patch to where the line says it goes.
+/// Applies a calculated patch to its target.
 pub fn applied(line: &Line, schema: &Schema, patch: &Value) -> Outcome {
     let target = if line.op == "three-way" { "current" } else { "original" };
     let live = line.input(target).unwrap_or_default();
     Outcome::of(strategic::apply(&live, patch, line.ty(schema), &apply_options(line)))
 }
 
-/// Compares with what was recorded.
+/// Compares with the recorded outcome.
 pub fn judge(line: &Line, schema: &Schema) -> Verdict {
     if line.op == "round-trip" {
         return round_trip(line, schema);
@@ -186,7 +186,7 @@ fn collect_lists(value: &Value, lists: &mut Vec<Value>) {
     }
 }
 
-/// Compares two documents, lists without regard to their order where the line says so.
+/// Compares two documents; the order of lists is ignored if the line requires it.
 fn same(line: &Line, value: &Value, expected: &Value) -> bool {
     if line.flag("unordered") { sorted(value) == sorted(expected) } else { value == expected }
 }
@@ -205,7 +205,7 @@ fn sorted(value: &Value) -> Value {
     }
 }
 
-/// Calculates a patch with the recommended keys: each list named carries them, and the patch leads there.
+/// Calculates a patch with the recommended keys: each named list has them, and the patch leads to the modified document.
 fn round_trip(line: &Line, schema: &Schema) -> Verdict {
     let ty = line.ty(schema);
     let (original, modified) = (line.input("original").unwrap(), line.input("modified").unwrap());

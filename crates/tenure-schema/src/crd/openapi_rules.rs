@@ -214,7 +214,7 @@ fn check_set(node: &Object, path: &Path, report: &mut Report) {
     match found.as_str() {
         Some("atomic") => {
             let right = format!(
-                "the items of a set are told apart by their value, which {of} cannot be: every apply would \
+                "the items of a set are identified by their value, which {of} do not support: every apply would \
                  fail; use x-kubernetes-list-type map or atomic, or scalar items"
             );
             report.unworkable(&items.child("type"), &item.get("type").cloned().unwrap_or_default(), &right);

@@ -153,12 +153,12 @@ fn check_identity(node: &Object, level: Level, path: &Path, report: &mut Report)
                 );
             }
         }
-        let says_more = metadata
+        let has_more = metadata
             .iter()
             .any(|(word, value)| !METADATA_KEYWORDS.contains(&word.as_str()) && !is_empty(value));
         let names_more = properties(metadata)
             .is_some_and(|fields| fields.iter().any(|(name, _)| !METADATA_FIELDS.contains(&name.as_str())));
-        if says_more || names_more {
+        if has_more || names_more {
             let right = "must not specify anything other than name and generateName, but metadata is implicitly specified";
             report.forbidden(&path.property("metadata"), right);
         }
@@ -193,12 +193,12 @@ fn joined<'p>(path: &'p Path<'p>, junctor: &'p str, index: Option<usize>) -> Pat
 /// Checks the children of the junctors of a node outside of junctors.
 fn check_restrictions(node: &Object, path: &Path, report: &mut Report) {
     // The one exception: the two types of an int-or-string, directly or within allOf.
-    let says_both = is_true(node, INT_OR_STRING) && is_int_or_string(node);
+    let has_both = is_true(node, INT_OR_STRING) && is_int_or_string(node);
     let first = node.get("allOf").and_then(Value::as_array).and_then(|all| all.first()?.as_object());
-    let says_both_within = is_true(node, INT_OR_STRING) && first.is_some_and(is_int_or_string);
+    let has_both_within = is_true(node, INT_OR_STRING) && first.is_some_and(is_int_or_string);
     under_junctors(node, |junctor, index, inner| match (junctor, index) {
-        ("anyOf", _) if says_both => {}
-        ("allOf", Some(0)) if says_both_within => {
+        ("anyOf", _) if has_both => {}
+        ("allOf", Some(0)) if has_both_within => {
             let inner = inner.without("anyOf");
             check_inside(&inner, &path.index("allOf", 0), report);
         }
@@ -207,12 +207,12 @@ fn check_restrictions(node: &Object, path: &Path, report: &mut Report) {
 }
 
 fn is_int_or_string(node: &Object) -> bool {
-    let says_only = |schema: &Value, of: &str| {
+    let has_only = |schema: &Value, of: &str| {
         schema.as_object().is_some_and(|schema| schema.len() == 1)
             && schema.get("type").and_then(Value::as_str) == Some(of)
     };
     match node.get("anyOf").and_then(Value::as_array).map(|any| any.items()) {
-        Some([integer, string]) => says_only(integer, "integer") && says_only(string, "string"),
+        Some([integer, string]) => has_only(integer, "integer") && has_only(string, "string"),
         _ => false,
     }
 }
@@ -227,12 +227,12 @@ fn check_inside(node: &Object, path: &Path, report: &mut Report) {
         property.as_object().into_iter().for_each(|inner| check_inside(inner, &path.property(name), report));
     }
     for (keyword, right) in OUTSIDE_ONLY {
-        let says = node.get(keyword).is_some_and(|value| match (keyword, value) {
+        let is_set = node.get(keyword).is_some_and(|value| match (keyword, value) {
             ("default" | "additionalProperties", value) => !value.is_null(),
             (_, Value::Bool(flag)) => *flag,
             (_, value) => !is_empty(value),
         });
-        if says {
+        if is_set {
             report.forbidden(&path.child(keyword), right);
         }
     }

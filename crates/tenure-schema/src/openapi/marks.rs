@@ -135,7 +135,7 @@ fn recommended_keys(
     }
 }
 
-/// Rejects unknown markers, whatever their value.
+/// Rejects unknown markers, with any value.
 pub(crate) fn check_names(node: &Object, place: &Place) -> Result<(), SchemaError> {
     match node.iter().find_map(|(name, _)| marker_hint(name).map(|hint| (name, hint))) {
         Some((name, hint)) => {

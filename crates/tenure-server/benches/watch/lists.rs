@@ -1,11 +1,11 @@
-//! What a list of many objects costs, the first time and from then on.
+//! The cost of a list of many objects, the first time and repeated.
 
 use crate::server::{Server, Transport};
 use std::time::Instant;
 
 const PODS: &str = "/api/v1/namespaces/default/pods";
 
-/// What a list of many pods costs, the first time and from then on.
+/// Measures a list of many pods, the first time and repeated.
 pub fn list(count: usize) {
     let server = Server::start(Transport::Plain);
     let containers = r#"[{"name":"web","image":"registry.example.com/web:1.25","ports":[{"containerPort":80}],"env":[{"name":"MODE","value":"production"}],"resources":{"requests":{"cpu":"100m","memory":"128Mi"}}},{"name":"side","image":"registry.example.com/side:2"}]"#;

@@ -1,4 +1,4 @@
-//! What watching and listing cost a server that is a process of its own (this program, started once more): its memory
+//! The cost of watches and lists for a server in a separate process (this program, started again): its memory
 //! and its processor time, from `/proc`, while clients here hold thousands of connections. Every part is bounded and ends
 //! by itself: `cargo bench -p tenure-server --bench watch -- [idle|deliver|sustain|list]` runs one.
 

@@ -1,4 +1,4 @@
-//! The server as a process of its own, and what the system says of it.
+//! The server in a separate process, and the statistics of the system about it.
 
 use std::{
     fs,
@@ -16,13 +16,13 @@ use tenure_server::Server as ApiServer;
 use tenure_store::{EmbeddedOptions, EmbeddedStore};
 use tokio::runtime::Builder;
 
-/// Ticks of processor time per second, as Linux tells them to programs.
+/// Ticks of processor time per second, as Linux reports them.
 const TICKS: f64 = 100.0;
 
-/// How clients speak to the server.
+/// The protocols of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// HTTP/1.1, each watch on a connection of its own.
+    /// HTTP/1.1, each watch on its own connection.
     Plain,
     /// The same within TLS.
     Tls,
@@ -62,7 +62,7 @@ impl Server {
         Server { child, address, directory }
     }
 
-    /// Returns the authority that vouches for the server.
+    /// Returns the authority of the server's certificate.
     pub fn authority(&self) -> Vec<u8> {
         fs::read(self.directory.path().join("ca.crt")).expect("an authority")
     }
@@ -82,7 +82,7 @@ impl Server {
         line.trim().trim_end_matches(" kB").parse().expect("a number")
     }
 
-    /// Sends one request on a plain connection of its own, and returns the whole answer.
+    /// Sends one request on a new plain connection, and returns the whole response.
     pub fn send(&self, method: &str, path: &str, headers: &str, body: &str) -> Vec<u8> {
         let mut stream = TcpStream::connect(&self.address).expect("the server listens");
         write!(
@@ -109,7 +109,7 @@ impl Drop for Server {
     }
 }
 
-/// Serves from a directory on a free port, which it says first.
+/// Serves from a directory on a free port, which it prints first.
 pub fn serve(directory: &str, transport: Transport) {
     let runtime = Builder::new_multi_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {

@@ -7,7 +7,7 @@ use tenure_catalog::HISTORY;
 use tenure_http::{Query, RequestPath};
 use tenure_value::Text;
 
-/// Returns what a request asks for.
+/// Returns the attributes of a request.
 pub(crate) fn request_attributes(
     method: &Method,
     path: &str,

@@ -19,7 +19,7 @@ pub(super) fn concerns(key: &[u8]) -> bool {
     key.strip_prefix(RBAC_PREFIX.as_bytes()).is_some_and(|rest| rest.starts_with(CLUSTER_ROLES.2.as_bytes()))
 }
 
-/// Writes the rules of every aggregated cluster role that has others.
+/// Writes the rules of every aggregated cluster role whose rules differ.
 pub(crate) async fn aggregate(writer: &Writer) -> Result<Outcome, ApiError> {
     let (group, version, name) = CLUSTER_ROLES;
     let handler = writer.objects.catalog.resource(group, version, name)?;
@@ -38,7 +38,7 @@ pub(crate) async fn aggregate(writer: &Writer) -> Result<Outcome, ApiError> {
             subresource: Text::default(),
         };
         match writer.put_own(&target, COMPONENT, &Value::Object(object)).await {
-            // Someone else wrote it, which starts another round.
+            // Another client wrote it, which starts another round.
             Err(failure) if failure.code() == 409 => return Ok(Outcome::Later),
             written => written?,
         }
@@ -53,7 +53,7 @@ fn aggregated_rules<'a>(roles: &BTreeMap<&'a str, &Stored>) -> Vec<(&'a str, Vec
     let stored: BTreeMap<&str, Vec<PolicyRule>> =
         roles.iter().map(|(name, role)| (*name, PolicyRule::list(role.object.get("rules")))).collect();
     let mut rules = stored.clone();
-    // One round for each level of aggregation; roles that aggregate each other must not go on for ever.
+    // One round for each level of aggregation; roles that aggregate each other must not loop forever.
     for _ in 0..=selected.len() {
         let mut changed = false;
         for (name, from) in &selected {

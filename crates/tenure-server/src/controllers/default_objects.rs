@@ -1,6 +1,6 @@
-//! The default objects of namespaces: in `default` the service `kubernetes` with its endpoints, and, where the operator wants it, in
+//! The default objects of namespaces: in `default` the service `kubernetes` with its endpoints, and, with an option, in
 //! every namespace the service account and the config map that clients inside a cluster expect. All of them are applied with
-//! force, which creates what is missing, restores what was changed, and writes nothing otherwise.
+//! force, which creates missing objects, restores changed ones, and writes nothing otherwise.
 
 use super::{Outcome, namespaces};
 use crate::write::Writer;
@@ -17,14 +17,14 @@ use tenure_value::{Text, Value};
 
 /// The field manager of default objects.
 const MANAGER: &str = "tenure-lifecycle";
-/// What the content of default objects depends on.
+/// The inputs of default objects.
 #[derive(Debug)]
 pub(crate) struct DefaultObjects {
     /// The addresses of services, of which the server has the first.
     service_addresses: AddressRange,
     /// The address of the server.
     server: OnceLock<SocketAddr>,
-    /// The certificates that clients trust; empty where there are none.
+    /// The certificates that clients trust; empty if there are none.
     authority: OnceLock<String>,
 }
 
@@ -34,12 +34,12 @@ impl DefaultObjects {
         DefaultObjects { service_addresses, server: OnceLock::new(), authority: OnceLock::new() }
     }
 
-    /// Asks for the service `kubernetes` in the namespace `default`. Only the first call counts.
+    /// Enables the service `kubernetes` in the namespace `default`. Only the first call counts.
     pub fn announce(&self, address: SocketAddr) {
         let _ = self.server.set(address);
     }
 
-    /// Asks for the service account and the config map with certificates in every namespace. Only the first call counts.
+    /// Enables the service account and the config map with certificates in every namespace. Only the first call counts.
     pub fn provide_everywhere(&self, authority: &str) {
         let _ = self.authority.set(authority.to_owned());
     }
@@ -61,7 +61,7 @@ impl DefaultObjects {
         self.authority.get().is_some() || namespace == HOME && self.server.get().is_some()
     }
 
-    /// Returns the facts that the content of the objects depends on.
+    /// Returns the inputs of the objects.
     fn facts(&self) -> ServerFacts<'_> {
         ServerFacts {
             address: self.server.get().copied(),

@@ -6,11 +6,11 @@ use tenure_catalog::object::{Stored, meta_text};
 use tenure_meta::{ApiError, Timestamp, time::Precision};
 use tenure_store::{Entry, Error, Expected, ListRequest, Revision, Transaction};
 
-/// Where events are in the store.
+/// The prefix of events in the store.
 const PREFIX: &str = "objects/core/events/";
 /// How many events are deleted in one transaction.
 const BATCH: usize = 100;
-/// The shortest and the longest pause between two looks at all events.
+/// The shortest and the longest pause between two scans of all events.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(60));
 
 /// Deletes events that were last written longer ago than `ttl`, until the server stops.
@@ -56,7 +56,7 @@ async fn delete_expired(writer: &Writer, ttl: Duration, written: &mut Written) -
             transaction.delete(entry.key.clone(), Expected::At(entry.modified))
         });
         match store.commit(deletion).await {
-            // One of them was written meanwhile; the next look decides again.
+            // One of them was written meanwhile; the next scan decides again.
             Ok(_) | Err(Error::Conflict(_)) => {}
             Err(error) => return Err(error.into()),
         }

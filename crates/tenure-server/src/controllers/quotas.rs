@@ -8,9 +8,9 @@ use tenure_catalog::object::Stored;
 use tenure_meta::ApiError;
 use tenure_store::Entry;
 
-/// Where quotas are in the store.
+/// The prefix of quotas in the store.
 pub(super) const PREFIX: &str = "objects/core/resourcequotas/";
-/// How long a quota is left alone that was counted.
+/// How long a counted quota is not counted again.
 const RECOUNT: Duration = Duration::from_secs(300);
 
 /// Returns after which time a quota that was written is counted.
@@ -21,7 +21,7 @@ pub(super) fn due(quota: &Entry) -> Duration {
     }
 }
 
-/// Counts what a quota limits. A status that was wrong is checked once more, for writes that were under way.
+/// Counts the usage of a quota. A wrong status is checked once more, for writes that were in progress.
 pub(super) async fn count(writer: &Writer, key: &str) -> Result<Outcome, ApiError> {
     match writer.recount_quota(key).await? {
         Some(false) => Ok(Outcome::Done),

@@ -1,4 +1,4 @@
-//! Deletions that controllers make.
+//! Deletions by controllers.
 
 use super::{CONCURRENCY, Outcome};
 use crate::write::{Claims, DeleteOptions, Enforcement, Propagation, QuotaChange, Writer, is_finished};
@@ -41,7 +41,7 @@ pub(super) async fn delete_all(writer: &Arc<Writer>, prefix: &str) -> Result<Lef
             });
         }
         match under_way.join_next().await {
-            // One object that may not be deleted does not keep the others.
+            // One object that may not be deleted does not block the others.
             Some(Ok(Ok(()))) => {}
             Some(Ok(Err(failure))) => {
                 tracing::warn!(%failure, prefix, "delete failed, retrying");
@@ -54,7 +54,7 @@ pub(super) async fn delete_all(writer: &Arc<Writer>, prefix: &str) -> Result<Lef
     Ok(Left { entries: store.list(ListRequest::prefix(prefix.to_string())).await?.entries, failures })
 }
 
-/// What is left under a prefix.
+/// The remaining objects under a prefix.
 #[derive(Default)]
 pub(super) struct Left {
     pub entries: Vec<Entry>,

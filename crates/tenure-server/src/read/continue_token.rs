@@ -1,5 +1,5 @@
-//! Where a list that is read in pages goes on: a token that names the revision of the first page and the key
-//! the next one starts with. Opaque to clients, and of the form they know.
+//! The token with which a list continues: a token that names the revision of the first page and the key
+//! the next one starts with. Opaque to clients, in the format of Kubernetes.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use tenure_meta::{ApiError, Reason};
@@ -9,7 +9,7 @@ use tenure_value::{Limits, Value, json};
 /// The place in a collection where the next page starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Page {
-    /// The revision of the first page; none when the list goes on at whatever is current.
+    /// The revision of the first page; `None` if the list continues at the current revision.
     pub revision: Option<Revision>,
     /// The first key of the page, below the collection's prefix.
     pub start: String,
@@ -53,7 +53,7 @@ impl Page {
         Ok(Page { revision, start: start.to_string() })
     }
 
-    /// The answer to a token whose revision has been forgotten: it carries a token to go on without one.
+    /// The error for a token whose revision has been compacted; it has a token that continues without one.
     pub fn expired(&self) -> ApiError {
         let mut failure = ApiError::new(
             Reason::Expired,

@@ -1,5 +1,5 @@
 //! Events that several watchers receive, decoded once and encoded once per format. Only the newest are kept: most watchers are at
-//! the end of the history, and those that are behind encode for themselves.
+//! the end of the history, and those that are behind encode their own.
 
 use super::{
     Reader,
@@ -26,7 +26,7 @@ pub(super) struct EventCache(Cache<EventKey, Arc<SharedEvent>>);
 /// An event of one resource: the revision and the key of the change, and the rules and the resource by which it is read.
 type EventKey = (Revision, Bytes, u64, usize);
 
-/// One change as everyone receives it who watches one version of its resource.
+/// One change, shared by all watchers of one version of its resource.
 pub(super) struct SharedEvent {
     pub revision: Revision,
     pub change: Change,
@@ -59,7 +59,7 @@ impl EventCache {
             current: OnceCell::new(),
             frames: Mutex::default(),
         });
-        // Of two watchers that come at once the first one's event is kept.
+        // Of two concurrent watchers the first one's event is kept.
         let mut shared = event.clone();
         self.0.update(&key, |known| match known {
             Some(known) => {
@@ -109,7 +109,7 @@ impl SharedEvent {
                 .map(Some),
             None => Ok(None),
         };
-        // Boxed, as is everything that one watcher does for the others: it keeps the future of a watch small.
+        // Boxed, like all shared work, to keep the future of a watch small.
         Box::pin(kept.get_or_try_init(read)).await.map(Option::as_ref)
     }
 

@@ -1,5 +1,5 @@
-//! Field sets that were returned lately, as `FieldsV1` text. A manager that writes again mostly owns the same fields, in the same
-//! memory, so that their text need not be made again.
+//! Recently returned field sets, as `FieldsV1` text. A manager that writes again mostly owns the same fields, in the same
+//! memory, so that their text can be reused.
 
 use bytes::Bytes;
 use tenure_catalog::Cache;
@@ -7,7 +7,7 @@ use tenure_fields::{FieldSet, fields_v1};
 
 /// The most bytes of all texts together.
 const CAPACITY: usize = 4 * 1024 * 1024;
-/// A longer text is not kept.
+/// Longer texts are not cached.
 const LONGEST: usize = 16 * 1024;
 /// The weight of a text besides its bytes.
 const OVERHEAD: usize = 256;

@@ -1,4 +1,4 @@
-//! LIST: a collection, or a page of it. Selectors choose while the collection is scanned.
+//! LIST: a collection, or a page of it. Selectors are evaluated during the scan.
 
 use super::{
     Reader,
@@ -50,7 +50,7 @@ impl Reader {
         Ok(response)
     }
 
-    /// Returns an entry in a form if it is selected. Most are decided on without being decoded.
+    /// Returns an entry in a form if it is selected. Most entries are not decoded for this.
     async fn selected(
         &self,
         target: &Target,

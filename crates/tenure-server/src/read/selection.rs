@@ -1,4 +1,4 @@
-//! Which objects of a collection a request selects, by name, labels and fields.
+//! The selection of objects of a collection, by name, labels and fields.
 
 use tenure_catalog::Target;
 use tenure_http::Request;
@@ -10,7 +10,7 @@ use tenure_value::Value;
 pub(crate) struct Selection {
     labels: LabelSelector,
     fields: FieldSelector,
-    /// The name in the path, where it names one object.
+    /// The name in the path, if it names one object.
     name: Option<String>,
 }
 
@@ -34,7 +34,7 @@ impl Selection {
         self.labels.is_everything() && self.fields.is_everything() && self.name.is_none()
     }
 
-    /// Decides on an object from its key in the store, and its labels if they are known; `None` if that is not enough.
+    /// Decides about an object by its key in the store, and its labels if they are known; `None` if that is not enough.
     pub fn decide(&self, key: &[u8], labels: Option<&Value>) -> Option<bool> {
         let mut segments =
             key.rsplit(|byte| *byte == b'/').map(|part| std::str::from_utf8(part).unwrap_or(""));

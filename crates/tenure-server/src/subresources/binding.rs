@@ -42,7 +42,7 @@ impl Subresources {
         let node = destination(binding)?;
         let pod = Target { subresource: "".into(), ..target.copy() };
         let write = WriteRequest::new(&self.writer, &pod, request, options);
-        // At this endpoint a write may set what no other write of a pod may.
+        // At this endpoint a write may set fields that other writes of a pod may not.
         let write = write.at(Endpoint::Other("binding".into())).skip_admission();
         self.writer.write(&write, &Bind { binding, node }).await.map(|_| ())
     }
@@ -69,7 +69,7 @@ fn destination(binding: &Value) -> Result<&str, ApiError> {
     }
 }
 
-/// Checks that a pod is the one of the binding, and has no node yet.
+/// Checks that a pod is the target of the binding, and has no node yet.
 fn check(pod: &Target, live: &Stored, binding: &Value) -> Result<(), ApiError> {
     let uid = meta_text(binding, "uid");
     if !uid.is_empty() && uid != meta_text(&live.object, "uid") {

@@ -1,4 +1,4 @@
-//! Reviews: questions about access and identity that are posted and not stored.
+//! Reviews of access and identity, which are posted and not stored.
 
 use super::{Subresources, success, token::texts};
 use hyper::StatusCode;
@@ -13,7 +13,7 @@ use tenure_meta::ApiError;
 use tenure_value::{Object, Value};
 
 impl Subresources {
-    /// Answers a review, or carries out another request that is posted to a collection and not stored.
+    /// Answers a review, or serves another POST to a collection that stores nothing.
     pub(super) async fn review(
         &self,
         target: &Target,
@@ -64,7 +64,7 @@ impl Subresources {
             }
             _ => answer,
         };
-        // What was asked about the rules of a namespace is not repeated.
+        // The spec of a rules review is not repeated.
         let answer = match kind {
             "SelfSubjectRulesReview" => answer.with("spec", Object::default()),
             _ => answer,
@@ -72,7 +72,7 @@ impl Subresources {
         Ok(Response::document(StatusCode::CREATED, &answer.into(), format))
     }
 
-    /// Returns whether a user may do what a review asks about.
+    /// Returns whether a user has the access that a review checks.
     fn access_status(&self, review: &AccessReview) -> Value {
         let authorizer = &self.writer.authorizer;
         let decision = authorizer.decide(&review.user, &review.attributes);
@@ -118,7 +118,7 @@ impl Subresources {
         Ok(Value::object(fields))
     }
 
-    /// Returns whose token a review asks about, for the requested audiences.
+    /// Returns the user of the token in a review, for the requested audiences.
     async fn token_status(&self, review: &Value) -> Result<Value, ApiError> {
         let token = review.at(["spec", "token"]).and_then(Value::as_str).unwrap_or_default();
         if token.is_empty() {
@@ -141,7 +141,7 @@ impl Subresources {
     }
 }
 
-/// Reads the question of an access review; what is wrong with it is a 422.
+/// Reads an access review; an invalid one is a 422.
 fn read(scope: ReviewScope<'_>, posted: &Value) -> Result<AccessReview, ApiError> {
     AccessReview::read(scope, posted).map_err(|errors| {
         // As recorded: the kind is left out of the message.

@@ -1,4 +1,4 @@
-//! Server-side apply: the body is a configuration, and ownership decides what it changes.
+//! Server-side apply: the body is a configuration, and ownership determines what it changes.
 
 use super::{
     Writer, body,
@@ -49,7 +49,7 @@ impl Change for Apply {
             tenure_apply::apply(found, config, ownership, self.forced.as_force())
         });
         let state = state.map_err(|error| write.refusal(error))?;
-        // Conflicts are reported before a wrong name or namespace, as recorded. A configuration without a name means the object
+        // Conflicts are reported before a wrong name or namespace, as recorded. A configuration without a name refers to the object
         // of the path, if that exists.
         if live.is_none() || config.at(["metadata", "name"]).is_some() {
             check_name(target, config)?;
@@ -67,7 +67,7 @@ impl Change for Apply {
 }
 
 impl Writer {
-    /// Carries out an apply.
+    /// Performs an apply.
     pub(super) async fn apply(
         &self,
         target: &Target,

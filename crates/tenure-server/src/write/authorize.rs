@@ -1,5 +1,5 @@
-//! The permissions that a write needs beyond those of its request: to grant what a role or binding grants, to create
-//! what a PUT or PATCH creates, and to change the fields that it changes.
+//! The permissions that a write needs beyond those of its request: to grant the rules of a role or binding, to create
+//! an object by PUT or PATCH, and to change fields.
 
 use super::{Writer, request::WriteRequest};
 use hyper::{HeaderMap, Method, header};
@@ -46,7 +46,7 @@ impl Writer {
         self.authorizer.check_escalation(&write.request.user, &attributes, old, object)
     }
 
-    /// Checks that the user may create, where a PUT or PATCH creates.
+    /// Checks that the user may create, if a PUT or PATCH creates.
     pub(super) fn authorize_creation(
         &self,
         write: &WriteRequest<'_>,
@@ -119,7 +119,7 @@ impl Writer {
         self.authorizer.check_fields(&request.user, &attributes, &write)
     }
 
-    /// Writes an object of the server's own by a PUT.
+    /// Writes an object of the server itself by a PUT.
     pub async fn put_own(
         &self,
         target: &Target,
@@ -210,8 +210,8 @@ fn comparable(object: &Value) -> Value {
     }
 }
 
-/// Returns the paths of a set below which it has no other: a struct that appears with its first field is not a change of
-/// its own.
+/// Returns the paths of a set below which it has no other: a struct that appears with its first field is not a separate
+/// change.
 fn leaves(set: &FieldSet) -> FieldSet {
     FieldSet::from_nodes(set.nodes().iter().map(|node| {
         let children = leaves(&node.children);

@@ -1,5 +1,5 @@
 //! The commit: one transaction that stores or removes the object, its allocations and, for a definition, its former schema. A
-//! commit that finds a key changed answers `None`, and the pipeline starts over.
+//! commit that finds a key changed returns `None`, and the pipeline starts over.
 
 use super::{
     Writer,
@@ -19,10 +19,10 @@ use tenure_meta::ApiError;
 use tenure_store::{Entry, Error, Expected, Revision, Transaction};
 use tenure_value::Value;
 
-/// What a write did.
+/// The effect of a write.
 pub(super) enum Outcome {
     Created,
-    /// The object was changed. Its JSON is known where the store was given it in the form of the response.
+    /// The object was changed. Its JSON is known if it was stored in the format of the response.
     Changed(Option<Document>),
     Unchanged,
 }
@@ -67,7 +67,7 @@ impl Writer {
         let before = self.as_stored(handler, live, entry.as_ref()).await?;
         let (author, history) = (author(write), &self.history);
         if is_removed {
-            // It is not stored again, and so keeps the revision it had.
+            // It is not stored again, and keeps its revision.
             let transaction = Claims::release(handler, &live.object, charged.delete(key.clone(), expected));
             let (transaction, recorded) =
                 history.record(transaction, handler, &key, &author, before.as_ref(), None)?;
@@ -151,7 +151,7 @@ impl Writer {
         }))
     }
 
-    /// Returns an object at the version of storage, if it is not known yet.
+    /// Returns an object at the storage version, if it is not known yet.
     async fn at_storage(
         &self,
         handler: &ResourceHandler,
@@ -213,7 +213,7 @@ impl Writer {
             Role::AdmissionConfiguration => self.admission.refresh().await,
             _ => written.iter().try_for_each(|key| self.authorizer.refresh_key(key)),
         };
-        // The write is durable whatever becomes of this. The lifecycle controller sees the same change and refreshes again.
+        // The write is durable even if this fails. The lifecycle controller sees the same change and refreshes again.
         if let Err(failure) = refreshed {
             tracing::warn!(%failure, resource = %handler.resource.name, "refresh after a commit failed, retrying later");
         }

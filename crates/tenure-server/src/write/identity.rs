@@ -27,7 +27,7 @@ pub(super) fn identify(write: &WriteRequest<'_>, identifiers: &Identifiers, obje
 pub(super) fn keep_identity(live: &Stored, object: Value) -> Value {
     /// Always those of the live object.
     const KEPT: [&str; 2] = ["creationTimestamp", "generation"];
-    /// Those of the live object where a request leaves them out; validation refuses to change them.
+    /// Those of the live object if a request leaves them out; validation refuses to change them.
     const FILLED: [&str; 5] = ["uid", "name", "namespace", "deletionTimestamp", "deletionGracePeriodSeconds"];
     let old = metadata(&live.object);
     let mut fields = metadata(&object);
@@ -54,7 +54,7 @@ pub(super) fn keep_identity(live: &Stored, object: Value) -> Value {
     with_metadata(&object, fields)
 }
 
-/// Returns a new object, as admission changed it, with the identity it had before.
+/// Returns a new object, as admission changed it, with its former identity.
 pub(super) fn keep_new_identity(before: &Value, object: Value) -> Value {
     const GIVEN: [&str; 4] = ["creationTimestamp", "name", "namespace", "uid"];
     let given = metadata(before);

@@ -9,10 +9,10 @@ use tenure_http::{Format, Request, Response};
 use tenure_meta::ApiError;
 use tenure_value::{Object, Value};
 
-/// The query parameter that asks for a report.
+/// The query parameter that requests a report.
 const PARAMETER: &str = "ownershipReport";
 
-/// Whether a request asks for a report; only a dry run can.
+/// Whether a request wants a report; only a dry run can.
 pub(super) fn is_requested(request: &Request, dry_run: bool) -> Result<bool, ApiError> {
     if !request.query.flag(PARAMETER) {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! Quotas in the commit. What a write adds to the usage of its namespace is checked against every quota that counts it, and the
+//! Quotas in the commit. The usage that a write adds is checked against every quota that counts it, and the
 //! statuses of these quotas are part of the transaction of the write. The transaction expects each quota as it was read: a
 //! concurrent write is a conflict and never exceeds a quota, and a write that fails charges nothing.
 
@@ -43,11 +43,11 @@ pub(crate) enum Enforcement {
     Refuse,
     /// It is refused, and nothing is charged.
     DryRun,
-    /// It is charged anyway: objects that go, and statuses that others report.
+    /// It is charged anyway: deletions, and statuses that controllers report.
     Record,
 }
 
-/// A change of an object as quotas see it; the old or the new object is `null` where there is none.
+/// A change of an object as quotas see it; the old or the new object is `null` if there is none.
 pub(crate) struct QuotaChange<'a> {
     pub handler: &'a ResourceHandler,
     pub namespace: &'a str,
@@ -58,7 +58,7 @@ pub(crate) struct QuotaChange<'a> {
 }
 
 impl QuotaChange<'_> {
-    /// Whether the change can change the usage of anything.
+    /// Whether the change can affect any usage.
     fn is_relevant(&self) -> bool {
         let resource = &self.handler.resource;
         let is_variable = resource.group.is_empty() && VARIABLE_USAGE.contains(&resource.name.as_str());
@@ -89,7 +89,7 @@ struct StatusUpdate {
 }
 
 impl Writer {
-    /// Adds the charges of a change to a transaction. The lock is to be kept until the transaction is committed.
+    /// Adds the charges of a change to a transaction. The lock must be held until the transaction is committed.
     pub(crate) async fn charge_quotas(
         &self,
         change: &QuotaChange<'_>,
@@ -108,7 +108,7 @@ impl Writer {
         };
         let updates = match charges(&self.objects, change, store.known()).await {
             Ok(updates) => updates,
-            // What this server knows may be behind; a refusal must be that of the current state.
+            // The state of this server may be stale; a refusal must be based on the current state.
             Err(_) => charges(&self.objects, change, store.revision().await?).await?,
         };
         let mut charged = transaction;
@@ -132,7 +132,7 @@ impl Writer {
         recorded.map(|(transaction, _)| transaction)
     }
 
-    /// Counts what a quota limits and updates its status. Returns `None` if another write came first, and otherwise whether the
+    /// Counts the usage of a quota and updates its status. Returns `None` on a conflict, and otherwise whether the
     /// status was wrong.
     pub(crate) async fn recount_quota(&self, key: &str) -> Result<Option<bool>, ApiError> {
         let store = &self.objects.store;
@@ -217,7 +217,7 @@ async fn charges(
     Ok(updates)
 }
 
-/// Counts what the objects of a namespace use at a revision.
+/// Counts the usage of the objects of a namespace at a revision.
 async fn count(
     objects: &Objects,
     quota: &Quota<'_>,
@@ -246,7 +246,7 @@ pub(crate) fn is_counted(quota: &Value) -> bool {
     fields(quota.at(["status", "hard"])) == hard && hard.iter().all(|(name, _)| used.contains(name))
 }
 
-/// Returns a quota whose status says what is used of each limit.
+/// Returns a quota whose status has the usage of each limit.
 fn with_status(object: &Value, quota: &Quota<'_>, used: &Usage) -> Value {
     let used = used.iter().filter(|(name, _)| quota.hard().contains_key(*name));
     let used = Value::object(used.map(|(name, amount)| (name.clone(), Value::from(amount.canonical()))));

@@ -1,4 +1,4 @@
-//! A write on its way through the pipeline: what the request says besides its body, and how its verb builds the next object.
+//! A write in the pipeline: the request besides its body, and how its verb builds the next object.
 
 use super::{Writer, quota::Enforcement};
 use crate::behavior::Behavior;
@@ -9,7 +9,7 @@ use tenure_meta::{ApiError, Timestamp};
 use tenure_store::Revision;
 use tenure_value::{Text, Value};
 
-/// What a write knows besides its body.
+/// The context of a write besides its body.
 pub(crate) struct WriteRequest<'a> {
     pub target: &'a Target,
     pub request: &'a Request,
@@ -20,25 +20,25 @@ pub(crate) struct WriteRequest<'a> {
     pub endpoint: Endpoint,
     /// Whether admission runs; it does not for writes of the server itself.
     pub admission: Admitted,
-    /// The `resourceVersion` of an object that is to be created, where it names one.
+    /// The `resourceVersion` of an object to create, if it names one.
     pub(super) created_version: Option<Revision>,
     /// The differences from Kubernetes that are on.
     pub behavior: Behavior,
-    /// What a webhook converted so that ownership could be decided.
+    /// The objects that a webhook converted to compute ownership.
     pub(super) conversions: Conversions,
     pub(super) metrics: &'a Metrics,
 }
 
-/// Whether a request has still to go through admission.
+/// Whether admission still has to run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Admitted {
     #[default]
     NotYet,
-    /// The request that this write is a part of has been admitted, or the server itself writes.
+    /// The request that contains this write has been admitted, or the server itself writes.
     Already,
 }
 
-/// How a verb builds the next object from the live one. The pipeline calls this for every attempt, with what is live then.
+/// How a verb builds the next object from the live one. The pipeline calls this for every attempt, with the live object.
 pub(crate) trait Change: Send + Sync {
     /// Returns the next object; `live` is `None` if the object does not exist.
     fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError>;
@@ -48,9 +48,9 @@ pub(crate) trait Change: Send + Sync {
 pub(crate) enum Next {
     /// A whole object: a body, or the result of a patch.
     Whole(Body),
-    /// A whole object whose changes nobody owns.
+    /// A whole object whose changes have no owner.
     Unowned(Body),
-    /// The result of an apply, with the managers it decided on.
+    /// The result of an apply, with its managers.
     Applied(State),
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct Body {
     pub(super) managers: Option<Value>,
     /// The `resourceVersion` of the body; empty if it has none.
     pub(super) version: Text,
-    /// Unknown and duplicate fields, where the client wants warnings.
+    /// Unknown and duplicate fields, if the client wants warnings.
     pub(super) warnings: Vec<String>,
 }
 
@@ -100,7 +100,7 @@ impl<'a> WriteRequest<'a> {
         self.endpoint == Endpoint::Scale && !self.behavior.ignore_time_changes && managers.iter().any(changed)
     }
 
-    /// Returns how quotas hold for the write.
+    /// Returns how quotas apply to the write.
     pub fn enforcement(&self) -> Enforcement {
         match self.options.dry_run {
             true => Enforcement::DryRun,

@@ -11,7 +11,7 @@ use tenure_http::{Format, Request, Response};
 use tenure_meta::ApiError;
 
 impl Writer {
-    /// Returns the object as a write left it.
+    /// Returns the object after a write.
     pub(super) fn respond(
         &self,
         target: &Target,

@@ -1,4 +1,4 @@
-//! Retries after a conflict: how often, after which pause, and what the client reads when there were too many.
+//! Retries after a conflict: how often, after which pause, and the error after too many.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ pub(super) const ATTEMPTS: usize = 16;
 const PAUSE_FROM: usize = 2;
 const LONGEST_PAUSE: Duration = Duration::from_millis(64);
 
-/// What a client reads when another write came first.
+/// The message of a conflict with a concurrent write.
 pub(super) const MODIFIED: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 
-/// Waits before the next attempt: longer after each, and a random part of it, so that no writer always comes last.
+/// Waits before the next attempt: longer after each, and a random part of it, so that no writer starves.
 pub(super) async fn pause(attempt: usize) {
     let Some(doublings) = attempt.checked_sub(PAUSE_FROM) else { return };
     let most = LONGEST_PAUSE.min(Duration::from_millis(1 << doublings.min(16)));

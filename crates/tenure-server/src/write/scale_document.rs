@@ -23,7 +23,7 @@ pub(super) fn with_replicas(target: &Target, object: &Value, scale: &Value) -> R
     Ok(Value::Object(with_at(&fields, &path, replicas)))
 }
 
-/// Checks that a number of replicas is a valid one.
+/// Checks a number of replicas.
 pub(super) fn check_replicas(target: &Target, replicas: &Value) -> Result<(), ApiError> {
     match replicas {
         Value::Int(0..=2_147_483_647) => Ok(()),

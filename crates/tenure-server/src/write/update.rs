@@ -34,7 +34,7 @@ impl Change for Update<'_> {
 }
 
 impl Writer {
-    /// Carries out a PUT.
+    /// Serves a PUT.
     pub(super) async fn update(&self, target: &Target, request: &Request) -> Result<Written, ApiError> {
         let options = request.query.write_options("UpdateOptions")?;
         let encoding = target.offer().body(request.content_type())?;

@@ -16,7 +16,7 @@ fn collection(resource: &str) -> String {
     format!("{group}/namespaces/{NAMESPACE}/{resource}")
 }
 
-/// Writes the object of a scenario, whose name says what is special about it.
+/// Writes the object of a scenario, as described by its name.
 fn object(resource: &str, name: &str, scenario: &str) -> String {
     let containers = r#""containers":[{"name":"c","image":"a"}]"#;
     let template = format!(r#""template":{{"metadata":{{"labels":{{"a":"b"}}}},"spec":{{{containers}}}}}"#);
@@ -37,7 +37,7 @@ fn object(resource: &str, name: &str, scenario: &str) -> String {
     format!(r#"{{"metadata":{{"name":"{name}"{finalizers}}}{spec}}}"#)
 }
 
-/// Writes down of an answer what the recording has of it.
+/// Returns the recorded parts of a response.
 fn summary(answer: &Answer) -> Value {
     let of = answer.document();
     if answer.says("kind") == "Status" {
@@ -61,8 +61,8 @@ fn summary(answer: &Answer) -> Value {
     Value::object(fields)
 }
 
-/// Whether what is left is what was recorded. The recorded server had no garbage collector: where an object waited
-/// for it alone, it may be gone.
+/// Whether the remaining object is the recorded one. The recorded server had no garbage collector: an object that waited
+/// for it alone may be gone.
 fn agrees(left: &Value, recorded: &Value) -> bool {
     let waiting = items(recorded, "finalizers");
     let collected = !waiting.is_empty()
@@ -70,7 +70,7 @@ fn agrees(left: &Value, recorded: &Value) -> bool {
     left == recorded || (collected && left.is_null())
 }
 
-/// Deletes as one step of a scenario says, and says what is different.
+/// Deletes as one step of a scenario does, and returns the differences.
 fn delete(server: &Server, step: &Value, resource: &str, name: &str, whole: bool) -> Option<String> {
     let item = format!("{}/{name}", collection(resource));
     let path = if whole { collection(resource) } else { item.clone() };

@@ -16,7 +16,7 @@ fn get(server: &Server, path: &str, accept: &str) -> Answer {
     server.send(&if accept.is_empty() { request } else { request.header("Accept", accept) })
 }
 
-/// Checks that an answer has the recorded headers.
+/// Checks that a response has the recorded headers.
 fn assert_headers(answer: &Answer, recorded: &Value, about: &str) {
     let headers = recorded.get("headers").and_then(Value::as_object).cloned().unwrap_or_default();
     for (name, value) in headers.iter().filter(|(name, _)| name.as_str() != "Expires") {
@@ -34,7 +34,7 @@ fn discovery_documents_are_the_recorded_ones() {
         let Some(body) = recorded.get("body").filter(|body| body.as_object().is_some()) else { continue };
         let path = about.split(' ').next().unwrap_or_default();
         let answer = get(&server, path, text(recorded, "accept"));
-        // The recorded address is that of the recorded server; here it is what the client asked for.
+        // The recorded address is that of the recorded server; here it is the requested one.
         let body: Value =
             body.to_string().replace("\\u003chost:port\\u003e", "localhost").parse().expect("a document");
         assert_eq!((answer.code, answer.document()), (200, body), "{about}");
@@ -137,7 +137,7 @@ fn openapi_documents_are_at_the_addresses_of_the_index_and_immutable() {
     assert_eq!(plain.document(), answer.document());
     let wrong = server.get("/openapi/v3/apis/apps/v1?hash=0");
     assert_eq!((wrong.code, wrong.header("location")), (301, Some("/openapi/v3/apis/apps/v1?")));
-    // Clients ask for protobuf by either name, and for JSON in the second place.
+    // Clients ask for protobuf by either name, and for JSON as the second choice.
     let protobuf = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
     for accept in
         [protobuf, "application/com.github.proto-openapi.spec.v3@v1.0+protobuf, application/json;q=0.5"]

@@ -3,10 +3,10 @@
 use std::{fs, path::Path};
 use tenure_value::{Limits, Value, json};
 
-/// The namespace that stands for the recorded one.
+/// The namespace that replaces the recorded one.
 pub const NAMESPACE: &str = "facts";
 
-/// Reads a file of recorded facts, with a name for the namespace they were recorded in.
+/// Reads a file of recorded facts, with the name of the recorded namespace replaced.
 pub fn read(name: &str) -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tenure-builtin/tests/facts").join(name);
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

@@ -1,4 +1,4 @@
-//! `/metrics` counts served resources only, whatever clients request.
+//! `/metrics` counts served resources only, not everything that clients request.
 
 use crate::server::Server;
 

@@ -1,4 +1,4 @@
-//! A watch as a client reads it: one event after the other.
+//! A watch as a client reads it: event by event.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -7,15 +7,15 @@ use std::{
 };
 use tenure_value::{Limits, Value, json};
 
-/// A watch under way.
+/// An open watch.
 pub struct Stream {
     from: BufReader<TcpStream>,
-    /// What of the body has come and is no whole line yet.
+    /// The part of the body that is not a complete line yet.
     rest: Vec<u8>,
 }
 
 impl Stream {
-    /// Asks for a watch; nothing if there is no server, or it does not answer.
+    /// Opens a watch; `None` if no server responds.
     pub fn open(to: SocketAddr, path: &str) -> Option<Stream> {
         Stream::open_with(to, path, "")
     }
@@ -39,7 +39,7 @@ impl Stream {
         head.starts_with("HTTP/1.1 200").then_some(Stream { from, rest: Vec::new() })
     }
 
-    /// Returns the next event; nothing when the watch is over.
+    /// Returns the next event; `None` when the watch has ended.
     pub fn next(&mut self) -> Option<Value> {
         loop {
             if let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
@@ -50,7 +50,7 @@ impl Stream {
         }
     }
 
-    /// Returns the next event that is no bookmark.
+    /// Returns the next event that is not a bookmark.
     pub fn next_change(&mut self) -> Option<(String, Value)> {
         loop {
             let event = self.next()?;

@@ -14,13 +14,13 @@ use tokio_rustls::rustls::{
 /// A running server; it stops when dropped.
 pub struct WebhookServer {
     pub address: SocketAddr,
-    /// Its certificate, as configurations have it.
+    /// Its certificate, as in configurations.
     pub ca_bundle: String,
     runtime: Option<Runtime>,
 }
 
 impl WebhookServer {
-    /// Starts one whose certificate is for an address of this machine and for a service.
+    /// Starts a server whose certificate is for an address of this machine and for a service.
     pub fn start(service: &str, handler: Arc<impl Handler>) -> WebhookServer {
         let certified =
             rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_string(), service.to_string()]).unwrap();
@@ -44,7 +44,7 @@ impl WebhookServer {
         WebhookServer { address, ca_bundle: STANDARD.encode(certified.cert.pem()), runtime: Some(runtime) }
     }
 
-    /// Returns a `clientConfig` by which it is reached.
+    /// Returns a `clientConfig` for the server.
     pub fn client(&self, path: &str) -> String {
         format!(r#"{{"url":"https://{}{path}","caBundle":"{}"}}"#, self.address, self.ca_bundle)
     }

@@ -4,7 +4,7 @@ use crate::{http::Request, server::Server};
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All";
 
-/// A definition whose one version has this root schema, and this beside it; `spec` is added to the spec.
+/// A definition whose one version has this root schema and these further fields; `spec` is added to the spec.
 fn definition(schema: &str, beside: &str, spec: &str) -> String {
     format!(
         r#"{{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{{"name":"parts.a.example.com"}},
@@ -35,7 +35,7 @@ fn check(server: &Server, what: &str, body: String, refusal: Option<&str>) {
 fn schemas_are_accepted_or_refused_with_a_reason() {
     let server = Server::start();
     for (schema, refusal) in [
-        // Only at the root must what is restricted be described.
+        // Restricted metadata must be described at the root only.
         (
             r#"{"type":"object","properties":{"a":{"type":"string"}},"oneOf":[{"properties":{"b":{"pattern":"x"}}}]}"#,
             None,

@@ -1,5 +1,5 @@
-//! Custom resources as clients see them, at a server in this process: conversion by webhooks, and the promises that
-//! Kubernetes makes of definitions and their objects.
+//! Custom resources as clients see them, at a server in this process: conversion by webhooks, and the guarantees that
+//! Kubernetes gives for definitions and their objects.
 
 mod conversion;
 mod definitions;

@@ -1,4 +1,4 @@
-//! The engines behind one small trait, and the plain file that bounds them all.
+//! The engines behind one small trait, and the plain file that is their upper bound.
 
 use redb::ReadableTable;
 use std::fs::File;

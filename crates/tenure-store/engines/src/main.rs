@@ -1,4 +1,4 @@
-//! Measures embedded engines on the embedded store's own way of writing: records under (revision, key), appended
+//! Measures embedded engines with the write pattern of the embedded store: records under (revision, key), appended
 //! in batches that each become durable, while superseded records that have left the history are deleted.
 
 mod engine;
@@ -73,7 +73,7 @@ fn measure<E: Engine>(name: &str, open: impl Fn(&Path) -> E) {
     }
 }
 
-/// A value that a compressing engine cannot make smaller than the others can.
+/// A value that does not compress, so that compressing engines have no advantage.
 fn value(seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let next = move |_| {

@@ -17,8 +17,8 @@ pub(super) async fn records_are_kept_with_the_change_and_outlive_the_key(scope: 
     let put = Transaction::new().put(key.clone(), Expected::Absent, "1").record(key.clone(), "created");
     let created = scope.store.commit(put.clone()).await.unwrap().revision;
     let changes = next_changes(&mut watch).await;
-    let told: Vec<_> = changes.records().collect();
-    assert_eq!(told, [(&key, &Bytes::from("created"))], "watchers see the record with the change");
+    let watched: Vec<_> = changes.records().collect();
+    assert_eq!(watched, [(&key, &Bytes::from("created"))], "watchers see the record with the change");
     assert!(matches!(scope.store.commit(put).await, Err(Error::Conflict(_))));
     assert_eq!(records(scope, "a").await, ["created"], "a conflict leaves no record");
     let delete = Transaction::new().delete(key.clone(), Expected::At(created)).record(key.clone(), "deleted");

@@ -1,4 +1,4 @@
-//! Promises about listings, past and present.
+//! Guarantees of listings, past and present.
 
 use super::Scope;
 use crate::{Compaction, Error, ListRequest, Listing, Revision, Store};
@@ -47,7 +47,7 @@ pub(super) async fn a_listing_is_sorted_and_stays_under_its_prefix(scope: &Scope
     assert_eq!(listing.entries.len(), 1, "a prefix that has no successor of the same length");
 }
 
-pub(super) async fn a_listing_comes_in_pages(scope: &Scope<impl Store>) {
+pub(super) async fn a_listing_is_paged(scope: &Scope<impl Store>) {
     for number in 0..7 {
         scope.put(&format!("{number}"), "x").await;
     }

@@ -1,4 +1,4 @@
-//! Promises about watches.
+//! Guarantees of watches.
 
 use super::{Scope, TIMEOUT, next_changes};
 use crate::{
@@ -26,7 +26,7 @@ async fn expect_silence(watch: &mut Watch) {
     assert!(signal.is_err(), "nothing happened, but the watch gave {signal:?}");
 }
 
-pub(super) async fn every_change_comes_once_in_order(scope: &Scope<impl Store>) {
+pub(super) async fn every_change_is_delivered_once_in_order(scope: &Scope<impl Store>) {
     let start = scope.store.revision().await.unwrap();
     let mut watch = scope.store.watch(all(scope).after(start)).await.unwrap();
     let changes = [
@@ -121,7 +121,7 @@ pub(super) async fn a_compacted_past_cannot_be_watched(scope: &Scope<impl Store>
     expect(scope, &mut watch, &[(three, "a: 2 -> 3")]).await;
 
     // One that was already watching may have taken the changes out in time; it never skips any.
-    match tokio::time::timeout(TIMEOUT, behind.next()).await.expect("an answer in time") {
+    match tokio::time::timeout(TIMEOUT, behind.next()).await.expect("a signal in time") {
         Ok(signal) => assert_eq!(signal.revision(), two),
         Err(error) => assert!(matches!(error, Error::TooOld { .. }), "{error}"),
     }
@@ -161,7 +161,7 @@ pub(super) async fn a_dropped_wait_loses_nothing(scope: &Scope<impl Store>) {
     let mut seen = Vec::new();
     for number in 0..50 {
         expected.push(scope.put("a", &number.to_string()).await);
-        // A wait that is given up at once, over and over, while changes come.
+        // Waits that are cancelled at once, repeatedly, while changes arrive.
         if let Ok(signal) = tokio::time::timeout(Duration::ZERO, watch.next()).await {
             seen.push(signal.unwrap().revision());
         }
@@ -193,6 +193,6 @@ pub(super) async fn many_watchers_see_the_same(scope: &Scope<impl Store>) {
         expected.push(scope.put(&(number % 7).to_string(), &number.to_string()).await);
     }
     for watcher in watchers {
-        assert_eq!(watcher.await.expect("a watcher that ends well"), expected);
+        assert_eq!(watcher.await.expect("a watcher that succeeds"), expected);
     }
 }

@@ -1,4 +1,4 @@
-//! Promises about transactions.
+//! Guarantees of transactions.
 
 use super::Scope;
 use crate::limits::{MAX_KEY, MAX_OPERATIONS, MAX_VALUE};
@@ -158,7 +158,7 @@ pub(super) async fn concurrent_increments_are_all_counted(scope: &Scope<impl Sto
         })
         .collect();
     for task in tasks {
-        task.await.expect("a writer that ends well");
+        task.await.expect("a writer that succeeds");
     }
     assert_eq!(scope.value("counter").await.unwrap(), (WRITERS * EACH).to_string());
 }

@@ -67,7 +67,7 @@ impl<T> CommitQueue<T> {
     /// then again for the others. Takes all requests.
     pub(super) fn take(&self, pause: Duration, [expected, more]: [Wait; 2]) -> Delivery<T> {
         let mut state = self.state.lock();
-        // The writers of the last batch are about to return: waking up for the first one would be in vain.
+        // The writers of the last batch are about to return: waking up for the first one would be too early.
         self.wait(&mut state, expected);
         if state.waiting.is_empty() {
             self.wait(&mut state, (1, pause));
@@ -101,27 +101,27 @@ mod tests {
     const LONG: Duration = Duration::from_secs(60);
     const SHORT: Duration = Duration::from_millis(1);
     const NONE: Duration = Duration::ZERO;
-    const NOBODY: Wait = (1, NONE);
+    const NO_MORE: Wait = (1, NONE);
 
     #[test]
     fn queued_requests_are_taken_together_and_the_wait_is_limited() {
         let queue = CommitQueue::default();
-        assert_eq!(queue.take(NONE, [(9, SHORT), NOBODY]), Delivery::Requests(Vec::<u32>::new()));
+        assert_eq!(queue.take(NONE, [(9, SHORT), NO_MORE]), Delivery::Requests(Vec::<u32>::new()));
         queue.push(1).unwrap();
         queue.push(2).unwrap();
-        assert_eq!(queue.take(LONG, [(2, LONG), NOBODY]), Delivery::Requests(vec![1, 2]));
+        assert_eq!(queue.take(LONG, [(2, LONG), NO_MORE]), Delivery::Requests(vec![1, 2]));
         queue.push(3).unwrap();
-        assert_eq!(queue.take(LONG, [(2, SHORT), NOBODY]), Delivery::Requests(vec![3]));
+        assert_eq!(queue.take(LONG, [(2, SHORT), NO_MORE]), Delivery::Requests(vec![3]));
     }
 
     #[test]
-    fn a_closed_queue_delivers_what_is_left() {
+    fn a_closed_queue_delivers_remaining_requests() {
         let queue = CommitQueue::default();
         queue.push(1).unwrap();
         queue.close();
         assert_eq!(queue.push(2), Err(2));
-        assert_eq!(queue.take(LONG, [(5, LONG), NOBODY]), Delivery::Requests(vec![1]));
-        assert_eq!(queue.take(LONG, [(5, LONG), NOBODY]), Delivery::Closed);
+        assert_eq!(queue.take(LONG, [(5, LONG), NO_MORE]), Delivery::Requests(vec![1]));
+        assert_eq!(queue.take(LONG, [(5, LONG), NO_MORE]), Delivery::Closed);
     }
 
     #[test]
@@ -131,7 +131,7 @@ mod tests {
             let queue = queue.clone();
             move || {
                 let mut taken = 0;
-                while let Delivery::Requests(requests) = queue.take(LONG, [(4, LONG), NOBODY]) {
+                while let Delivery::Requests(requests) = queue.take(LONG, [(4, LONG), NO_MORE]) {
                     assert!(requests.len() >= 4 || taken >= 396, "{} after {taken}", requests.len());
                     taken += requests.len();
                 }

@@ -168,8 +168,8 @@ impl Committer {
     }
 
     fn target(&self, state: &State, now: u64) -> Revision {
-        let asked = self.compactions.iter().map(|(target, _)| *target).max().unwrap_or(Revision::ZERO);
-        asked.max(state.history.limit(&self.limits, now))
+        let requested = self.compactions.iter().map(|(target, _)| *target).max().unwrap_or(Revision::ZERO);
+        requested.max(state.history.limit(&self.limits, now))
     }
 
     /// Tells whether history has to be forgotten without waiting for the next write: because a compaction was requested, or

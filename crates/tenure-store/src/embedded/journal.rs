@@ -56,11 +56,11 @@ struct FullFile {
 /// What is known about the file behind its batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tail {
-    /// Nothing is there.
+    /// Nothing follows.
     Clean,
     /// A write failed and may have left a part, which has to be cut off.
     Torn,
-    /// A sync failed: what is on the disk is unknown, whatever reading the file returns.
+    /// A sync failed: the content of the disk is unknown, regardless of what reading the file returns.
     Lost,
 }
 

@@ -219,7 +219,7 @@ impl EmbeddedStore {
         Ok(newest)
     }
 
-    /// Makes a new store of what can still be read of a damaged one. The old files are kept in a directory beside it.
+    /// Creates a new store from the readable data of a damaged one. The old files are kept in a directory beside it.
     pub fn repair(directory: impl AsRef<Path>, options: &EmbeddedOptions) -> Result<Repair> {
         repair::repair(directory.as_ref(), options)
     }

@@ -1,4 +1,4 @@
-//! Repairing a damaged store: what can still be read becomes a new store, and the old files are kept beside it. Nothing of
+//! Repairing a damaged store: a new store is created from the readable data, and the old files are kept beside it. None of
 //! this happens by itself, because acknowledged writes may be lost.
 
 use super::EmbeddedOptions;
@@ -35,7 +35,7 @@ pub struct Repair {
     pub old_files: PathBuf,
 }
 
-/// Makes a new store of what can be read of a damaged one.
+/// Creates a new store from the readable data of a damaged one.
 pub(super) fn repair(path: &Path, options: &EmbeddedOptions) -> Result<Repair> {
     let (directory, content) = Directory::lock(path)?;
     let Content::Store(id) = content else {

@@ -188,7 +188,7 @@ impl Batch {
         if self.members.is_empty() {
             return true;
         }
-        let company = self.members.iter().all(|member| goes_with_others(&member.job));
+        let company = self.members.iter().all(|member| can_share_a_batch(&member.job));
         let bytes = self.bytes.saturating_add(job.transaction.size());
         let room = self.members.len() < MOST && bytes <= MOST_BYTES;
         let apart = |operation: &Operation| match operation.action {
@@ -197,7 +197,7 @@ impl Batch {
                 !self.written.contains(&operation.key) && !self.required.contains(&operation.key)
             }
         };
-        company && goes_with_others(job) && room && job.transaction.operations().iter().all(apart)
+        company && can_share_a_batch(job) && room && job.transaction.operations().iter().all(apart)
     }
 
     fn add(&mut self, member: Member) {
@@ -340,7 +340,7 @@ fn conflict(transaction: &Transaction, index: &Index) -> Option<Conflict> {
     Some(Conflict { key, expected: operation.expected, current })
 }
 
-fn goes_with_others(job: &Job) -> bool {
+fn can_share_a_batch(job: &Job) -> bool {
     let operations = job.transaction.operations().len() + job.transaction.records().len();
     job.state != JobState::Alone && operations <= MOST_OPERATIONS
 }

@@ -1,5 +1,5 @@
 //! One connection to one member of etcd: unary calls and streams of gRPC over HTTP/2. It frames messages and evaluates the
-//! status of calls; the meaning of the messages is not its business.
+//! status of calls; it does not interpret the messages.
 
 use super::call_error::{CallError, Refusal};
 use super::wire::Method;

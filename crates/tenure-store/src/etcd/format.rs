@@ -75,7 +75,9 @@ pub(super) async fn open(cluster: &Cluster, keys: &Keys, deadline: Instant) -> R
     }
     match read(cluster, keys, deadline).await? {
         Some(Format { offset, state: State::Ready }) => Ok(offset),
-        _ => Err(super::unavailable(CallError::Unreachable("the store is being made by another".to_owned()))),
+        _ => {
+            Err(super::unavailable(CallError::Unreachable("another server is creating the store".to_owned())))
+        }
     }
 }
 

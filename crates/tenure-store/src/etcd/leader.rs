@@ -1,6 +1,6 @@
 //! Leader election among the servers that share a store: the leader holds a key under a lease. It compacts etcd and removes
 //! the keys of servers that are gone and ledger records beyond the limits. Safety does not depend on it: two servers that
-//! both believe to lead for a moment do no harm.
+//! both act as leader for a moment do no harm.
 
 use super::call_error::{CallError, Refusal};
 use super::keys::Meaning;
@@ -110,7 +110,7 @@ impl LeaderElection {
 
     /// Compacts etcd to where the kept history begins, and removes what is no longer needed.
     async fn clean_up(&self) -> Result<(), CallError> {
-        self.remove_gone_servers().await?;
+        self.remove_stale_servers().await?;
         self.trim_ledger().await?;
         let oldest = self.mirror.state.read(|state| state.history.compacted());
         let Some(revision) = self.mirror.offset.etcd(oldest) else { return Ok(()) };
@@ -148,7 +148,7 @@ impl LeaderElection {
 
     /// Removes the keys of servers that have not written for long. In the same revision the leader writes a mark of its own:
     /// the newest mark must never be older than the newest write.
-    async fn remove_gone_servers(&self) -> Result<(), CallError> {
+    async fn remove_stale_servers(&self) -> Result<(), CallError> {
         let (key, range_end) = self.mirror.keys.marks();
         let request = RangeRequest { key, range_end, ..RangeRequest::default() };
         let deadline = Instant::now() + BEAT;

@@ -175,7 +175,7 @@ fn after(key: &[u8]) -> Bytes {
     next.into()
 }
 
-/// Asks for etcd's oldest revision, which it only tells to a watch that starts before it.
+/// Asks for etcd's oldest revision, which it reports only to a watch that starts before it.
 async fn oldest(mirror: &Mirror, late: i64) -> Result<i64, CallError> {
     let (key, range_end) = mirror.keys.all();
     let create = WatchCreate { key, range_end, start_revision: late };
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_have_the_same_bytes_whatever_the_entries() {
+    fn pages_have_the_same_size_for_any_entries() {
         let page = |count: usize, size: usize| {
             let kv = KeyValue { key: "k".into(), value: vec![0; size - 1].into(), ..KeyValue::default() };
             next_limit(&vec![kv; count])

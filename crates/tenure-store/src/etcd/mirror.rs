@@ -347,11 +347,11 @@ mod tests {
         let incoming = Incoming { etcd: 9, mark: Some(mark), own: false, after, records };
         let (slots, arrivals) = incoming.into_arrivals(offset, 7);
         assert_eq!(slots, [0, 1, 3].map(Slot::at));
-        let told: Vec<_> = arrivals
+        let described: Vec<_> = arrivals
             .iter()
             .map(|arrival| (arrival.revision.get() - 9 * 128, arrival.written_at, arrival.after.len()))
             .collect();
-        assert_eq!(told, [(0, 5, 1), (1, 5, 2), (3, 5, 1), (4, 5, 0)]);
+        assert_eq!(described, [(0, 5, 1), (1, 5, 2), (3, 5, 1), (4, 5, 0)]);
         assert_eq!(arrivals[1].records, [(Bytes::from("b"), Bytes::from("record"))]);
         let after = vec![entry("a", 0)];
         let unmarked = Incoming { etcd: 9, mark: None, own: false, after, records: Vec::new() };

@@ -1,5 +1,5 @@
 //! The store on etcd, which any number of servers share. Each server mirrors everything under the prefix and serves reads and
-//! watches from the mirror, as the embedded store serves from memory; etcd takes the place of the disk. A write is answered
+//! watches from the mirror, as the embedded store serves from memory; etcd replaces the disk. A write is answered
 //! when etcd has committed it. The layout of the keys and the protocol are described in `docs/store.md`.
 
 mod batch;
@@ -47,7 +47,7 @@ pub use options::EtcdOptions;
 /// How often a server without requests checks etcd and its mirror.
 const LOOK: Duration = Duration::from_millis(500);
 /// How far behind a mirror may be before the server is not ready.
-const LOOK_PATIENCE: Duration = Duration::from_secs(2);
+const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A store that is shared through etcd.
 #[derive(Debug)]
@@ -133,7 +133,7 @@ async fn look(mirror: Arc<Mirror>, reader: Arc<ReadIndex>, health: Health) {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        let deadline = Instant::now() + LOOK_PATIENCE;
+        let deadline = Instant::now() + CHECK_TIMEOUT;
         let looked = timeout_at(deadline, reader.sync(&mirror, deadline)).await;
         if !matches!(looked, Ok(Ok(()))) {
             let reason = match looked {

@@ -74,7 +74,7 @@ pub(super) struct PutRequest {
     pub(super) lease: i64,
 }
 
-/// The answer of a call of which only the header is of use: a put, a compaction.
+/// The answer of a call of which only the header is used: a put, a compaction.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Acknowledgement {
     #[prost(message, optional, tag = "1")]
@@ -282,7 +282,7 @@ impl RequestOp {
         RequestOp { request: Some(Request::DeleteRange(DeleteRangeRequest { key, range_end })) }
     }
 
-    /// A transaction within one: it does what it asks for, or nothing, without concerning the others.
+    /// A nested transaction: it is applied or not, independently of the others.
     pub(super) fn transaction(transaction: TxnRequest) -> RequestOp {
         RequestOp { request: Some(Request::Txn(transaction)) }
     }
@@ -301,7 +301,7 @@ pub(super) fn revision(header: Option<&Header>) -> i64 {
 mod tests {
     use super::*;
 
-    /// Byte by byte as protobuf and etcd's numbering have it, so that a wrong number is noticed without an etcd.
+    /// Compares the encoding byte by byte with etcd's field numbers, so that a wrong number is noticed without an etcd.
     #[test]
     fn messages_have_the_numbers_of_etcd() {
         let put = RequestOp::put("k".into(), "v".into()).encode_to_vec();

@@ -1,5 +1,5 @@
-//! The witness of a directory's many lives: it knows what was acknowledged and what a watcher has seen, and compares
-//! both with what each reopening shows.
+//! Checks a directory across many kills: records what was acknowledged and what a watcher has seen, and compares
+//! both with the content after each reopening.
 
 use super::{limits, writer};
 use bytes::Bytes;
@@ -11,7 +11,7 @@ use tenure_store::{
     Store, WatchRequest,
 };
 
-/// What happened in all.
+/// Totals of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Report {
     pub kills: u64,
@@ -33,11 +33,11 @@ impl Sum for Report {
     }
 }
 
-/// What must be true of a key: the last acknowledged write of it.
+/// The expected state of a key: its last acknowledged write.
 #[derive(Clone, Copy, Debug)]
 struct Acknowledged {
     revision: u64,
-    /// The number written, or none for a deletion.
+    /// The number written; `None` for a deletion.
     number: Option<u64>,
 }
 
@@ -52,8 +52,8 @@ pub struct Witness {
 }
 
 impl Witness {
-    /// Takes what a writer said: a line that is cut short was not said.
-    pub fn hear(&mut self, line: &str) {
+    /// Records a line of the writer's output. An incomplete line is ignored.
+    pub fn record_output(&mut self, line: &str) {
         let mut words = line.split(' ');
         let (Some(revision), Some(key), Some(what)) = (words.next(), words.next(), words.next()) else {
             return;
@@ -70,11 +70,11 @@ impl Witness {
         self.report.acknowledged += 1;
     }
 
-    /// Opens the directory and checks everything, watching on from where the last inspection was.
+    /// Opens the directory and checks everything; the watch continues where the last inspection ended.
     pub fn inspect(&mut self, directory: &Path, history: u64) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let options = EmbeddedOptions { limits: limits(history), ..EmbeddedOptions::default() };
-        let store = EmbeddedStore::open(directory, options).expect("the store opens after any kill");
+        let store = EmbeddedStore::open(directory, options).expect("the store must open after any kill");
         runtime.block_on(async {
             self.check_acknowledged(&store).await;
             self.check_ledger(&store).await;
@@ -82,12 +82,12 @@ impl Witness {
         });
     }
 
-    /// Checks that every acknowledged write, or a later one of the same key, is there and whole.
+    /// Checks that every acknowledged write, or a later one of the same key, is present and intact.
     pub async fn check_acknowledged(&self, store: &EmbeddedStore) {
         let revision = store.revision().await.unwrap().get();
         assert!(
             revision >= self.newest,
-            "revision {} was acknowledged, the store is at {revision}",
+            "revision {} was acknowledged, but the store is at {revision}",
             self.newest
         );
         let listing = store.list(ListRequest::default()).await.unwrap();
@@ -104,7 +104,7 @@ impl Witness {
                 (Some(entry), number) if entry.modified.get() == acknowledged.revision => {
                     assert_eq!(Some(writer::number_of(&entry.value)), number, "{key}");
                 }
-                // A later write that the writer did not live to hear of.
+                // A later write whose acknowledgement the writer did not live to print.
                 (Some(entry), _) => assert!(entry.modified.get() > acknowledged.revision, "{key} went back"),
                 (None, None) => {}
                 (None, Some(number)) => {
@@ -116,7 +116,7 @@ impl Witness {
         }
     }
 
-    /// Checks that the ledger and the entries tell the same: the newest record of a key is that of its entry, or of its
+    /// Checks that the ledger and the entries agree: the newest record of a key is that of its entry, or of its
     /// deletion, and every acknowledged write that the limits keep has its record.
     pub async fn check_ledger(&self, store: &EmbeddedStore) {
         let listing = store.list(ListRequest::default()).await.unwrap();
@@ -149,7 +149,7 @@ impl Witness {
         }
     }
 
-    /// Reads every change since the last inspection; together they must lead to exactly what is there now.
+    /// Reads every change since the last inspection; together they must lead to exactly the current content.
     async fn watch_on(&mut self, store: &EmbeddedStore) {
         let listing = store.list(ListRequest::default()).await.unwrap();
         let current: BTreeMap<_, _> =
@@ -169,7 +169,7 @@ impl Witness {
                     self.watched = changes.revision();
                     self.report.resumed += 1;
                 }
-                assert!(self.mirror == current, "the watched changes do not lead to what is there");
+                assert!(self.mirror == current, "the watched changes do not lead to the current content");
             }
             Err(Error::TooOld { .. }) => {
                 self.watched = listing.revision;

@@ -1,5 +1,5 @@
 //! Damage to a copy of the directory of a killed writer: the store either still has everything that was acknowledged,
-//! or says clearly that it cannot be trusted. It never opens with less.
+//! or refuses to open with a clear error. It never opens with less.
 
 use super::Random;
 use super::check::Witness;

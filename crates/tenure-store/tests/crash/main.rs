@@ -1,5 +1,5 @@
-//! A writer process is killed with SIGKILL over and over, and damaged on the way. What it was told is written must be
-//! there, whole, under revisions that are never assigned twice, and a watcher must be able to resume.
+//! A writer process is killed with SIGKILL repeatedly, and its files are damaged in between. Every acknowledged write must
+//! be present and intact, revisions are never assigned twice, and a watcher must be able to resume.
 //!
 //! This binary is also the writer: it starts itself again with a directory in its environment, hence `harness = false`.
 
@@ -42,7 +42,7 @@ fn main() {
     run_tests(&Wanted::of(std::env::args().skip(1)));
 }
 
-/// What the test runner's arguments ask for: as much of the usual ones as runners use.
+/// The arguments of the test runner, as far as runners use them.
 #[derive(Default)]
 struct Wanted {
     list: bool,
@@ -115,10 +115,13 @@ fn survive_kills() {
     let total: check::Report = outcomes.into_iter().flatten().sum();
     println!("{total:?}");
     assert!(total.kills >= 200 && total.acknowledged > 1_000, "too little happened: {total:?}");
-    assert!(total.refused > 0 && total.recovered > 0, "damage was only ever met one way: {total:?}");
+    assert!(
+        total.refused > 0 && total.recovered > 0,
+        "damage was never refused, or never recovered from: {total:?}"
+    );
 }
 
-/// The engine panics on some damaged files, which the store slots into an error; only other panics are worth a report.
+/// The engine panics on some damaged files, which the store turns into an error; only other panics are reported.
 fn silence_the_engine() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -138,8 +141,8 @@ fn run_lane(seed: u64) -> check::Report {
         // A short history makes the writer forget all the time; then the witness may have to start over.
         let history = if kill % 3 == 2 { 40 } else { 100_000 };
         let life = Duration::from_millis(random.within(LIVES));
-        for line in live_and_die(&directory, history, random.next(), life) {
-            witness.hear(&line);
+        for line in run_and_kill_writer(&directory, history, random.next(), life) {
+            witness.record_output(&line);
         }
         witness.report.kills += 1;
         if kill % 4 == 3 {
@@ -150,8 +153,8 @@ fn run_lane(seed: u64) -> check::Report {
     witness.report
 }
 
-/// Starts a writer, kills it after a while and returns what it said until then.
-fn live_and_die(directory: &Path, history: u64, seed: u64, life: Duration) -> Vec<String> {
+/// Starts a writer, kills it after a while and returns its output.
+fn run_and_kill_writer(directory: &Path, history: u64, seed: u64, life: Duration) -> Vec<String> {
     let mut writer = Command::new(std::env::current_exe().unwrap())
         .env(DIRECTORY, directory)
         .env(HISTORY, history.to_string())

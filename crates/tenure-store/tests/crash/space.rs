@@ -1,5 +1,5 @@
-//! A real limit of space, set by the system and lifted later: a process that may not make its files larger gets errors
-//! for what does not fit, continues to read, and writes again when there is space.
+//! A real limit of space, set by the system and lifted later: a process that may not extend its files gets errors
+//! for writes that do not fit, continues to read, and writes again when there is space.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,7 @@ use tenure_store::{
 const SPACE: &str = "8000";
 const VALUE: usize = 50_000;
 
-/// Runs a writer under the limit and checks what it left.
+/// Runs a writer under the limit and checks the store afterwards.
 pub fn run(directory_variable: &str, space_variable: &str) {
     let place = tempfile::tempdir().unwrap();
     let directory = place.path().join("store");
@@ -23,13 +23,13 @@ pub fn run(directory_variable: &str, space_variable: &str) {
         .env(space_variable, "limited")
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&writer.stdout).into_owned();
-    assert!(writer.status.success(), "{said}{}", String::from_utf8_lossy(&writer.stderr));
-    let acknowledged: usize = said.trim().parse().unwrap();
+    let output = String::from_utf8_lossy(&writer.stdout).into_owned();
+    assert!(writer.status.success(), "{output}{}", String::from_utf8_lossy(&writer.stderr));
+    let acknowledged: usize = output.trim().parse().unwrap();
     assert_eq!(entries(&open(&directory)), acknowledged);
 }
 
-/// The writer: fills the space, is refused, has the limit lifted, and says how many writes were acknowledged.
+/// The writer: fills the space, is refused, lifts the limit, and prints how many writes were acknowledged.
 pub fn fill(directory: &Path) {
     let store = open(directory);
     let mut acknowledged = 0;
@@ -38,7 +38,7 @@ pub fn fill(directory: &Path) {
             Ok(()) => acknowledged += 1,
             Err(error) => break error,
         }
-        assert!(acknowledged < 1_000, "the limit was never met");
+        assert!(acknowledged < 1_000, "the limit was never reached");
     };
     assert!(matches!(refusal, Error::NotDurable { .. }), "{refusal}");
     assert!(acknowledged > 5, "only {acknowledged} writes fit");

@@ -1,5 +1,5 @@
-//! The process that is killed. Every task writes keys of its own, in rising order, and says so on standard output only
-//! after the store has acknowledged it; what is in the pipe survives the kill.
+//! The process that is killed. Every task writes keys of its own, in rising order, and prints this to standard output only
+//! after the store has acknowledged it; the content of the pipe survives the kill.
 
 use super::{Random, limits};
 use std::io::Write;
@@ -12,10 +12,11 @@ const KEYS: u64 = 8;
 
 /// Writes until killed.
 pub fn run(directory: &Path, history: u64, seed: u64) {
-    // Small files of the journal, so that kills also meet the table while it follows.
+    // Small files of the journal, so that kills also interrupt checkpoints of the table.
     let options =
         EmbeddedOptions { limits: limits(history), journal_file: 64 * 1024, ..EmbeddedOptions::default() };
-    let store = Arc::new(EmbeddedStore::open(directory, options).expect("the store opens after any kill"));
+    let store =
+        Arc::new(EmbeddedStore::open(directory, options).expect("the store must open after any kill"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(async {
         let tasks: Vec<_> = (0..TASKS)
@@ -44,7 +45,7 @@ async fn write_forever(store: Arc<EmbeddedStore>, task: u64, mut random: Random)
             let value = value(number, size);
             Transaction::new().put(key.clone(), expected, value.clone()).put(twin, Expected::Anything, value)
         };
-        // The record of a write tells its number, that of a deletion that it was one.
+        // The record of a write is its number, that of a deletion marks the deletion.
         let what =
             if transaction.operations()[0].action == tenure_store::Action::Delete { 0 } else { number };
         let transaction = transaction.record(key.clone(), value(what, random.next() % 100));
@@ -57,14 +58,14 @@ async fn write_forever(store: Arc<EmbeddedStore>, task: u64, mut random: Random)
     }
 }
 
-/// A value that shows whether it is whole: its number, then bytes that follow from it.
+/// A value that shows whether it is intact: its number, then bytes derived from it.
 pub fn value(number: u64, size: u64) -> Vec<u8> {
     let mut bytes = number.to_le_bytes().to_vec();
     bytes.extend((0..size).map(|place| (number.wrapping_mul(31).wrapping_add(place * place)) as u8));
     bytes
 }
 
-/// Returns the number of a value, which must be whole.
+/// Returns the number of a value, which must be intact.
 pub fn number_of(bytes: &[u8]) -> u64 {
     let (number, rest) = bytes.split_first_chunk::<8>().expect("a value with its number");
     let number = u64::from_le_bytes(*number);

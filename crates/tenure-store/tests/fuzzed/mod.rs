@@ -1,8 +1,8 @@
-//! What the fuzz target does with its bytes; `tests/fuzz.rs` does it too.
+//! The body of the fuzz target, shared with `tests/fuzz.rs`.
 
 use tenure_store::{Backup, Encryption};
 
-/// Reads the bytes as a backup, as they are and under a right checksum, which chance never finds.
+/// Reads the bytes as a backup, as they are and with a corrected checksum, which mutations never find.
 pub fn backup(bytes: &[u8]) {
     check(bytes);
     let mut sealed = bytes.to_vec();
@@ -13,7 +13,7 @@ pub fn backup(bytes: &[u8]) {
 fn check(bytes: &[u8]) {
     let Ok(backup) = Backup::read(bytes, &Encryption::default()) else { return };
     let keys = backup.entries.iter().map(|entry| &entry.key);
-    assert!(keys.is_sorted_by(|a, b| a < b), "keys out of order or twice");
+    assert!(keys.is_sorted_by(|a, b| a < b), "keys are out of order or repeated");
     for entry in &backup.entries {
         assert!(
             !entry.key.is_empty() && entry.created <= entry.modified && entry.modified <= backup.revision

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// How long a member may take to answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub struct Etcd {
     directory: TempDir,
     members: Vec<Member>,
-    /// What the members are started with beside what they always are.
+    /// Arguments of the members in addition to the fixed ones.
     arguments: Vec<String>,
     scheme: &'static str,
 }
@@ -34,7 +34,7 @@ impl Etcd {
         Etcd::cluster(1, |port| port)
     }
 
-    /// Starts a cluster whose members reach each other through the ports that `advertise` gives for theirs.
+    /// Starts a cluster whose members reach each other through the ports that `advertise` returns.
     pub fn cluster(count: usize, mut advertise: impl FnMut(u16) -> u16) -> Etcd {
         let mut etcd = Etcd::prepare(count, &mut advertise);
         for place in 0..count {
@@ -54,7 +54,7 @@ impl Etcd {
         etcd.begin(0);
         let start = Instant::now();
         while TcpStream::connect(("127.0.0.1", etcd.members[0].client)).is_err() {
-            assert!(start.elapsed() < PATIENCE, "etcd does not start");
+            assert!(start.elapsed() < TIMEOUT, "etcd does not start");
             std::thread::sleep(Duration::from_millis(30));
         }
         etcd
@@ -97,7 +97,7 @@ impl Etcd {
         }
     }
 
-    /// Starts a member again with the data it had.
+    /// Starts a member again with its data.
     pub fn restart(&mut self, place: usize) {
         self.begin(place);
     }
@@ -112,7 +112,7 @@ impl Etcd {
         self.stop(0, "KILL");
         let member = &self.members[0];
         let data = self.directory.path().join(&member.name);
-        std::fs::remove_dir_all(&data).expect("the old data goes");
+        std::fs::remove_dir_all(&data).expect("the old data can be removed");
         let peer = format!("http://127.0.0.1:{}", member.advertised);
         let (cluster, data) = (format!("{}={peer}", member.name), data.display().to_string());
         let arguments = ["snapshot", "restore", "--name", &member.name, "--data-dir", &data];
@@ -122,10 +122,10 @@ impl Etcd {
         self.wait_for(0);
     }
 
-    /// Returns the member that leads, if there is one that says so.
+    /// Returns the member that leads, if one reports that it does.
     pub fn leader(&self) -> Option<usize> {
         (0..self.members.len()).find(|place| {
-            let metrics = self.ask(*place, "/metrics").unwrap_or_default();
+            let metrics = self.http_get(*place, "/metrics").unwrap_or_default();
             metrics.lines().any(|line| line == "etcd_server_is_leader 1")
         })
     }
@@ -133,8 +133,8 @@ impl Etcd {
     /// Waits until a member answers that it is healthy.
     pub fn wait_for(&self, place: usize) {
         let start = Instant::now();
-        while !self.ask(place, "/health").is_some_and(|answer| answer.contains("true")) {
-            assert!(start.elapsed() < PATIENCE, "etcd member {place} does not become healthy");
+        while !self.http_get(place, "/health").is_some_and(|answer| answer.contains("true")) {
+            assert!(start.elapsed() < TIMEOUT, "etcd member {place} does not become healthy");
             std::thread::sleep(Duration::from_millis(30));
         }
     }
@@ -167,7 +167,7 @@ impl Etcd {
         member.child = Some(child);
     }
 
-    fn ask(&self, place: usize, path: &str) -> Option<String> {
+    fn http_get(&self, place: usize, path: &str) -> Option<String> {
         let member = &self.members[place];
         member.child.as_ref()?;
         let mut stream = TcpStream::connect(("127.0.0.1", member.client)).ok()?;
@@ -193,9 +193,9 @@ impl Drop for Etcd {
 
 fn etcdctl(arguments: &[&str], file: &Path) {
     let mut command = Command::new("etcdctl");
-    let said = command.args(arguments).arg(file).env("ETCDCTL_API", "3").output();
-    let said = said.expect("etcdctl is installed (Debian's package is etcd-client)");
-    assert!(said.status.success(), "{command:?}: {}", String::from_utf8_lossy(&said.stderr));
+    let output = command.args(arguments).arg(file).env("ETCDCTL_API", "3").output();
+    let output = output.expect("etcdctl is installed (Debian's package is etcd-client)");
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 pub fn signal(process: u32, name: &str) {

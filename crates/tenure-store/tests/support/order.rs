@@ -1,11 +1,11 @@
-//! Checking a concurrent history: there is one order of all operations that explains every answer and respects who
-//! finished before whom began. Used by the tests of the store and by those of whole servers.
+//! Checks a concurrent history: there must be one order of all operations that explains every answer and keeps operations
+//! that did not overlap in order. Used by the tests of the store and by those of whole servers.
 //!
 //! Revisions give the order of the writes, so what is left to check is simple. Every operation has an index in that
 //! order (a write its own revision, a read the newest it saw), and an operation that began after another ended must
 //! not have a smaller one; a write's must be larger.
 
-/// What an operation did, with its place in the order of writes.
+/// What an operation did, with its index in the order of writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     Write(u64),

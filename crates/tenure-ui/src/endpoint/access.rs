@@ -1,11 +1,11 @@
-//! What the user may do, asked of the server before it is offered.
+//! The permissions of the user, checked with the server before an action is offered.
 
 use crate::PageError;
 use http::Method;
 use tenure_client::{ClientError, Cluster, Resource};
 use tenure_value::{Object, Value, json};
 
-/// Returns the name of the user, as the server knows it; empty if it does not say.
+/// Returns the name of the user, as the server knows it; empty if it is unknown.
 pub(super) async fn user(cluster: &Cluster) -> Result<String, PageError> {
     let review =
         Object::default().with("apiVersion", "authentication.k8s.io/v1").with("kind", "SelfSubjectReview");
@@ -18,7 +18,7 @@ pub(super) async fn user(cluster: &Cluster) -> Result<String, PageError> {
     Ok(name.unwrap_or_default().to_owned())
 }
 
-/// Returns whether the user may patch an object, and why not. A server that does not answer the question leaves it open.
+/// Returns whether the user may patch an object, and why not. If the server does not answer, this is unknown.
 pub(super) async fn may_patch(
     cluster: &Cluster,
     resource: &Resource,

@@ -62,7 +62,7 @@ pub(crate) async fn apply(session: &Session, body: &Value) -> Result<Value, Page
     Ok(Value::object([("results", Value::array(results))]))
 }
 
-/// Hands over the fields that were settled so, and returns the object as it is afterwards.
+/// Hands over the fields whose conflicts were settled by transfer, and returns the object as it is afterwards.
 async fn transfer(session: &Session, document: &Settled) -> Result<Option<LiveObject>, PageError> {
     let cluster: &Cluster = &session.cluster;
     let (Some(live), Some(resource), Some(path)) =

@@ -1,4 +1,4 @@
-//! What a new definition of a custom resource would mean: which lists and maps merge differently, and for whom.
+//! The effect of a new definition of a custom resource: which lists and maps merge differently, and which managers this affects.
 
 use super::objects::live_objects;
 use crate::PageError;

@@ -14,7 +14,7 @@ use tenure_ownership::{
 use tenure_schema::TypeRef;
 use tenure_value::{Object, Value};
 
-/// What the page asks for.
+/// The request of the page.
 struct Request {
     action: Action,
     paths: Vec<String>,

@@ -1,4 +1,4 @@
-//! Who writes: a survey of the managers of all objects, kind by kind, with its progress.
+//! A survey of the managers of all objects, kind by kind, with its progress.
 
 use super::{line, now, objects::live_objects};
 use crate::{PageError, body::Lines};
@@ -31,7 +31,7 @@ pub(crate) async fn managers(
         let Ok(()) = lines.send(&line("progress", Value::Object(progress))).await else { return Ok(()) };
         let mut token = None;
         loop {
-            // What the user may not list is left out and said so.
+            // Kinds that the user may not list are left out and reported.
             let Ok(page) = cluster.page(kind, namespace, &Selection::default(), token.as_deref()).await
             else {
                 skipped.push(Value::from(kind.word()));

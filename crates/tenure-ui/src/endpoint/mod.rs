@@ -126,8 +126,8 @@ fn now() -> Timestamp {
     Timestamp::from_unix(since.map_or(0, |since| since.as_secs() as i64))
 }
 
-/// Returns a short text that is the same for documents that differ only in times. A request to carry out what was shown contains
-/// it, so that nothing else is carried out.
+/// Returns a short text that is the same for documents that differ only in times. A request to carry out a plan contains it, so that
+/// only the plan that was shown is carried out.
 fn digest(document: &Value) -> String {
     let timeless = json::to_vec(&without_times(document));
     let hash = ring::digest::digest(&ring::digest::SHA256, &timeless);

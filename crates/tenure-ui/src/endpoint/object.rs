@@ -1,4 +1,4 @@
-//! One object: its lines with their owners, and every change as it happens, with who made it and what it changed.
+//! One object: its lines with their owners, and every change as it happens, with its manager and the changed fields.
 
 use super::{LiveRef, ObjectRef, access, line, with};
 use crate::{PageError, body::Lines};
@@ -26,7 +26,7 @@ pub(crate) async fn object(cluster: &Cluster, wanted: &ObjectRef, lines: &Lines)
         let mut watch = cluster.watch(resource, namespace, &selection, &version).await?;
         loop {
             let shown = match watch.next().await? {
-                // The server ends a watch now and then; the next one goes on from there.
+                // The server ends watches from time to time; the next one continues from there.
                 None => break,
                 Some(Event::Changed(shown)) => shown,
                 Some(Event::Bookmark(newer)) => {

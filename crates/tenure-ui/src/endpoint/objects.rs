@@ -94,7 +94,7 @@ async fn follow(
 /// Returns an object as a row of the list.
 fn row(shown: &Value, ty: TypeRef<'_>) -> Value {
     let metadata = |name: &str| shown.at(["metadata", name]).cloned();
-    // Managed fields that cannot be read make an object that no manager owns; the view of the object says why.
+    // Managed fields that cannot be read make an object that no manager owns; the view of the object shows the reason.
     let summary = match LiveObject::read(shown) {
         Ok(live) => Summary::of(&live, ty).to_value(),
         Err(_) => Value::object([("managers", Value::array([]))]),

@@ -1,4 +1,4 @@
-//! What an apply would do, with the conflicts settled as the page says.
+//! What an apply would do, with the conflicts settled as the user decided.
 
 use super::{digest, now, with};
 use crate::{PageError, request::text};
@@ -17,7 +17,7 @@ const DOCUMENTS: usize = 200;
 pub(super) struct Settled {
     /// What is applied.
     pub draft: Draft,
-    /// Who applies it, and which fields are forced.
+    /// The manager, and the fields that are forced.
     pub applier: Applier,
     /// The plan before anything was settled.
     pub first: Plan,

@@ -14,8 +14,8 @@ pub(crate) async fn why(cluster: &Cluster, wanted: &ObjectRef, path: &str) -> Re
     Ok(Explanation::of(&live, found.target(), path, ty, now())?.to_value())
 }
 
-/// Returns the manifest of a manager: what it owns by applying, or if no manager is given, what the first one that applies owns. An
-/// object that nobody applies has a manifest with its identity only.
+/// Returns the manifest of a manager: the fields that it owns by applying; if no manager is given, those of the first one that
+/// applies. An object without such a manager has a manifest with its identity only.
 pub(crate) async fn manifest(
     cluster: &Cluster,
     wanted: &ObjectRef,

@@ -11,7 +11,7 @@ use std::{
 /// The client that some suites call, which is linked where it is found.
 const KUBECTL: &str = "kubectl";
 
-/// Take the place of the binaries of envtest.
+/// Replace the binaries of envtest.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  tenure envtest install ./assets\n  KUBEBUILDER_ASSETS=$PWD/assets go test ./..."

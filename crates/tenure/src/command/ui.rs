@@ -43,7 +43,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
 
 async fn serve(options: &Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let connect = options.connection.options();
-    // A kubeconfig that leads nowhere is an error here, and not on the page.
+    // An unusable kubeconfig is an error here, and not on the page.
     let server = Cluster::connect(&connect).await?.server().to_owned();
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, options.port));
     let socket = listener::bind(address).await.map_err(|error| Error::Serve(error.into()))?;

@@ -1,4 +1,4 @@
-//! Tenure in the place of `kube-apiserver` and `etcd`: started under one of these names, the binary takes that program's
+//! Tenure as `kube-apiserver` and `etcd`: started under one of these names, the binary accepts that program's
 //! flags. Test frameworks such as envtest start both programs for every suite; with Tenure the data lives in the API
 //! server, in memory, and the `etcd` only answers health checks.
 
@@ -10,7 +10,7 @@ mod flags;
 use flags::FlagError;
 use std::{ffi::OsString, path::Path, process::ExitCode};
 
-/// A program whose place the binary takes.
+/// A program that the binary can replace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
     /// The API server.

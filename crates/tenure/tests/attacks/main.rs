@@ -1,5 +1,5 @@
 //! Hostile requests against a running server. Each has a bound on processor time and memory relative to its size; the process
-//! survives all of them, answers health checks throughout, and gives the memory back.
+//! survives all of them, answers health checks throughout, and returns the memory.
 
 mod bodies;
 mod connections;
@@ -39,7 +39,7 @@ fn a_server_in_memory_survives() {
 #[test]
 fn a_server_on_etcd_survives() {
     let target = Target::on_etcd();
-    // What happens before the store is the same for both; every third attack is enough to see that the store makes no
+    // What happens before the store is the same for both; every third attack is enough to show that the store makes no
     // difference.
     let attacks: Vec<Attack> = attacks().into_iter().step_by(3).collect();
     target.survive(&attacks);

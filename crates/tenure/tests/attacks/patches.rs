@@ -1,4 +1,4 @@
-//! Patches and applies that do much with little.
+//! Small patches and applies that cause much work.
 
 use super::{
     bodies::list,

@@ -1,4 +1,4 @@
-//! Requests that are not HTTP, or hardly: each is answered or closed, and the next client is served.
+//! Requests that are not valid HTTP: each is answered or closed, and the next client is served.
 
 use super::server::{Target, is_live};
 

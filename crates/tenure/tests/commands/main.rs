@@ -1,4 +1,4 @@
-//! The commands about ownership as a person uses them, each against a running server, and what they print.
+//! The commands about ownership as a person uses them, each against a running server, and their output.
 
 mod apply;
 mod blame;

@@ -1,4 +1,4 @@
-//! A client over plain HTTP that bears a server that goes away: requests that may stay without an answer, and a watch
+//! A client over plain HTTP that tolerates a server that is killed: requests that may stay unanswered, and a watch
 //! that is read event by event.
 
 use std::{
@@ -11,7 +11,7 @@ use tenure_value::{Limits, Value, json};
 /// A body of a request: its media type and its text.
 pub type Body<'a> = Option<(&'a str, &'a str)>;
 
-/// Sends a request; nothing if no whole answer comes.
+/// Sends a request; `None` if no complete response arrives.
 pub fn send(address: &str, method: &str, path: &str, body: Body<'_>) -> Option<(u16, Value)> {
     let mut stream = connect(address)?;
     let (media_type, body) = body.unwrap_or(("application/json", ""));
@@ -42,7 +42,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Asks for a watch; nothing if there is no server that answers with one.
+    /// Opens a watch; `None` if no server responds with one.
     pub fn open(address: &str, path: &str) -> Option<Watch> {
         let mut stream = connect(address)?;
         write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").ok()?;
@@ -54,7 +54,7 @@ impl Watch {
         head.starts_with("HTTP/1.1 200").then_some(Watch { from, rest: Vec::new() })
     }
 
-    /// Returns the next event; nothing when the watch is over.
+    /// Returns the next event; `None` when the watch has ended.
     pub fn next(&mut self) -> Option<Value> {
         loop {
             if let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {

@@ -1,4 +1,4 @@
-//! The binary as a person uses it: started, asked by the clients that people have, stopped and started again.
+//! The binary as a person uses it: started, used by common clients, stopped and restarted.
 
 mod authorization;
 mod client;

@@ -1,4 +1,4 @@
-//! Tenure in the place of `kube-apiserver` and `etcd`, driven as envtest drives the original binaries.
+//! Tenure as `kube-apiserver` and `etcd`, driven as envtest drives the original binaries.
 
 mod contract;
 mod controllers;

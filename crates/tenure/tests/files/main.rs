@@ -1,4 +1,4 @@
-//! The commands that work on files as a person uses them, and what they print.
+//! The commands that work on files as a person uses them, and their output.
 
 mod conventions;
 mod documented;

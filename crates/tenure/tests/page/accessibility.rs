@@ -1,4 +1,4 @@
-//! Checks of a page that do not depend on what it shows: every control has a name, roles are complete, text has contrast, headings and
+//! Checks of a page that do not depend on its content: every control has a name, roles are complete, text has contrast, headings and
 //! landmarks are in order. The rules are those of WCAG 2.2 AA that a program can decide.
 
 use crate::driver::Browser;
@@ -38,7 +38,7 @@ for (const id of new Set(ids.filter((id, at) => ids.indexOf(id) !== at))) proble
 for (const attribute of ["aria-labelledby", "aria-describedby", "aria-activedescendant", "aria-controls", "for"]) {
   for (const element of document.querySelectorAll(`[${attribute}]`)) {
     for (const id of element.getAttribute(attribute).split(" ")) {
-      // The active line of a list may be scrolled out of what is drawn.
+      // The active line of a list may be scrolled out of the drawn part.
       if (attribute !== "aria-activedescendant" && !document.getElementById(id)) problems.push(`${attribute} names ${id}, which is missing`);
     }
   }

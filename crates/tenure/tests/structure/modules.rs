@@ -28,7 +28,7 @@ pub struct Module {
     pub mentions: BTreeSet<Names>,
 }
 
-/// What an import leads to.
+/// The target of an import.
 enum Target {
     /// A path from the root of the crate.
     Crate(Names),
@@ -77,7 +77,7 @@ impl Crate {
         Crate { modules }
     }
 
-    /// Returns the module that defines what a path leads to, through any re-exports; `None` for other crates.
+    /// Returns the module that defines the target of a path, through any re-exports; `None` for other crates.
     pub fn home(&self, path: &[String]) -> Option<Names> {
         self.resolve(path, 0)
     }

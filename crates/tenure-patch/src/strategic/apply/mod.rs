@@ -1,5 +1,5 @@
 //! Merging a patch into a live document. Live fields and patched fields are walked in step, and only a map in which
-//! something changes is built anew: the scratch stack serves every level.
+//! something changes is rebuilt: the scratch stack serves every level.
 
 mod client_keys;
 mod keyed_list;
@@ -24,7 +24,7 @@ use tenure_fields::PathElement;
 use tenure_schema::TypeRef;
 use tenure_value::{Array, Kind, Object, Text, Value};
 
-/// What becomes of a live value.
+/// What happens to a live value.
 pub(super) enum Merged {
     /// It stays as it is, or stays absent.
     Same,
@@ -42,7 +42,7 @@ pub(super) struct Merger<'o, R> {
     fields: Vec<(Text, Value)>,
 }
 
-/// What a patch says about one field: its value and the directives that name it.
+/// The parts of a patch for one field: its value and the directives that name it.
 struct Change<'p> {
     name: &'p str,
     field: Option<&'p (Text, Value)>,
@@ -447,7 +447,7 @@ fn changes_of<'p>(
     };
     let is_field = |name: &str| match directive(name, ty) {
         None => true,
-        // Kubernetes stores what it does not know.
+        // Kubernetes stores unknown fields.
         Some(Directive::Unknown | Directive::MergeKeys) => !behavior.drop_directives,
         Some(_) => false,
     };

@@ -1,5 +1,5 @@
 //! Lists of scalars: those that merge are sets, and every list of scalars can be ordered and have items deleted from
-//! it, whatever its strategy.
+//! it, with any strategy.
 
 use super::{Merged, Merger};
 use crate::{

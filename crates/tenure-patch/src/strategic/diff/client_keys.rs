@@ -10,7 +10,7 @@ use crate::strategic::{
 use tenure_schema::TypeRef;
 use tenure_value::{Array, Object, Text, Value};
 
-/// Returns a value with `$patchMergeKey` in its entries, if the options ask for it.
+/// Returns a value with `$patchMergeKey` in its entries, if the options require it.
 pub(super) fn with_keys(value: &Value, meta: Option<PatchMeta<'_>>, options: &DiffOptions<'_>) -> Value {
     if options.keys == Keys::Merge {
         return value.clone();
@@ -31,7 +31,7 @@ pub(super) fn with_keys(value: &Value, meta: Option<PatchMeta<'_>>, options: &Di
     }
 }
 
-/// Returns a map with `$patchMergeKey` in the entries of its lists, if the options ask for it.
+/// Returns a map with `$patchMergeKey` in the entries of its lists, if the options require it.
 pub(super) fn with_keys_in_map(map: &Object, ty: TypeRef<'_>, options: &DiffOptions<'_>) -> Object {
     if options.keys == Keys::Merge {
         return map.clone();

@@ -45,7 +45,7 @@ pub fn two_way(
 }
 
 /// Calculates the patch that brings a live document to a manifest. It sets what the manifest has and the live document
-/// lacks, removes what the last applied manifest had and this one lacks, and keeps what others have set.
+/// lacks, removes what the last applied manifest had and this one lacks, and keeps fields that other clients set.
 ///
 /// ```
 /// use tenure_patch::strategic::{self, LiveChanges};

@@ -45,7 +45,7 @@ fn lists_with_shared_keys(line: &Line, schema: &Schema) -> BTreeSet<String> {
     names
 }
 
-/// A merge key occurs twice in a list: entries are paired by chance, and a deletion takes them all.
+/// A merge key occurs twice in a list: entries are paired arbitrarily, and a deletion removes all of them.
 pub fn shared_keys(line: &Line, schema: &Schema) -> bool {
     let message = line.raw.get("error").and_then(Value::as_str).unwrap_or_default();
     let is_about_order =
@@ -62,15 +62,15 @@ pub fn survivors(line: &Line, schema: &Schema) -> Verdict {
     };
     if let Some(recorded) = line.raw.get("result") {
         let shared = lists_with_shared_keys(line, schema);
-        let (ours, theirs) = (without_lists(&patch, &shared), without_lists(recorded, &shared));
-        if ours != theirs {
-            return Err(format!("\n   got      {ours}\n   expected {theirs}"));
+        let (calculated, expected) = (without_lists(&patch, &shared), without_lists(recorded, &shared));
+        if calculated != expected {
+            return Err(format!("\n   got      {calculated}\n   expected {expected}"));
         }
     }
     leads_to_manifest(line, schema, &patch)
 }
 
-/// Removes some lists from a patch, what orders them, and what is then empty.
+/// Removes some lists from a patch, their orders, and maps that are then empty.
 fn without_lists(patch: &Value, names: &BTreeSet<String>) -> Value {
     let is_named = |name: &str| {
         let list = name.rsplit_once('/').filter(|_| name.starts_with('$')).map_or(name, |(_, list)| list);
@@ -93,7 +93,7 @@ fn without_lists(patch: &Value, names: &BTreeSet<String>) -> Value {
     }
 }
 
-/// Checks that the patch gives `modified` where nobody else changed the document.
+/// Checks that the patch leads to `modified` if no other client changed the document.
 fn leads_to_manifest(line: &Line, schema: &Schema, patch: &Value) -> Verdict {
     let outcome = applied(line, schema, patch);
     let Some(result) = outcome.value() else { return Err(format!("{patch} fails: {}", outcome.show())) };
@@ -184,7 +184,7 @@ pub fn same_deletion(line: &Line, _schema: &Schema) -> bool {
     keeps(line) && line.outcomes().iter().any(is_lookup)
 }
 
-/// There is a patch, or a conflict about something else.
+/// There is a patch, or another conflict.
 pub fn no_internal_error(line: &Line, schema: &Schema) -> Verdict {
     match run(line, schema) {
         Outcome::Result(patch) => leads_to_manifest(line, schema, &patch),
@@ -193,7 +193,7 @@ pub fn no_internal_error(line: &Line, schema: &Schema) -> Verdict {
     }
 }
 
-/// The manifest dropped a map to which others had added, and that was a conflict.
+/// The manifest dropped a map to which others had added, which was a conflict.
 pub fn removed_map(line: &Line, _schema: &Schema) -> bool {
     keeps(line)
         && line.flag("conflict")
@@ -225,7 +225,7 @@ fn any_addition(before: &Object, now: &Object) -> bool {
     })
 }
 
-/// What others added is there after the patch, and what was applied is not; or something else conflicts.
+/// After the patch, fields that others added exist and applied ones do not; or another field conflicts.
 pub fn additions_stay(line: &Line, schema: &Schema) -> Verdict {
     let patch = match run(line, schema) {
         Outcome::Result(patch) => patch,
@@ -264,7 +264,7 @@ pub fn additions_stay(line: &Line, schema: &Schema) -> Verdict {
     Ok(())
 }
 
-/// Looking for conflicts sorted a list of the patch.
+/// Checking for conflicts sorted a list of the patch.
 pub fn reordered_by_comparing(line: &Line, schema: &Schema) -> bool {
     let Some(recorded) = line.raw.get("result") else { return false };
     keeps(line)
@@ -288,7 +288,7 @@ fn with_sorted_lists(value: &Value) -> Value {
     })
 }
 
-/// The patch is the one that overwriting would give, lists as the manifest has them.
+/// The patch is the one of overwriting, with lists as in the manifest.
 pub fn as_overwriting(line: &Line, schema: &Schema) -> Verdict {
     match (run(line, schema), overwriting(line, schema)) {
         (Outcome::Result(patch), Some(expected)) if patch == expected => Ok(()),
@@ -316,7 +316,7 @@ pub fn two_members(line: &Line, schema: &Schema) -> bool {
         && line.raw.get("result").is_some_and(leads_to_both)
 }
 
-/// The one that the manifest sets is left, or the live one is a conflict where nothing is to be overwritten.
+/// The member that the manifest sets is left, or the live one is a conflict if nothing may be overwritten.
 pub fn one_member(line: &Line, schema: &Schema) -> Verdict {
     match run(line, schema) {
         Outcome::Result(patch) => match applied(line, schema, &patch) {

@@ -1,5 +1,5 @@
-//! The rules by which a recorded line is not followed. Each is named after its entry in
-//! `docs/differences.md`, recognises the defect in what was recorded, and says what holds instead.
+//! The rules for lines whose recorded outcome is not reproduced. Each is named after its entry in
+//! `docs/differences.md`, recognises the defect in the recording, and checks the guarantee of Tenure instead.
 
 mod calculating;
 mod patching;
@@ -50,8 +50,8 @@ pub const WAIVERS: &[Waiver] = &[
     },
     Waiver {
         entry: "Unknown directive values are errors everywhere",
-        shows: patching::unknown_word,
-        promise: patching::unknown_word_refused,
+        shows: patching::unknown_value,
+        promise: patching::unknown_value_refused,
     },
     Waiver {
         entry: "Deleted maps are removed",

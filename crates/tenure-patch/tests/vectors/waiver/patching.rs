@@ -19,11 +19,11 @@ fn result(line: &Line) -> Option<&Value> {
 pub fn is_an_error(line: &Line, schema: &Schema) -> Verdict {
     match run(line, schema) {
         Outcome::Error { .. } => Ok(()),
-        Outcome::Result(value) => Err(format!("an error was promised, not {value}")),
+        Outcome::Result(value) => Err(format!("expected an error, got {value}")),
     }
 }
 
-/// A patch with a deletion list that is not a list, or names in `$retainKeys` that are not names, was accepted.
+/// A patch with a deletion list that is not a list, or items of `$retainKeys` that are not names, was accepted.
 pub fn malformed_directive(line: &Line, _schema: &Schema) -> bool {
     let is_malformed = |value: &Value| {
         value.as_object().into_iter().flatten().any(|(name, value)| match value {
@@ -115,24 +115,24 @@ pub fn null_key_refused(line: &Line, schema: &Schema) -> Verdict {
     is_an_error(line, schema).or_else(|_| judge(line, schema))
 }
 
-/// A patch with a word in `$patch` that nobody knows was taken.
-pub fn unknown_word(line: &Line, _schema: &Schema) -> bool {
-    line.op == "apply" && result(line).is_some() && says_unknown_word(&patch(line))
+/// A patch with an unknown value of `$patch` was accepted.
+pub fn unknown_value(line: &Line, _schema: &Schema) -> bool {
+    line.op == "apply" && result(line).is_some() && has_unknown_value(&patch(line))
 }
 
-/// Whether `$patch` has an unknown value somewhere; what is deleted or replaced word for word does not count.
-fn says_unknown_word(patch: &Value) -> bool {
+/// Whether `$patch` has an unknown value somewhere; deleted and literally replaced parts do not count.
+fn has_unknown_value(patch: &Value) -> bool {
     match (patch, patch.get("$patch").unwrap_or(&Value::Null)) {
-        (Value::Object(fields), Value::Null) => fields.iter().any(|(_, field)| says_unknown_word(field)),
+        (Value::Object(fields), Value::Null) => fields.iter().any(|(_, field)| has_unknown_value(field)),
         (Value::Object(_), Value::String(word)) => !matches!(word.as_str(), "delete" | "replace" | "merge"),
         (Value::Object(_), _) => true,
-        (Value::Array(items), _) => items.iter().any(says_unknown_word),
+        (Value::Array(items), _) => items.iter().any(has_unknown_value),
         _ => false,
     }
 }
 
-/// It is an error that names the word, unless the type has the part replaced word for word.
-pub fn unknown_word_refused(line: &Line, schema: &Schema) -> Verdict {
+/// It is an error that names the value, unless the part is replaced literally.
+pub fn unknown_value_refused(line: &Line, schema: &Schema) -> Verdict {
     match run(line, schema) {
         Outcome::Error { message, .. } if message.contains("$patch") => Ok(()),
         _ => judge(line, schema),
@@ -141,7 +141,7 @@ pub fn unknown_word_refused(line: &Line, schema: &Schema) -> Verdict {
 
 /// `$patch: delete` on a map left an empty one.
 pub fn deleted_map_left(line: &Line, _schema: &Schema) -> bool {
-    // Of a calculated patch, what was recorded of its application counts.
+    // For a calculated patch, the recorded result of applying it counts.
     let (patch, result) = match line.op.as_str() {
         "apply" => (patch(line), result(line)),
         _ => (result(line).cloned().unwrap_or_default(), line.raw.get("applied")),
@@ -155,8 +155,8 @@ pub fn nothing_to_order(line: &Line, _schema: &Schema) -> bool {
     line.op == "apply" && message == "no elements in any of the given slices"
 }
 
-/// The patch does what it does without its orders; only beside an empty list where none is live, an order is
-/// refused still.
+/// The patch has the same effect as without its orders; only an order beside an empty list without a live list is still
+/// refused.
 pub fn order_ignored(line: &Line, schema: &Schema) -> Verdict {
     let unordered = prune(&patch(line), &|name, _| name.starts_with("$setElementOrder"));
     let options = tenure_patch::strategic::ApplyOptions::default();
@@ -188,7 +188,7 @@ fn has_null(value: &Value) -> bool {
     value.as_object().is_some_and(|fields| fields.iter().any(|(_, field)| field.is_null()))
 }
 
-/// What was recorded, without what should not be in it: the result has to be that.
+/// The result must be the recorded one without the parts that should not be in it.
 pub fn repaired(line: &Line, schema: &Schema) -> Verdict {
     let mut outcome = run(line, schema);
     let (mut patch, mut recorded) = (patch(line), result(line));
@@ -206,7 +206,7 @@ pub fn repaired(line: &Line, schema: &Schema) -> Verdict {
     }
     let kept = without_deleted_maps(recorded, &patch);
     let expected = without_directives(&kept);
-    // What a joining entry says to delete is not there; what replaces is taken word for word.
+    // Deletions in a joining entry are left out; replacements are literal.
     for expected in [&expected, &without_directives(&without_deletions(&kept))] {
         if without_nulls(value) == without_nulls(expected) {
             return Ok(());
@@ -238,7 +238,7 @@ pub fn without_deleted_maps(result: &Value, patch: &Value) -> Value {
     let says = |patch: &Value, word: &str| patch.get("$patch").and_then(Value::as_str) == Some(word);
     let deletes = |patch: &Value| says(patch, "delete");
     match (result, patch) {
-        // What replaces is taken word for word, directives left out.
+        // Replacements are literal, without directives.
         (result, patch) if says(patch, "replace") => result.clone(),
         (Value::Object(fields), Value::Object(patch)) => {
             let mut kept = Vec::new();
@@ -253,7 +253,7 @@ pub fn without_deleted_maps(result: &Value, patch: &Value) -> Value {
             Value::object(kept)
         }
         (Value::Array(items), Value::Array(patches)) => Value::array(items.iter().map(|item| {
-            // The entry of the patch is the one that shares a field's value and is no deletion.
+            // The entry of the patch is the one that shares a field's value and is not a deletion.
             let entry = patches.iter().filter(|patch| !deletes(patch)).find(|patch| shares_key(item, patch));
             entry.map_or_else(|| item.clone(), |entry| without_deleted_maps(item, entry))
         })),
@@ -268,7 +268,7 @@ fn shares_key(item: &Value, patch: &Value) -> bool {
         .unwrap_or(false)
 }
 
-/// A null key took the first of several entries.
+/// A null key matched the first of several entries.
 pub fn doubtful_null_key(line: &Line, _schema: &Schema) -> bool {
     line.flag("doubtful")
         && result(line).is_some()

@@ -1,9 +1,9 @@
-//! Looking into documents and rebuilding them, for the rules.
+//! Traversing and rebuilding documents, for the rules.
 
 use tenure_schema::{PatchMarks, TypeRef};
 use tenure_value::{Array, Value};
 
-/// Whether some part of a document fits.
+/// Whether some part of a document matches.
 pub fn any(value: &Value, fits: &impl Fn(&Value) -> bool) -> bool {
     fits(value)
         || match value {
@@ -13,7 +13,7 @@ pub fn any(value: &Value, fits: &impl Fn(&Value) -> bool) -> bool {
         }
 }
 
-/// Rebuilds a document, with other values where `change` gives some.
+/// Rebuilds a document, with other values where `change` returns some.
 pub fn rebuild(value: &Value, change: &impl Fn(&Value) -> Option<Value>) -> Value {
     match (change(value), value) {
         (Some(value), _) => value,
@@ -39,7 +39,7 @@ pub fn prune(value: &Value, drop: &impl Fn(&str, &Value) -> bool) -> Value {
     }
 }
 
-/// Visits every list of a document, with its name and what its type says about patches.
+/// Visits every list of a document, with its name and its patch metadata.
 pub fn lists(value: &Value, ty: TypeRef<'_>, visit: &mut impl FnMut(&str, &Array, &PatchMarks)) {
     for (name, field) in value.as_object().into_iter().flatten() {
         let Some(of) = ty.field(name) else { continue };
@@ -56,7 +56,7 @@ pub fn lists(value: &Value, ty: TypeRef<'_>, visit: &mut impl FnMut(&str, &Array
     }
 }
 
-/// Whether two documents are the same but for the order of their lists.
+/// Whether two documents are equal except for the order of their lists.
 pub fn unordered_equal(left: &Value, right: &Value) -> bool {
     fn sorted(value: &Value) -> Value {
         rebuild(value, &|value| match value {

@@ -10,7 +10,7 @@ fn patch(path: &str, media_type: &str, body: impl Into<Vec<u8>>) -> Request {
     Request::new("PATCH", path).body(media_type, body)
 }
 
-/// Copies a field into itself over and over: each step doubles it.
+/// Copies a field into itself repeatedly: each step doubles it.
 fn doubling() -> String {
     let mut operations = vec![r#"{"op":"add","path":"/data/x","value":["aaaaaaaaaaaaaaaa"]}"#.to_string()];
     for _ in 0..60 {

@@ -1,4 +1,4 @@
-//! `tenure patch apply`: the document that a patch makes of another.
+//! `tenure patch apply`: applies a patch to a document.
 
 use super::{Order, PatchType, read, typed::Typed};
 use crate::{
@@ -22,20 +22,20 @@ pub struct Options {
     live: PathBuf,
     /// The patch.
     patch: PathBuf,
-    /// What the patch is written in.
+    /// The type of the patch.
     #[arg(long = "type", value_enum, value_name = "TYPE", default_value_t)]
     written_in: PatchType,
     /// Where entries go that only the live list has.
     #[arg(long, value_enum, value_name = "ORDER", default_value_t)]
     order: Order,
-    /// How to write the result.
+    /// The output format.
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
     #[command(flatten)]
     typed: Typed,
 }
 
-/// Prints what the patch makes of the document.
+/// Prints the result.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let [live, patch] = read([&options.live, &options.patch])?;
     let result = match options.written_in {

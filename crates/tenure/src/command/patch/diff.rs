@@ -17,17 +17,17 @@ Examples:
   tenure patch diff old.yaml new.yaml --type json --output json
   tenure patch diff service.yaml changed.yaml --keys recommended")]
 pub struct Options {
-    /// The document as it is.
+    /// The old document.
     original: PathBuf,
-    /// The document as it should be.
+    /// The new document.
     modified: PathBuf,
-    /// What the patch is written in.
+    /// The type of the patch.
     #[arg(long = "type", value_enum, value_name = "TYPE", default_value_t)]
     written_in: PatchType,
-    /// By which keys the entries of lists are matched in a strategic merge patch.
+    /// The keys that match the entries of lists in a strategic merge patch.
     #[arg(long, value_enum, value_name = "KEYS", default_value_t)]
     keys: Keys,
-    /// How to write the patch.
+    /// The output format.
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
     #[command(flatten)]

@@ -1,5 +1,5 @@
-//! `tenure patch`: the patch library on files. Each subcommand is a file; what they share, which type a document has
-//! and how its patches are written, is [`typed`] and [`PatchType`].
+//! `tenure patch`: the patch library on files. Each subcommand is a file; they share the types of documents ([`typed`])
+//! and of patches ([`PatchType`]).
 
 mod apply;
 mod diff;
@@ -39,7 +39,7 @@ enum Command {
     Explain(explain::Options),
 }
 
-/// Carries one of them out.
+/// Runs a subcommand.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     match options.command {
         Command::Apply(options) => apply::run(options, terminal),
@@ -50,7 +50,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     }
 }
 
-/// What a patch is written in.
+/// The type of a patch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum PatchType {
     /// Strategic merge patch: looks like the document, lists merge by their keys.
@@ -65,10 +65,10 @@ pub enum PatchType {
 /// Where entries go that only the live list has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Order {
-    /// Where they stand among the others, as Kubernetes does it.
+    /// In their positions among the others, as in Kubernetes.
     #[default]
     Kubernetes,
-    /// In front of the others, as the design of list orders documents it.
+    /// Before the others, as the design document of list orders describes.
     Documented,
 }
 
@@ -81,13 +81,13 @@ impl From<Order> for LiveOnly {
     }
 }
 
-/// By which keys the entries of lists are matched.
+/// The keys that match the entries of lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Keys {
-    /// By the merge key, as every server understands.
+    /// The merge key, which every server supports.
     #[default]
     Merge,
-    /// By all keys that the type recommends; each entry says so in $patchMergeKey.
+    /// All keys that the type recommends; each entry names them in $patchMergeKey.
     Recommended,
 }
 
@@ -100,7 +100,7 @@ impl From<Keys> for strategic::Keys {
     }
 }
 
-/// Reads the documents that a command takes, of which one may be standard input.
+/// Reads the documents of a command; one of them may be standard input.
 fn read<const COUNT: usize>(files: [&Path; COUNT]) -> Result<[Document; COUNT], Error> {
     if files.iter().filter(|file| file.as_os_str() == "-").count() > 1 {
         return Err(Error::usage("only one document can come from standard input; name a file for the others"));

@@ -1,5 +1,5 @@
 //! The patch of a list whose entries are matched by key: what changes in each entry, what is added and deleted, and
-//! the order of the whole. Entries with equal keys cannot be told apart by key; such lists are left to
+//! the order of the whole. Entries with equal keys cannot be distinguished by key; such lists are left to
 //! [`repeated_keys`](super::repeated_keys).
 
 use super::{Calculator, ListPatch, Sides};

@@ -1,5 +1,5 @@
 //! The patch of a map: original, modified and live fields are walked in step. What the modified document has and the
-//! live one lacks or has otherwise goes into the patch; what only the original has is removed.
+//! live one lacks or has with another value goes into the patch; what only the original has is removed.
 
 mod keyed_list;
 mod recorded_pairing;
@@ -430,7 +430,7 @@ impl<'o> Calculator<'o> {
     }
 }
 
-/// Removes what the original has from a live map to which others have added; the map is removed whole if nobody did.
+/// Removes what the original has from a live map to which others have added; the map is removed whole if nothing was added.
 fn removal(original: &Object, live: &Object) -> Option<Value> {
     match without_original(original, live) {
         Removal::Whole => Some(Value::Null),
@@ -441,7 +441,7 @@ fn removal(original: &Object, live: &Object) -> Option<Value> {
 
 /// What is removed from a live map.
 enum Removal {
-    /// The map: nobody added to it.
+    /// The whole map: nothing was added to it.
     Whole,
     /// These fields.
     Fields(Vec<(Text, Value)>),
