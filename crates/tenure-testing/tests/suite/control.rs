@@ -50,6 +50,11 @@ async fn other_languages_fork_restore_move_time_and_inject_faults() -> Outcome {
     let (code, _) = ask(&url, "POST", "/testing/restore", json!({"snapshot": taken["snapshot"]})).await?;
     assert_eq!((code, ask(&main, "GET", &format!("{MAPS}/b"), Value::Null).await?.0), (200, 404));
 
+    let revision = made["metadata"]["resourceVersion"].as_str().ok_or("no version")?.parse::<u64>()?;
+    let (code, view) = ask(&url, "POST", "/testing/at", json!({"revision": revision})).await?;
+    assert_eq!(code, 200, "{view}");
+    assert_eq!(ask(view["url"].as_str().ok_or("no url")?, "POST", MAPS, map("d", "")).await?.0, 405);
+
     let (_, clock) = ask(&url, "POST", "/testing/clock", json!({"advance": "1h30m"})).await?;
     assert_eq!(clock["now"], "2026-01-01T01:30:00Z");
     assert_eq!(
@@ -66,10 +71,6 @@ async fn other_languages_fork_restore_move_time_and_inject_faults() -> Outcome {
         writes["writes"].as_array().ok_or("no writes")?.iter().map(|write| &write["name"]).collect();
     assert_eq!(names, ["c"], "{writes}");
 
-    let revision = made["metadata"]["resourceVersion"].as_str().ok_or("no version")?.parse::<u64>()?;
-    let (code, view) = ask(&url, "POST", "/testing/at", json!({"revision": revision})).await?;
-    assert_eq!(code, 200, "{view}");
-    assert_eq!(ask(view["url"].as_str().ok_or("no url")?, "POST", MAPS, map("d", "")).await?.0, 405);
     assert_eq!(ask(&url, "POST", "/testing/settle", Value::Null).await?.0, 200);
     assert_eq!(ask(&url, "DELETE", "/testing/servers/fork-1", Value::Null).await?.0, 200);
     assert_eq!(
