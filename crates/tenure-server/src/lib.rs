@@ -6,7 +6,6 @@
 
 mod admission;
 mod audit;
-mod authenticator;
 mod authorization;
 mod behavior;
 mod bootstrap_roles;
@@ -19,15 +18,12 @@ mod nonresource;
 mod read;
 mod server;
 mod subresources;
-mod token_cache;
-mod token_issuer;
 mod write;
 
-pub use authenticator::IdentityOptions;
 pub use authorization::Authorization;
 pub use behavior::Behavior;
 pub use controllers::{ControllerDelays, Controllers};
 pub use fork::ForkOptions;
 pub use server::{BODY_BYTES, DEFAULT_CONCURRENCY, RequestBody, Server, ServerOptions};
+pub use tenure_authentication::{IdentityOptions, TokenKeys, TokenOptions};
 pub use tenure_catalog::{Clock, Identifiers, history::HistoryOptions};
-pub use token_issuer::{TokenKeys, TokenOptions};

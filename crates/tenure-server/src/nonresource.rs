@@ -1,7 +1,7 @@
 //! Paths outside of resources: the index, the version, health, metrics, discovery and OpenAPI.
 
-use crate::token_issuer::TokenIssuer;
 use hyper::{Method, StatusCode, header};
+use tenure_authentication::TokenIssuer;
 use tenure_catalog::{
     Catalog,
     discovery::{self, page_not_found},

@@ -4,7 +4,6 @@
 use crate::{
     admission::Admission,
     audit::AuditTrail,
-    authenticator::{Authenticator, Credential, Identity, IdentityOptions},
     authorization::{Authorization, Authorizer, forbidden, request_attributes},
     behavior::Behavior,
     bootstrap_roles,
@@ -34,6 +33,7 @@ use std::{
 use tenure_admission::{AdmissionChain, WebhookClient, WebhookInterceptor};
 use tenure_audit::Auditor;
 use tenure_auth::{Attributes, UserInfo};
+use tenure_authentication::{Authenticator, Credential, Identity, IdentityOptions};
 use tenure_builtin::{Kinds, allocate::AddressRange, role::Role};
 use tenure_catalog::{
     Catalog, Clock, CollectionSizes, HISTORY, Identifiers, Objects, Target, Verb,

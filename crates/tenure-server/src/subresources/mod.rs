@@ -8,12 +8,10 @@ mod token;
 
 pub(crate) use connect::is_connection;
 
-use crate::{
-    authenticator::Authenticator,
-    write::{Posted, Writer, body, scale_response},
-};
+use crate::write::{Posted, Writer, body, scale_response};
 use hyper::StatusCode;
 use std::sync::Arc;
+use tenure_authentication::Authenticator;
 use tenure_catalog::{
     Target,
     object::{Stored, meta_text},

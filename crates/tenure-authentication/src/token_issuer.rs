@@ -56,9 +56,11 @@ impl Default for TokenOptions {
 }
 
 /// Issues and reads service account tokens.
-pub(crate) struct TokenIssuer {
+pub struct TokenIssuer {
     issuers: Vec<Text>,
+    /// The audiences of the server itself.
     pub audiences: Vec<Text>,
+    /// The longest lifetime of a token in seconds.
     pub longest_seconds: Option<i64>,
     jwks_uri: Option<String>,
     /// The generated key.

@@ -55,14 +55,17 @@ impl Default for IdentityOptions {
 }
 
 /// The user of a request, and the credential.
-pub(crate) struct Identity {
+pub struct Identity {
+    /// The user.
     pub user: UserInfo,
+    /// The credential that named the user.
     pub credential: Credential,
 }
 
 /// The credential of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Credential {
+#[non_exhaustive]
+pub enum Credential {
     /// None, or the token of the administrator, which lasts as long as the server.
     Lasting,
     /// A certificate that ends at a time, in seconds since 1970.
@@ -77,10 +80,11 @@ const DELETION_LEEWAY: i64 = 60;
 const RECHECK: Duration = Duration::from_secs(5);
 
 /// Authenticates requests.
-pub(crate) struct Authenticator {
+pub struct Authenticator {
     access: Authentication,
     anonymous: AnonymousConfig,
     token_file: Option<Reloadable<TokenFile>>,
+    /// Issues and reads service account tokens.
     pub tokens: Arc<TokenIssuer>,
     jwt: Option<Reloadable<JwtAuthenticators>>,
     verified: TokenCache<JwtAuthenticators, Authenticated>,
@@ -89,6 +93,7 @@ pub(crate) struct Authenticator {
 }
 
 impl Authenticator {
+    /// Opens an authenticator over a store.
     pub async fn open(
         access: Authentication,
         identity: IdentityOptions,
