@@ -15,29 +15,29 @@ struct Plugin {
     name: &'static str,
     /// Whether the plugin runs unless it is disabled.
     is_default: bool,
-    runs: Runs,
+    stage: Stage,
 }
 
 /// Where a plugin runs.
-enum Runs {
+enum Stage {
     /// In the chain; the function makes the plugin.
-    InChain(fn(&PluginConfiguration) -> Box<dyn AdmissionPlugin>),
+    Chain(fn(&PluginConfiguration) -> Box<dyn AdmissionPlugin>),
     /// In the commit of a write, since it must hold in the same transaction.
-    InCommit,
+    Commit,
     /// Among the rules of the built-in kinds, or of the server for new objects.
-    InRules,
+    Rules,
 }
 
 const fn on(name: &'static str, plugin: fn(&PluginConfiguration) -> Box<dyn AdmissionPlugin>) -> Plugin {
-    Plugin { name, is_default: true, runs: Runs::InChain(plugin) }
+    Plugin { name, is_default: true, stage: Stage::Chain(plugin) }
 }
 
 const fn off(name: &'static str, plugin: fn(&PluginConfiguration) -> Box<dyn AdmissionPlugin>) -> Plugin {
-    Plugin { name, is_default: false, runs: Runs::InChain(plugin) }
+    Plugin { name, is_default: false, stage: Stage::Chain(plugin) }
 }
 
 const fn in_rules(name: &'static str) -> Plugin {
-    Plugin { name, is_default: true, runs: Runs::InRules }
+    Plugin { name, is_default: true, stage: Stage::Rules }
 }
 
 /// The plugins in the order in which they run. A further plugin is a row here.
@@ -67,7 +67,7 @@ const PLUGINS: [Plugin; 26] = [
     on("MutatingAdmissionWebhook", |_| Box::new(plugins::MutatingAdmissionWebhook)),
     on("ValidatingAdmissionPolicy", |_| Box::new(plugins::ValidatingAdmissionPolicy)),
     on("ValidatingAdmissionWebhook", |_| Box::new(plugins::ValidatingAdmissionWebhook)),
-    Plugin { name: RESOURCE_QUOTA, is_default: true, runs: Runs::InCommit },
+    Plugin { name: RESOURCE_QUOTA, is_default: true, stage: Stage::Commit },
 ];
 
 /// Returns the names of all plugins in the order in which they run.
@@ -144,9 +144,9 @@ impl AdmissionChain {
 
     fn of(is_enabled: impl Fn(&Plugin) -> bool, configuration: &PluginConfiguration) -> AdmissionChain {
         let enabled = || PLUGINS.iter().filter(|plugin| is_enabled(plugin));
-        let plugins = enabled().filter_map(|plugin| match plugin.runs {
-            Runs::InChain(make) => Some(make(configuration)),
-            Runs::InCommit | Runs::InRules => None,
+        let plugins = enabled().filter_map(|plugin| match plugin.stage {
+            Stage::Chain(make) => Some(make(configuration)),
+            Stage::Commit | Stage::Rules => None,
         });
         AdmissionChain { plugins: plugins.collect(), names: enabled().map(|plugin| plugin.name).collect() }
     }

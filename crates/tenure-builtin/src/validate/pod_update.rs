@@ -8,7 +8,7 @@ const DEADLINE: &str = "spec.activeDeadlineSeconds";
 const AFFINITY: [&str; 4] =
     ["spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"];
 
-fn items<'v>(of: Option<&'v Value>) -> &'v [Value] {
+fn items(of: Option<&Value>) -> &[Value] {
     of.and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
 }
 
