@@ -1,8 +1,6 @@
 //! Life of a write: the phases of every create and update, in order. [`Writer::attempt`] is the list; each phase is a function of
-//! its own. Before a request comes here the server has authenticated it and resolved its target.
-//!
-//! Phases that are planned have their place in the list: authorization between routing and `build`, field permissions between
-//! `validate` and validating admission.
+//! its own. Before a request comes here the server has authenticated and authorized it and resolved its target; what a write needs
+//! beyond that, such as permissions on fields, is a phase (`authorize.rs`).
 
 use super::{
     Writer, admission, allocate,
