@@ -113,7 +113,7 @@ pub(crate) async fn carry_out(session: &Session, body: &Value) -> Result<Value, 
     Ok(Value::object([("id", Value::from(id as i64))]))
 }
 
-/// Lists the steps of the session that can be undone, the latest first, each with the file that `tenure undo` takes.
+/// Lists the handovers that the signed-in user can undo, the latest first, each with the file that `tenure undo` takes.
 pub(crate) fn steps(session: &Session) -> Value {
     let step = |step: &UndoStep| {
         Value::Object(
