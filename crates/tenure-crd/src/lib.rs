@@ -52,7 +52,7 @@ pub use definition::{
 pub use format::duration_nanoseconds;
 pub use json_path::JsonPath;
 pub use path::SimplePath;
-pub use review::Review;
+pub use review::ConversionReview;
 pub use strategy::CustomResourceStrategy;
 pub use table::Column;
 

@@ -10,25 +10,25 @@ const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 /// The metadata that a webhook may change.
 const CHANGEABLE: [&str; 2] = ["annotations", "labels"];
 
-/// A request to a conversion webhook.
-pub struct Review<'o> {
+/// The review that a conversion webhook answers: the request to it, and the check of its response.
+pub struct ConversionReview<'o> {
     uid: Text,
     api_version: String,
     desired: Text,
     objects: Vec<&'o Value>,
 }
 
-impl<'o> Review<'o> {
+impl<'o> ConversionReview<'o> {
     /// Creates a request to convert objects to a version; `spoken` are the versions of ConversionReview that
     /// the webhook supports, preferred first.
-    pub fn new(uid: Text, spoken: &[Text], desired: &str, objects: Vec<&'o Value>) -> Review<'o> {
+    pub fn new(uid: Text, spoken: &[Text], desired: &str, objects: Vec<&'o Value>) -> ConversionReview<'o> {
         let known = spoken.iter().find(|version| VERSIONS.contains(&version.as_str()));
         let version = known.map_or(VERSIONS[0], Text::as_str);
-        Review { uid, api_version: format!("{GROUP}/{version}"), desired: desired.into(), objects }
+        ConversionReview { uid, api_version: format!("{GROUP}/{version}"), desired: desired.into(), objects }
     }
 
     /// Returns the body of the request.
-    pub fn question(&self) -> Value {
+    pub fn request_body(&self) -> Value {
         Value::object([
             ("apiVersion", Value::from(self.api_version.as_str())),
             ("kind", Value::from("ConversionReview")),
@@ -44,8 +44,8 @@ impl<'o> Review<'o> {
     }
 
     /// Parses the response: the requested objects, in their order.
-    pub fn answer(&self, answer: &Value) -> Result<Vec<Value>, String> {
-        let converted = self.check(answer).map_err(|why| self.failed(&why))?;
+    pub fn converted_objects(&self, response: &Value) -> Result<Vec<Value>, String> {
+        let converted = self.check(response).map_err(|why| self.failed(&why))?;
         if converted.len() != self.objects.len() {
             return Err(format!(
                 "{} returned {} objects, expected {}",
@@ -74,8 +74,8 @@ impl<'o> Review<'o> {
         format!("conversion webhook for {}, Kind={}", of.text("apiVersion"), of.text("kind"))
     }
 
-    fn check<'a>(&self, answer: &'a Value) -> Result<&'a [Value], String> {
-        let given = (answer.text("apiVersion"), answer.text("kind"));
+    fn check<'a>(&self, review: &'a Value) -> Result<&'a [Value], String> {
+        let given = (review.text("apiVersion"), review.text("kind"));
         if given != (self.api_version.as_str().into(), "ConversionReview".into()) {
             return Err(format!(
                 "expected a ConversionReview of {}, got {:?} of {:?}",
@@ -84,7 +84,7 @@ impl<'o> Review<'o> {
                 given.0.as_str()
             ));
         }
-        let Some(response) = answer.get("response").filter(|response| response.as_object().is_some()) else {
+        let Some(response) = review.get("response").filter(|response| response.as_object().is_some()) else {
             return Err("no response provided".into());
         };
         let uid = response.text("uid");
@@ -154,10 +154,10 @@ impl<'o> Review<'o> {
 mod tests {
     use super::*;
 
-    const ASKED: &str = r#"{"apiVersion":"e.com/v1","kind":"W","metadata":{"name":"a","namespace":"n","uid":"1","generation":3,"labels":{"l":"1"}},"hostPort":"h:1"}"#;
-    const GIVEN: &str = r#"{"apiVersion":"e.com/v2","kind":"W","metadata":{"name":"a","namespace":"n","uid":"1","generation":9,"annotations":{"x":"y"}},"host":"h"}"#;
+    const ORIGINAL: &str = r#"{"apiVersion":"e.com/v1","kind":"W","metadata":{"name":"a","namespace":"n","uid":"1","generation":3,"labels":{"l":"1"}},"hostPort":"h:1"}"#;
+    const CONVERTED: &str = r#"{"apiVersion":"e.com/v2","kind":"W","metadata":{"name":"a","namespace":"n","uid":"1","generation":9,"annotations":{"x":"y"}},"host":"h"}"#;
 
-    fn answer(objects: &str, result: &str) -> Value {
+    fn response(objects: &str, result: &str) -> Value {
         format!(
             r#"{{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","response":{{"uid":"u","result":{result},"convertedObjects":{objects}}}}}"#
         )
@@ -165,16 +165,18 @@ mod tests {
         .unwrap()
     }
 
-    fn asked(text: &Value, then: impl FnOnce(&Review<'_>)) {
-        then(&Review::new("u".into(), &["v2".into(), "v1".into()], "e.com/v2", vec![text]));
+    fn with_review(text: &Value, then: impl FnOnce(&ConversionReview<'_>)) {
+        then(&ConversionReview::new("u".into(), &["v2".into(), "v1".into()], "e.com/v2", vec![text]));
     }
 
     #[test]
     fn the_identity_of_an_object_survives_its_conversion() {
-        let object: Value = ASKED.parse().unwrap();
-        asked(&object, |review| {
-            assert_eq!(review.question().text("apiVersion"), "apiextensions.k8s.io/v1");
-            let converted = review.answer(&answer(&format!("[{GIVEN}]"), r#"{"status":"Success"}"#)).unwrap();
+        let object: Value = ORIGINAL.parse().unwrap();
+        with_review(&object, |review| {
+            assert_eq!(review.request_body().text("apiVersion"), "apiextensions.k8s.io/v1");
+            let converted = review
+                .converted_objects(&response(&format!("[{CONVERTED}]"), r#"{"status":"Success"}"#))
+                .unwrap();
             let expected = r#"{"apiVersion":"e.com/v2","kind":"W","metadata":{"name":"a","namespace":"n","uid":"1","generation":3,"annotations":{"x":"y"}},"host":"h"}"#;
             assert_eq!(converted, [expected.parse().unwrap()]);
         });
@@ -182,8 +184,8 @@ mod tests {
 
     #[test]
     fn invalid_responses_are_rejected_with_the_reason() {
-        let object: Value = ASKED.parse().unwrap();
-        let changed = |from: &str, to: &str| format!("[{}]", GIVEN.replace(from, to));
+        let object: Value = ORIGINAL.parse().unwrap();
+        let changed = |from: &str, to: &str| format!("[{}]", CONVERTED.replace(from, to));
         let success = r#"{"status":"Success"}"#;
         for (objects, result, words) in [
             (
@@ -191,7 +193,7 @@ mod tests {
                 success,
                 "conversion webhook for e.com/v1, Kind=W returned 0 objects, expected 1",
             ),
-            (format!("[{GIVEN},{GIVEN}]"), success, "returned 2 objects, expected 1"),
+            (format!("[{CONVERTED},{CONVERTED}]"), success, "returned 2 objects, expected 1"),
             ("[]".into(), r#"{"status":"Failure","message":"no way"}"#, "Kind=W failed: no way"),
             ("[]".into(), r#"{"status":"Failure"}"#, "response.result.status was \"Failure\""),
             ("[]".into(), "null", "response.result.status was \"\""),
@@ -205,19 +207,19 @@ mod tests {
             (changed("{\"x\":\"y\"}", "[]"), success, "metadata.annotations: expected an object"),
             ("[1]".into(), success, "at index 0: it is"),
         ] {
-            asked(&object, |review| {
-                let why = review.answer(&answer(&objects, result)).unwrap_err();
+            with_review(&object, |review| {
+                let why = review.converted_objects(&response(&objects, result)).unwrap_err();
                 assert!(why.contains(words), "{why} instead of {words}");
             });
         }
-        asked(&object, |review| {
+        with_review(&object, |review| {
             for (from, to, words) in [
                 ("\"uid\":\"u\"", "\"uid\":\"x\"", "failed: expected response.uid=\"u\", got \"x\""),
                 ("ConversionReview", "Review", "failed: expected a ConversionReview"),
-                ("response", "answer", "failed: no response provided"),
+                ("response", "reply", "failed: no response provided"),
             ] {
-                let text = answer("[]", success).to_string().replace(from, to);
-                let why = review.answer(&text.parse().unwrap()).unwrap_err();
+                let text = response("[]", success).to_string().replace(from, to);
+                let why = review.converted_objects(&text.parse().unwrap()).unwrap_err();
                 assert!(why.contains(words), "{why} instead of {words}");
             }
         });

@@ -302,8 +302,8 @@ pub fn sysctl(text: &str) -> Verdict {
     })
 }
 
-/// Checks a path without `..`.
-pub fn no_backsteps(text: &str) -> Verdict {
+/// A path without a segment `..`.
+pub fn no_parent_segments(text: &str) -> Verdict {
     text.split('/').any(|part| part == "..").then(|| "must not contain '..'".into())
 }
 

@@ -5,7 +5,7 @@ use tenure_apply::Manager;
 use tenure_schema::{
     Field, List, ListTopology, Located, PatchMarks, Relation, Type, TypeRef,
     audit::{WeakKey, Weakness},
-    merging::{Change, Manner},
+    merging::{Change, MergeStrategy},
 };
 use tenure_value::{Text, Value};
 
@@ -27,11 +27,15 @@ impl Effects {
 }
 
 fn apply(of: TypeRef<'_>) -> String {
-    match (Manner::of(of), of.get()) {
-        (Some(Manner::Whole), _) => "atomic: owned and replaced as a unit".into(),
-        (Some(Manner::Set), _) => "a set: each item is owned separately; items of other managers stay".into(),
-        (Some(Manner::ByField), _) => "each field is owned separately; fields of other managers stay".into(),
-        (Some(Manner::Keyed(keys)), _) => {
+    match (MergeStrategy::of(of), of.get()) {
+        (Some(MergeStrategy::Atomic), _) => "atomic: owned and replaced as a unit".into(),
+        (Some(MergeStrategy::Set), _) => {
+            "a set: each item is owned separately; items of other managers stay".into()
+        }
+        (Some(MergeStrategy::Granular), _) => {
+            "each field is owned separately; fields of other managers stay".into()
+        }
+        (Some(MergeStrategy::Keyed(keys)), _) => {
             let named: Vec<String> = keys
                 .iter()
                 .map(|key| match &key.default {

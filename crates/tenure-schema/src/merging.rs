@@ -3,46 +3,46 @@
 use crate::{Key, ListTopology, Relation, Type, TypeId, TypePath, TypeRef, TypeStep};
 use std::{collections::HashSet, fmt};
 
-/// How a list or map merges.
+/// How a list or map merges on apply.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Manner {
+pub enum MergeStrategy {
     /// Owned and replaced as a whole.
-    Whole,
+    Atomic,
     /// Items are owned individually.
     Set,
     /// Entries are identified by keys and owned field by field.
     Keyed(Box<[Key]>),
     /// Fields are owned individually.
-    ByField,
+    Granular,
 }
 
-impl Manner {
+impl MergeStrategy {
     /// Returns how the values of a type merge; `None` for scalars, and if it depends on the value.
-    pub fn of(ty: TypeRef<'_>) -> Option<Manner> {
+    pub fn of(ty: TypeRef<'_>) -> Option<MergeStrategy> {
         let by_relation = |relation| match relation {
-            Relation::Atomic => Manner::Whole,
-            Relation::Granular => Manner::ByField,
+            Relation::Atomic => MergeStrategy::Atomic,
+            Relation::Granular => MergeStrategy::Granular,
         };
         Some(match ty.get() {
             Type::Struct(of) => by_relation(of.relation),
             Type::Map(of) => by_relation(of.relation),
             Type::List(of) => match &of.topology {
-                ListTopology::Atomic => Manner::Whole,
-                ListTopology::Set => Manner::Set,
-                ListTopology::Keyed(keys) => Manner::Keyed(keys.clone()),
+                ListTopology::Atomic => MergeStrategy::Atomic,
+                ListTopology::Set => MergeStrategy::Set,
+                ListTopology::Keyed(keys) => MergeStrategy::Keyed(keys.clone()),
             },
             Type::Scalar(_) | Type::Untyped => return None,
         })
     }
 }
 
-impl fmt::Display for Manner {
+impl fmt::Display for MergeStrategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Manner::Whole => f.write_str("replaced as a whole"),
-            Manner::Set => f.write_str("merged as a set"),
-            Manner::ByField => f.write_str("merged by field"),
-            Manner::Keyed(keys) => keys.iter().enumerate().try_for_each(|(at, key)| {
+            MergeStrategy::Atomic => f.write_str("replaced as a whole"),
+            MergeStrategy::Set => f.write_str("merged as a set"),
+            MergeStrategy::Granular => f.write_str("merged by field"),
+            MergeStrategy::Keyed(keys) => keys.iter().enumerate().try_for_each(|(at, key)| {
                 write!(f, "{}{}", if at == 0 { "merged by " } else { " and " }, key.name)?;
                 key.default.as_ref().map_or(Ok(()), |default| write!(f, " ({default} where absent)"))
             }),
@@ -56,19 +56,19 @@ pub struct Change {
     /// Its path.
     pub path: TypePath,
     /// How it merged.
-    pub before: Manner,
+    pub before: MergeStrategy,
     /// How it merges.
-    pub after: Manner,
+    pub after: MergeStrategy,
 }
 
 impl Change {
     /// Returns the consequence for the owners.
     pub fn consequence(&self) -> &'static str {
         match (&self.before, &self.after) {
-            (_, Manner::Whole) => {
+            (_, MergeStrategy::Atomic) => {
                 "owners of a part will own all of it after their next apply, and two of them will conflict"
             }
-            (Manner::Whole, _) => {
+            (MergeStrategy::Atomic, _) => {
                 "the owner of all of it will own every existing part; parts added by others are kept"
             }
             _ => {
@@ -116,7 +116,7 @@ impl Comparison {
         if is_leaf(old) && is_leaf(new) || !self.seen.insert((old.id(), new.id())) {
             return;
         }
-        if let Some((before, after)) = manners(old, new)
+        if let Some((before, after)) = strategies(old, new)
             && before != after
         {
             self.changes.push(Change { path: path.clone(), before, after });
@@ -154,13 +154,13 @@ fn is_leaf(of: TypeRef<'_>) -> bool {
 
 /// Returns how values of both types merge. If one type is unknown, it depends on the value: an object merges
 /// by field, a list is replaced.
-fn manners(old: TypeRef<'_>, new: TypeRef<'_>) -> Option<(Manner, Manner)> {
+fn strategies(old: TypeRef<'_>, new: TypeRef<'_>) -> Option<(MergeStrategy, MergeStrategy)> {
     let deduced = |typed: TypeRef<'_>| match typed.get() {
-        Type::List(_) => Manner::Whole,
-        _ => Manner::ByField,
+        Type::List(_) => MergeStrategy::Atomic,
+        _ => MergeStrategy::Granular,
     };
     let is_list = |of: TypeRef<'_>| matches!(of.get(), Type::List(_));
-    match (Manner::of(old), Manner::of(new)) {
+    match (MergeStrategy::of(old), MergeStrategy::of(new)) {
         (Some(before), Some(after)) if is_list(old) == is_list(new) => Some((before, after)),
         (Some(before), None) if matches!(new.get(), Type::Untyped) => Some((before, deduced(old))),
         (None, Some(after)) if matches!(old.get(), Type::Untyped) => Some((deduced(new), after)),

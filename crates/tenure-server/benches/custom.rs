@@ -118,9 +118,9 @@ impl Client {
                 break;
             }
         }
-        let mut answer = vec![0; length];
-        self.0.read_exact(&mut answer).unwrap();
-        assert!(first.contains(" 20"), "{first}{}", String::from_utf8_lossy(&answer));
+        let mut response = vec![0; length];
+        self.0.read_exact(&mut response).unwrap();
+        assert!(first.contains(" 20"), "{first}{}", String::from_utf8_lossy(&response));
     }
 }
 

@@ -185,9 +185,9 @@ fn post(to: std::net::SocketAddr, body: &str) -> String {
         body.len()
     );
     stream.write_all(&[head.as_bytes(), body.as_bytes()].concat()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    response
 }
 
 #[test]
@@ -204,8 +204,8 @@ fn many_definitions_are_served_in_time_and_memory() {
     let start = Instant::now();
     let busy = process_time(start);
     for body in &bodies {
-        let answer = post(address, body);
-        assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+        let response = post(address, body);
+        assert!(response.starts_with("HTTP/1.1 201"), "{response}");
     }
     let took = process_time(start).saturating_sub(busy);
     let grown = resident().zip(before).map(|(after, before)| after.saturating_sub(before));

@@ -46,14 +46,14 @@ async fn events_expire_and_other_objects_do_not() {
     options.event_ttl = Some(Duration::from_secs(2));
     let server = Server::with_options(Arc::new(MemoryStore::new()), options).await.unwrap();
     server.start_controllers();
-    let (code, said) = send(&server, Method::POST, EVENTS, &event("old")).await;
-    assert_eq!(code, 201, "{said}");
+    let (code, document) = send(&server, Method::POST, EVENTS, &event("old")).await;
+    assert_eq!(code, 201, "{document}");
     let map = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"map"}}"#;
-    let (code, said) = send(&server, Method::POST, "/api/v1/namespaces/default/configmaps", map).await;
-    assert_eq!(code, 201, "{said}");
+    let (code, document) = send(&server, Method::POST, "/api/v1/namespaces/default/configmaps", map).await;
+    assert_eq!(code, 201, "{document}");
     now.fetch_add(2, SeqCst);
-    let (code, said) = send(&server, Method::POST, EVENTS, &event("new")).await;
-    assert_eq!(code, 201, "{said}");
+    let (code, document) = send(&server, Method::POST, EVENTS, &event("new")).await;
+    assert_eq!(code, 201, "{document}");
     now.fetch_add(1, SeqCst);
     for _ in 0..600 {
         if send(&server, Method::GET, &format!("{EVENTS}/old"), "").await.0 == 404 {

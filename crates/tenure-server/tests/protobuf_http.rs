@@ -32,13 +32,13 @@ fn start() -> (tokio::runtime::Runtime, SocketAddr) {
     (runtime, address)
 }
 
-struct Answer {
+struct Response {
     code: u16,
     content_type: String,
     body: Vec<u8>,
 }
 
-impl Answer {
+impl Response {
     fn object(&self) -> Value {
         assert_eq!(self.content_type, PROTOBUF, "{:?}", String::from_utf8_lossy(&self.body));
         tenure_protobuf::decode(&self.body, &Limits::default()).unwrap()
@@ -64,7 +64,7 @@ fn open(
     stream
 }
 
-fn ask(address: SocketAddr, method: &str, path: &str, accept: &str, body: &[u8]) -> Answer {
+fn request(address: SocketAddr, method: &str, path: &str, accept: &str, body: &[u8]) -> Response {
     let mut stream = open(address, method, path, accept, PROTOBUF, body);
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).unwrap();
@@ -73,20 +73,20 @@ fn ask(address: SocketAddr, method: &str, path: &str, accept: &str, body: &[u8])
     let header = |name: &str| {
         head.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().trim().to_string()
     };
-    Answer {
+    Response {
         code: head.split(' ').nth(1).unwrap().parse().unwrap(),
         content_type: header("content-type:"),
         body: bytes[end + 4..].to_vec(),
     }
 }
 
-fn send(address: SocketAddr, method: &str, path: &str, object: &str) -> Answer {
+fn send(address: SocketAddr, method: &str, path: &str, object: &str) -> Response {
     let body = if object.is_empty() {
         Default::default()
     } else {
         tenure_protobuf::encode(&object.parse().unwrap()).unwrap()
     };
-    ask(address, method, path, PROTOBUF, &body)
+    request(address, method, path, PROTOBUF, &body)
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn objects_are_created_read_listed_changed_and_deleted_in_protobuf() {
         let read = send(address, "GET", &one, "").object();
         assert_eq!(read, created.object());
         // What was sent as protobuf is what the same in JSON would have been.
-        let json = ask(address, "GET", &one, "application/json", &[]);
+        let json = request(address, "GET", &one, "application/json", &[]);
         assert_eq!(String::from_utf8_lossy(&json.body).parse::<Value>().unwrap(), read);
         assert_eq!(read.at(["spec", "replicas"]).is_some(), path.ends_with("deployments"));
 
@@ -127,7 +127,7 @@ fn objects_are_created_read_listed_changed_and_deleted_in_protobuf() {
         let first = listed.get("items").and_then(Value::as_array).and_then(|items| items.first().cloned());
         assert_eq!(first.unwrap().at(["metadata", "uid"]), read.at(["metadata", "uid"]));
         let metadata = format!("{PROTOBUF};as=PartialObjectMetadataList;v=v1;g=meta.k8s.io");
-        let partial = ask(address, "GET", path, &metadata, &[]).object();
+        let partial = request(address, "GET", path, &metadata, &[]).object();
         assert_eq!(partial.get("kind"), Some(&Value::from("PartialObjectMetadataList")));
 
         let labels = Value::object([("tier", Value::from("y"))]);
@@ -213,15 +213,15 @@ fn protobuf_errors_are_returned_in_protobuf() {
         (document("v1", "Pod", &[]), "Pod"),
         (document("v1", "ConfigMap", &wrap(1, &[0x0a, 0x7f])), "metadata: the value is truncated"),
     ] {
-        let refused = ask(address, "POST", CONFIG_MAPS, PROTOBUF, &bytes);
+        let refused = request(address, "POST", CONFIG_MAPS, PROTOBUF, &bytes);
         let message = refused.object().get("message").and_then(Value::as_str).unwrap().to_string();
         assert!(refused.code == 400 && message.contains(about), "{} {message}", refused.code);
     }
     // A table has no protobuf form: the next best is taken, and without one it is refused.
     let table = format!("{PROTOBUF};as=Table;v=v1;g=meta.k8s.io");
-    assert_eq!(ask(address, "GET", CONFIG_MAPS, &table, &[]).code, 406);
+    assert_eq!(request(address, "GET", CONFIG_MAPS, &table, &[]).code, 406);
     let json = format!("{table},application/json;as=Table;v=v1;g=meta.k8s.io");
-    assert_eq!(ask(address, "GET", CONFIG_MAPS, &json, &[]).content_type, "application/json");
+    assert_eq!(request(address, "GET", CONFIG_MAPS, &json, &[]).content_type, "application/json");
     assert_eq!(send(address, "GET", "/api", "").object().get("kind"), Some(&Value::from("APIVersions")));
     assert_eq!(
         send(address, "GET", "/apis/apps/v1", "").object().get("kind"),

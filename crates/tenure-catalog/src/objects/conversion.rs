@@ -8,7 +8,7 @@ use crate::{
 };
 use std::time::Duration;
 use tenure_apply::Managers;
-use tenure_crd::{Conversion, Definition, Review, WEBHOOK_TIMEOUT_SECONDS, Webhook};
+use tenure_crd::{Conversion, ConversionReview, Definition, WEBHOOK_TIMEOUT_SECONDS, Webhook};
 use tenure_meta::ApiError;
 use tenure_store::Revision;
 use tenure_value::{Text, Value};
@@ -29,7 +29,8 @@ impl Objects {
         };
         let objects: Vec<Value> = stored.iter().map(|stored| definition.as_written(&stored.object)).collect();
         let objects =
-            Box::pin(self.ask(definition, webhook, &objects, &handler.resource.api_version)).await?;
+            Box::pin(self.convert_by_webhook(definition, webhook, &objects, &handler.resource.api_version))
+                .await?;
         Ok(stored.into_iter().zip(objects).map(|(stored, object)| Stored { object, ..stored }).collect())
     }
 
@@ -56,7 +57,7 @@ impl Objects {
             return handler.convert_to_storage(object, None);
         };
         let (group, version) = &handler.resource.storage;
-        self.ask_one(definition, webhook, object, &format!("{group}/{version}")).await
+        self.convert_one_by_webhook(definition, webhook, object, &format!("{group}/{version}")).await
     }
 
     /// Asks the webhook for the conversion that the decision on ownership missed; returns whether there was any.
@@ -67,7 +68,7 @@ impl Objects {
     ) -> Result<bool, ApiError> {
         let Some((object, version)) = conversions.take_wanted() else { return Ok(false) };
         let Some((definition, webhook)) = webhook_of(handler) else { return Ok(false) };
-        let converted = self.ask_one(definition, webhook, &object, &version).await?;
+        let converted = self.convert_one_by_webhook(definition, webhook, &object, &version).await?;
         conversions.add(object, version, converted);
         Ok(true)
     }
@@ -84,7 +85,7 @@ impl Objects {
         Ok(self.convert_one_from_storage(to, stored).await?.object)
     }
 
-    async fn ask_one(
+    async fn convert_one_by_webhook(
         &self,
         definition: &Definition,
         webhook: &Webhook,
@@ -92,7 +93,8 @@ impl Objects {
         api_version: &str,
     ) -> Result<Value, ApiError> {
         let converted =
-            Box::pin(self.ask(definition, webhook, std::slice::from_ref(object), api_version)).await?;
+            Box::pin(self.convert_by_webhook(definition, webhook, std::slice::from_ref(object), api_version))
+                .await?;
         converted
             .into_iter()
             .next()
@@ -101,7 +103,7 @@ impl Objects {
 
     /// Converts objects with the webhook and prunes the results; objects that are at the version already are not sent.
     /// Callers box this future: it is rare, and large.
-    async fn ask(
+    async fn convert_by_webhook(
         &self,
         definition: &Definition,
         webhook: &Webhook,
@@ -113,18 +115,18 @@ impl Objects {
         let wanted: Vec<&Value> = objects.iter().filter(|object| !is_there(object)).collect();
         for batch in batches(wanted) {
             let uid = Text::from(self.identifiers.uuid(&["conversion", api_version]));
-            let review = Review::new(uid, &webhook.review_versions, api_version, batch);
+            let review = ConversionReview::new(uid, &webhook.review_versions, api_version, batch);
             let timeout = Duration::from_secs(WEBHOOK_TIMEOUT_SECONDS);
-            let question = review.question();
-            let answer = match webhook_route(&*self.store, &webhook.target).await {
+            let request = review.request_body();
+            let response = match webhook_route(&*self.store, &webhook.target).await {
                 Ok(endpoint) => {
                     let limit = response_limit;
-                    self.webhooks.post(&webhook.ca_bundle, &endpoint, &question, timeout, limit).await
+                    self.webhooks.post(&webhook.ca_bundle, &endpoint, &request, timeout, limit).await
                 }
                 Err(why) => Err(why),
             };
-            let answer = answer.map_err(|why| ApiError::internal(review.failed(&why)))?;
-            converted.extend(review.answer(&answer).map_err(ApiError::internal)?);
+            let response = response.map_err(|why| ApiError::internal(review.failed(&why)))?;
+            converted.extend(review.converted_objects(&response).map_err(ApiError::internal)?);
         }
         let mut converted = converted.into_iter();
         let all = objects.iter().map(|object| match is_there(object) {

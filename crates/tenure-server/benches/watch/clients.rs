@@ -108,7 +108,7 @@ impl Counts {
         let ask = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
         stream.write_all(ask.as_bytes()).await.expect("asked");
         let mut piece = vec![0; 64 * 1024];
-        let count = stream.read(&mut piece).await.expect("an answer");
+        let count = stream.read(&mut piece).await.expect("a response");
         assert!(piece[..count].starts_with(b"HTTP/1.1 200"));
         self.opened.fetch_add(1, Relaxed);
         self.count(&piece[..count]);
@@ -131,10 +131,10 @@ impl Counts {
             let (mut sender, counts) = (sender.clone(), counts.clone());
             let request = hyper::Request::get(format!("http://x{path}")).body(Empty::<bytes::Bytes>::new());
             tokio::spawn(async move {
-                let answer = sender.send_request(request.expect("a request")).await.expect("an answer");
-                assert!(answer.status().is_success());
+                let response = sender.send_request(request.expect("a request")).await.expect("a response");
+                assert!(response.status().is_success());
                 counts.opened.fetch_add(1, Relaxed);
-                let mut body = answer.into_body();
+                let mut body = response.into_body();
                 while let Some(Ok(frame)) = body.frame().await {
                     counts.count(frame.data_ref().map_or(&[], |data| &data[..]));
                 }
@@ -181,7 +181,7 @@ pub fn write(
         )
         .expect("sent");
         let (mut line, mut length) = (String::new(), 0);
-        from.read_line(&mut line).expect("an answer");
+        from.read_line(&mut line).expect("a response");
         assert!(line.starts_with("HTTP/1.1 20"), "{line}");
         while line != "\r\n" {
             line.clear();

@@ -91,14 +91,14 @@ impl Server {
             body.len()
         )
         .expect("sent");
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).expect("answered");
+        let mut response = Vec::new();
+        stream.read_to_end(&mut response).expect("answered");
         assert!(
-            answer.starts_with(b"HTTP/1.1 2"),
+            response.starts_with(b"HTTP/1.1 2"),
             "{}",
-            String::from_utf8_lossy(&answer[..answer.len().min(500)])
+            String::from_utf8_lossy(&response[..response.len().min(500)])
         );
-        answer
+        response
     }
 }
 

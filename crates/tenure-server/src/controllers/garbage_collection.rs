@@ -2,7 +2,7 @@
 //! dependents; one whose dependents are orphaned releases them first.
 
 use super::{
-    Outcome, World,
+    ControllerContext, Outcome,
     removal::{replace, request},
 };
 use crate::write::{DeleteOptions, FOREGROUND, ORPHAN, Propagation, Writer};
@@ -15,8 +15,8 @@ use tenure_meta::{ApiError, Scope};
 use tenure_value::{Text, Value};
 
 /// Deletes an object whose owners are all gone or wait for it; if some owners remain, drops the references to the others.
-pub(super) async fn collect(world: &World, key: &str) -> Result<Outcome, ApiError> {
-    let (writer, objects) = (&*world.writer, &*world.writer.objects);
+pub(super) async fn collect(context: &ControllerContext, key: &str) -> Result<Outcome, ApiError> {
+    let (writer, objects) = (&*context.writer, &*context.writer.objects);
     let Some(target) = Target::of_key(&objects.catalog, key) else { return Ok(Outcome::Done) };
     let Some(live) = objects.read(&target).await? else { return Ok(Outcome::Done) };
     if live.object.at(["metadata", "deletionTimestamp"]).is_some() {
@@ -36,7 +36,7 @@ pub(super) async fn collect(world: &World, key: &str) -> Result<Outcome, ApiErro
     if there > 0 {
         return disown(writer, &target, &live, |uid| gone.iter().chain(&going).any(|of| of == uid)).await;
     }
-    let own = world.owners().of(meta_text(&live.object, "uid"));
+    let own = context.owners().of(meta_text(&live.object, "uid"));
     // An owner that waits for this object wants its dependents deleted too; otherwise the object itself says how.
     let propagation = if !going.is_empty() && !own.is_empty() {
         // In a cycle one object must stop blocking the others.
@@ -95,8 +95,8 @@ fn unblocking(object: &Value) -> Option<Value> {
 }
 
 /// Lets an object that waits for its dependents be removed, if they are gone.
-pub(super) async fn release(world: &World, key: &str) -> Result<Outcome, ApiError> {
-    let (writer, objects) = (&*world.writer, &*world.writer.objects);
+pub(super) async fn release(context: &ControllerContext, key: &str) -> Result<Outcome, ApiError> {
+    let (writer, objects) = (&*context.writer, &*context.writer.objects);
     let Some(target) = Target::of_key(&objects.catalog, key) else { return Ok(Outcome::Done) };
     let Some(live) = objects.read(&target).await? else { return Ok(Outcome::Done) };
     let finalizer = match waits_with(&live.object) {
@@ -105,7 +105,7 @@ pub(super) async fn release(world: &World, key: &str) -> Result<Outcome, ApiErro
     };
     let uid = meta_text(&live.object, "uid").to_string();
     let mut blocked = false;
-    let dependents = world.owners().of(&uid);
+    let dependents = context.owners().of(&uid);
     // An object that owns itself does not wait for itself.
     for dependent in dependents.into_iter().filter(|dependent| dependent != key) {
         let Some(of) = Target::of_key(&objects.catalog, &dependent) else { continue };
@@ -113,7 +113,7 @@ pub(super) async fn release(world: &World, key: &str) -> Result<Outcome, ApiErro
             let Some(object) = objects.read(&of).await? else { continue };
             blocked |= matches!(disown(writer, &of, &object, |owner| owner == uid).await?, Outcome::Later);
         } else {
-            collect(world, &dependent).await?;
+            collect(context, &dependent).await?;
             let object = objects.read(&of).await?.map(|stored| stored.object).unwrap_or_default();
             blocked |= owner_references(&object).any(|owner| owner.uid == uid && owner.blocks);
         }

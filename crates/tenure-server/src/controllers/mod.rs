@@ -155,7 +155,7 @@ async fn run(
 }
 
 struct Lifecycle {
-    world: Arc<World>,
+    context: Arc<ControllerContext>,
     options: ControllerOptions,
     queue: WorkQueue<Work>,
     under_way: JoinSet<(Work, Result<Outcome, ApiError>)>,
@@ -165,14 +165,14 @@ struct Lifecycle {
     pauses: HashMap<Work, Duration>,
 }
 
-/// What all pieces of work share.
-struct World {
+/// What the controllers share.
+struct ControllerContext {
     writer: Arc<Writer>,
     defaults: Arc<DefaultObjects>,
     owners: Mutex<OwnerGraph>,
 }
 
-impl World {
+impl ControllerContext {
     fn owners(&self) -> MutexGuard<'_, OwnerGraph> {
         self.owners.lock()
     }
@@ -182,7 +182,7 @@ impl Lifecycle {
     fn new(writer: &Arc<Writer>, defaults: &Arc<DefaultObjects>, options: ControllerOptions) -> Lifecycle {
         let (writer, defaults) = (writer.clone(), defaults.clone());
         Lifecycle {
-            world: Arc::new(World { writer, defaults, owners: Mutex::default() }),
+            context: Arc::new(ControllerContext { writer, defaults, owners: Mutex::default() }),
             options,
             queue: WorkQueue::default(),
             under_way: JoinSet::new(),
@@ -192,7 +192,7 @@ impl Lifecycle {
     }
 
     async fn follow(&mut self, idlers: &mut Idlers) -> Result<(), ApiError> {
-        let writer = self.world.writer.clone();
+        let writer = self.context.writer.clone();
         let (store, catalog) = (&writer.objects.store, &writer.objects.catalog);
         let after = self.everything().await?;
         // Changes of definitions or of admission may have been missed.
@@ -208,7 +208,7 @@ impl Lifecycle {
                 && let Some(work) = self.queue.take(Instant::now())
             {
                 self.since.remove(&work);
-                self.under_way.spawn(carry_out(self.world.clone(), work));
+                self.under_way.spawn(carry_out(self.context.clone(), work));
             }
             let next = self.queue.next().filter(|_| self.queue.running() < CONCURRENCY);
             let next = if leads { next } else { Some(Instant::now() + STAND_BY) };
@@ -248,7 +248,7 @@ impl Lifecycle {
 
     /// Reads all objects once, and returns the revision they were read at.
     async fn everything(&mut self) -> Result<Revision, ApiError> {
-        let listing = self.world.writer.objects.store.list(ListRequest::prefix(OBJECTS)).await?;
+        let listing = self.context.writer.objects.store.list(ListRequest::prefix(OBJECTS)).await?;
         for entry in &listing.entries {
             self.look_at(entry);
         }
@@ -266,9 +266,9 @@ impl Lifecycle {
     /// Records a deletion: work that waited for it goes on.
     fn see_deleted(&mut self, change: &Change) {
         let key = key_text(&change.key);
-        let namespace = self.world.defaults.namespace_of_deleted(&key).map(Text::from);
+        let namespace = self.context.defaults.namespace_of_deleted(&key).map(Text::from);
         self.plan_defaults(namespace);
-        self.world.owners().forget(&key);
+        self.context.owners().forget(&key);
         self.since.remove(&Work::Waiting(key.clone()));
         for work in contained_in(&key) {
             if self.pauses.contains_key(&work) {
@@ -277,11 +277,12 @@ impl Lifecycle {
         }
         let previous = change.previous.as_ref().and_then(|entry| Stored::read(entry).ok());
         let Some(previous) = previous else { return };
-        let dependents = self.world.owners().of(meta_text(&previous.object, "uid"));
+        let dependents = self.context.owners().of(meta_text(&previous.object, "uid"));
         for dependent in dependents {
             self.plan(Work::Owned(dependent), Duration::ZERO);
         }
-        for owner in garbage_collection::waiting_owners(&self.world.writer.objects.catalog, &previous.object)
+        for owner in
+            garbage_collection::waiting_owners(&self.context.writer.objects.catalog, &previous.object)
         {
             self.plan(Work::Waiting(owner), self.options.delays.gather);
         }
@@ -290,7 +291,7 @@ impl Lifecycle {
     /// Records the owners and the deletion mark of an object. Most objects have neither and are not decoded.
     fn look_at(&mut self, entry: &Entry) {
         let key = key_text(&entry.key);
-        let namespace = self.world.defaults.namespace_of_changed(&key).map(Text::from);
+        let namespace = self.context.defaults.namespace_of_changed(&key).map(Text::from);
         self.plan_defaults(namespace);
         if key.starts_with(quotas::PREFIX) {
             self.plan(Work::Quota(key.clone()), quotas::due(entry));
@@ -298,14 +299,14 @@ impl Lifecycle {
         let owned = contains(&entry.value, b"\"ownerReferences\"");
         let going = contains(&entry.value, b"\"deletionTimestamp\"");
         if !owned {
-            self.world.owners().forget(&key);
+            self.context.owners().forget(&key);
         }
         if !owned && !going {
             return;
         }
         let Ok(stored) = Stored::read(entry) else { return };
         if owned {
-            self.world.owners().learn(&key, &stored.object);
+            self.context.owners().learn(&key, &stored.object);
             self.plan(Work::Owned(key.clone()), self.options.delays.settle);
         }
         if stored.object.at(["metadata", "deletionTimestamp"]).is_some() {
@@ -363,15 +364,15 @@ impl Lifecycle {
     }
 }
 
-async fn carry_out(world: Arc<World>, work: Work) -> (Work, Result<Outcome, ApiError>) {
+async fn carry_out(context: Arc<ControllerContext>, work: Work) -> (Work, Result<Outcome, ApiError>) {
     let outcome = match &work {
-        Work::Namespace(name) => namespaces::remove(&world.writer, name).await,
-        Work::Definition(name) => custom_resources::remove(&world.writer, name).await,
-        Work::Waiting(key) => garbage_collection::release(&world, key).await,
-        Work::Owned(key) => garbage_collection::collect(&world, key).await,
-        Work::Quota(key) => quotas::count(&world.writer, key).await,
-        Work::AggregatedRoles => aggregation::aggregate(&world.writer).await,
-        Work::DefaultObjects(name) => default_objects::apply(&world.writer, &world.defaults, name).await,
+        Work::Namespace(name) => namespaces::remove(&context.writer, name).await,
+        Work::Definition(name) => custom_resources::remove(&context.writer, name).await,
+        Work::Waiting(key) => garbage_collection::release(&context, key).await,
+        Work::Owned(key) => garbage_collection::collect(&context, key).await,
+        Work::Quota(key) => quotas::count(&context.writer, key).await,
+        Work::AggregatedRoles => aggregation::aggregate(&context.writer).await,
+        Work::DefaultObjects(name) => default_objects::apply(&context.writer, &context.defaults, name).await,
     };
     (work, outcome)
 }

@@ -1,6 +1,6 @@
 //! Admission policies: CEL expressions that validate or mutate objects.
 
-use crate::{http::Answer, server::Server};
+use crate::{http::Response, server::Server};
 use tenure_value::Value;
 
 const POLICIES: &str = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
@@ -31,7 +31,7 @@ fn bind(server: &Server, kind: &str, name: &str, policy: &str, binding: &str) {
     create(&format!("{kind}AdmissionPolicyBinding"), &path(BINDINGS), "b", &binding);
 }
 
-fn deploy(server: &Server, name: &str, replicas: u32) -> Answer {
+fn deploy(server: &Server, name: &str, replicas: u32) -> Response {
     let body = format!(
         r#"{{"apiVersion":"apps/v1","kind":"Deployment","metadata":{{"name":"{name}"}},"spec":{{"replicas":{replicas},"selector":{{"matchLabels":{{"a":"b"}}}},
         "template":{{"metadata":{{"labels":{{"a":"b"}}}},"spec":{{"containers":[{{"name":"c","image":"i"}}]}}}}}}}}"#
@@ -47,9 +47,9 @@ fn a_violation_is_refused_with_the_reason_of_the_policy() {
     );
     assert_eq!(deploy(&server, "few", 5).code, 201);
     let refused = deploy(&server, "many", 6);
-    assert_eq!((refused.code, refused.says("reason")), (422, "Invalid".into()));
+    assert_eq!((refused.code, refused.field("reason")), (422, "Invalid".into()));
     assert_eq!(
-        refused.says("message"),
+        refused.field("message"),
         "deployments.apps \"many\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: failed expression: object.spec.replicas <= 5"
     );
     assert_eq!(server.get(&format!("{DEPLOYMENTS}/many")).code, 404);
@@ -92,13 +92,13 @@ fn a_binding_selects_parameters_and_namespaces() {
     );
     let missing = deploy(&server, "d", 1);
     assert_eq!(missing.code, 422);
-    assert!(missing.says("message").contains("no params found"), "{}", missing.text());
+    assert!(missing.field("message").contains("no params found"), "{}", missing.text());
     let limits = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"limits"},"data":{"most":"2"}}"#;
     server.create("/api/v1/namespaces/default/configmaps", limits);
     assert_eq!(deploy(&server, "d", 2).code, 201);
     let refused = deploy(&server, "e", 3);
-    assert_eq!((refused.code, refused.says("reason")), (403, "Forbidden".into()));
-    assert!(refused.says("message").ends_with("denied request: at most 2 in default"), "{}", refused.text());
+    assert_eq!((refused.code, refused.field("reason")), (403, "Forbidden".into()));
+    assert!(refused.field("message").ends_with("denied request: at most 2 in default"), "{}", refused.text());
     let causes = refused.document().at(["details", "causes"]).and_then(Value::as_array).unwrap().clone();
     assert_eq!(causes.len(), 1);
 }
@@ -138,8 +138,8 @@ fn a_failing_mutating_policy_refuses_and_cannot_replace_atomic_lists() {
     ] {
         bind(&server, "Mutating", "p", &mutation(expression), "");
         let refused = deploy(&server, "d", 1);
-        assert!(refused.code == 422 && refused.says("message").contains(about), "{}", refused.text());
-        assert!(refused.says("message").contains("policy 'p' with binding 'b' denied request"));
+        assert!(refused.code == 422 && refused.field("message").contains(about), "{}", refused.text());
+        assert!(refused.field("message").contains("policy 'p' with binding 'b' denied request"));
         for path in [format!("{POLICIES}/p"), format!("{BINDINGS}/b")] {
             assert_eq!(server.delete(&path.replace("validating", "mutating")).code, 200);
         }
@@ -176,8 +176,8 @@ fn subresources_are_written_as_their_own_kind() {
         r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}"#,
     );
     let bound = r#"{"apiVersion":"v1","kind":"Binding","metadata":{"name":"p"},"target":{"kind":"Node","name":"here"}}"#;
-    let answer = server.post(&format!("{pods}/p/binding"), bound);
-    assert_eq!(answer.code, 201, "{}", answer.text());
+    let response = server.post(&format!("{pods}/p/binding"), bound);
+    assert_eq!(response.code, 201, "{}", response.text());
     let pod = server.get(&format!("{pods}/p")).document();
     assert_eq!(pod.at(["spec", "nodeName"]), Some(&Value::from("here")));
     assert_eq!(

@@ -23,12 +23,12 @@ pub struct RecordingWebhook {
 
 struct State {
     respond: Box<Respond>,
-    asked: Mutex<Vec<Value>>,
+    requests: Mutex<Vec<Value>>,
 }
 
 impl RecordingWebhook {
     pub fn start(respond: impl Fn(&Value) -> String + Send + Sync + 'static) -> RecordingWebhook {
-        let state = Arc::new(State { respond: Box::new(respond), asked: Mutex::default() });
+        let state = Arc::new(State { respond: Box::new(respond), requests: Mutex::default() });
         RecordingWebhook { webhook_server: WebhookServer::start("hook.default.svc", state.clone()), state }
     }
 
@@ -44,8 +44,8 @@ impl RecordingWebhook {
     }
 
     /// Returns the requests since the last call.
-    pub fn asked(&self) -> Vec<Value> {
-        std::mem::take(&mut self.state.asked.lock().unwrap())
+    pub fn requests(&self) -> Vec<Value> {
+        std::mem::take(&mut self.state.requests.lock().unwrap())
     }
 
     /// Registers the webhook with a server for the resources of a rule; `more` are further fields of the webhook.
@@ -92,10 +92,10 @@ impl Handler for State {
     async fn handle(self: Arc<Self>, request: hyper::Request<hyper::body::Incoming>) -> Response {
         let body = read_body(request.into_body(), 64 << 20, Duration::from_secs(5)).await.unwrap();
         let review = json::parse(&body, &Limits::TRUSTED).unwrap();
-        let asked = review.get("request").cloned().unwrap();
-        let response: Value = (self.respond)(&asked).parse().unwrap();
-        let response = response.as_object().unwrap().with("uid", asked.get("uid").cloned().unwrap());
-        self.asked.lock().unwrap().push(asked);
+        let request = review.get("request").cloned().unwrap();
+        let response: Value = (self.respond)(&request).parse().unwrap();
+        let response = response.as_object().unwrap().with("uid", request.get("uid").cloned().unwrap());
+        self.requests.lock().unwrap().push(request);
         let answer = review.as_object().unwrap().without("request").with("response", response);
         Response::document(hyper::StatusCode::OK, &answer.into(), PLAIN)
     }

@@ -39,13 +39,13 @@ fn webhooks_that_cannot_be_called_are_refused() {
         let wrong = good.replace(from, to);
         assert_ne!(wrong, good, "{from}");
         let refused = send(&wrong);
-        assert!(refused.code == 422 && refused.says("message").contains(about), "{to}: {}", refused.text());
+        assert!(refused.code == 422 && refused.field("message").contains(about), "{to}: {}", refused.text());
         let causes = refused.document().at(["details", "causes"]).cloned();
         assert_eq!(causes.unwrap().as_array().unwrap().len(), 1, "it is told once: {}", refused.text());
     }
     let twice = send(&format!("{good},{good}"));
     assert!(
-        twice.code == 422 && twice.says("message").contains("webhooks[1].name: Duplicate"),
+        twice.code == 422 && twice.field("message").contains("webhooks[1].name: Duplicate"),
         "{}",
         twice.text()
     );
@@ -80,7 +80,7 @@ fn policies_that_do_not_compile_are_refused() {
         let wrong = good.replace(from, to);
         assert_ne!(wrong, good, "{from}");
         let refused = send("ValidatingAdmissionPolicy", &wrong);
-        assert!(refused.code == 422 && refused.says("message").contains(about), "{to}: {}", refused.text());
+        assert!(refused.code == 422 && refused.field("message").contains(about), "{to}: {}", refused.text());
     }
     let good = r#"{"reinvocationPolicy":"Never","matchConstraints":{"resourceRules":[{"operations":["CREATE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]}]},
         "mutations":[{"patchType":"ApplyConfiguration","applyConfiguration":{"expression":"Object{metadata: Object.metadata{}}"}}]}"#;
@@ -97,7 +97,7 @@ fn policies_that_do_not_compile_are_refused() {
         let wrong = good.replace(from, to);
         assert_ne!(wrong, good, "{from}");
         let refused = send("MutatingAdmissionPolicy", &wrong);
-        assert!(refused.code == 422 && refused.says("message").contains(about), "{to}: {}", refused.text());
+        assert!(refused.code == 422 && refused.field("message").contains(about), "{to}: {}", refused.text());
     }
     for (spec, about) in [
         (r#"{"validationActions":["Deny"]}"#, "spec.policyName: Required value"),
@@ -113,7 +113,11 @@ fn policies_that_do_not_compile_are_refused() {
         ),
     ] {
         let refused = send("ValidatingAdmissionPolicyBinding", spec);
-        assert!(refused.code == 422 && refused.says("message").contains(about), "{spec}: {}", refused.text());
+        assert!(
+            refused.code == 422 && refused.field("message").contains(about),
+            "{spec}: {}",
+            refused.text()
+        );
         let causes = refused.document().at(["details", "causes"]).cloned();
         assert_eq!(causes.unwrap().as_array().unwrap().len(), 1, "it is told once: {}", refused.text());
     }

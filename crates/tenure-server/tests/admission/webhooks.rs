@@ -40,7 +40,7 @@ fn webhooks_get_every_kind_of_write_with_its_attributes() {
     assert_eq!(server.apply(MAP, "other", &map("a", r#""l":"4""#)).code, 200, "what changes nothing too");
     assert_eq!(server.delete(&format!("{MAP}?dryRun=All")).code, 200);
     assert_eq!(server.delete(MAP).code, 200);
-    let asked = recording_webhook.asked();
+    let asked = recording_webhook.requests();
     let seen: Vec<_> = asked
         .iter()
         .map(|of| {
@@ -168,7 +168,7 @@ fn webhooks_are_called_in_order_with_the_object_so_far() {
     second.register(&server, "Mutating", "b", &rule, "");
     first.register(&server, "Mutating", "a", &rule, r#""reinvocationPolicy":"IfNeeded""#);
     let created = server.create(MAPS, &map("a", r#""k":"v""#));
-    assert_eq!((first.asked().len(), second.asked().len()), (2, 1), "the first is asked again, once");
+    assert_eq!((first.requests().len(), second.requests().len()), (2, 1), "the first is asked again, once");
     let expected = r#"{"first":"3","k":"v","second":"2"}"#;
     assert_eq!(created.get("data").unwrap().to_string(), expected);
 }
@@ -190,9 +190,9 @@ fn an_unreachable_webhook_fails_or_is_ignored_by_its_policy() {
     let failed = server.post(MAPS, &map("a", ""));
     assert_eq!(failed.code, 500, "{}", failed.text());
     let about = "failed calling webhook \"gone.hooks.example.com\": failed to call webhook: Post";
-    assert!(failed.says("message").contains(about), "{}", failed.text());
+    assert!(failed.field("message").contains(about), "{}", failed.text());
     let remedy = "set its failurePolicy to Ignore in ValidatingWebhookConfiguration \"gone\", or delete that";
-    assert!(failed.says("message").ends_with(remedy), "{}", failed.text());
+    assert!(failed.field("message").ends_with(remedy), "{}", failed.text());
     assert_eq!(server.get(MAP).code, 404);
     // Whoever is in the way can always be removed.
     let configuration = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/gone";
@@ -213,7 +213,7 @@ fn invalid_patches_of_a_webhook_name_the_webhook() {
         recording_webhook.register(&server, "Mutating", name, &rule("CREATE", "", "configmaps"), "");
         let failed = server.post(MAPS, &map(name, r#""k":"v""#));
         assert_eq!(failed.code, 500, "{patch}: {}", failed.text());
-        assert!(failed.says("message").starts_with("Internal error occurred: "), "{}", failed.text());
+        assert!(failed.field("message").starts_with("Internal error occurred: "), "{}", failed.text());
         server.delete(&format!("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/{name}"));
     }
     let recording_webhook = RecordingWebhook::patching(r#"[{"op":"add","path":"/data/k","value":"w"}]"#);
@@ -221,7 +221,7 @@ fn invalid_patches_of_a_webhook_name_the_webhook() {
     server.create(MAPS, &map("a", ""));
     let failed = server.delete(MAP);
     assert_eq!(failed.code, 500, "{}", failed.text());
-    assert!(failed.says("message").contains("attempted to modify the object"), "{}", failed.text());
+    assert!(failed.field("message").contains("attempted to modify the object"), "{}", failed.text());
     assert_eq!(server.get(MAP).code, 200);
 }
 
@@ -242,7 +242,7 @@ fn a_mutated_object_is_defaulted_and_validated() {
     assert_eq!(text(&added, &["terminationMessagePath"]), "/dev/termination-log", "{added}");
     let twice = server.post(pods, &pod("q", "side"));
     assert_eq!(twice.code, 422, "{}", twice.text());
-    assert!(twice.says("message").contains("Duplicate value"), "{}", twice.text());
+    assert!(twice.field("message").contains("Duplicate value"), "{}", twice.text());
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn a_scale_is_shown_and_changed_as_one() {
     let scale = format!("{DEPLOYMENTS}/d/scale");
     let scaled = server.patch(&scale, MERGE_PATCH, r#"{"spec":{"replicas":5}}"#);
     assert_eq!(scaled.document().at(["spec", "replicas"]), Some(&Value::from(3)), "{}", scaled.text());
-    let asked = &recording_webhook.asked()[0];
+    let asked = &recording_webhook.requests()[0];
     assert_eq!(
         (text(asked, &["subResource"]), text(asked, &["kind", "kind"])),
         ("scale".into(), "Scale".into())
@@ -288,7 +288,7 @@ fn objects_that_are_not_stored_pass_admission_too() {
     server.create(pods, r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}"#);
     let eviction = r#"{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"p"}}"#;
     let refused = server.post(&format!("{pods}/p/eviction"), eviction);
-    assert!(refused.code == 400 && refused.says("message").contains("it stays"), "{}", refused.text());
+    assert!(refused.code == 400 && refused.field("message").contains("it stays"), "{}", refused.text());
     assert_eq!(server.get(&format!("{pods}/p")).code, 200);
     let binding =
         r#"{"apiVersion":"v1","kind":"Binding","metadata":{"name":"p"},"target":{"kind":"Node","name":"n"}}"#;
@@ -300,7 +300,8 @@ fn objects_that_are_not_stored_pass_admission_too() {
         r#"{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{}}"#,
     );
     assert_eq!(token.code, 201, "{}", token.text());
-    let kinds: Vec<String> = recording_webhook.asked().iter().map(|of| text(of, &["kind", "kind"])).collect();
+    let kinds: Vec<String> =
+        recording_webhook.requests().iter().map(|of| text(of, &["kind", "kind"])).collect();
     assert_eq!(kinds, ["Eviction", "Binding", "TokenRequest"]);
 }
 
@@ -327,7 +328,7 @@ fn selectors_and_conditions_decide_which_webhooks_are_called() {
     server.create(MAPS, &map("elsewhere", two));
     server.create(ours, &map("small", r#""a":"1""#));
     server.create(ours, &map("skipped", two).replace(r#""name""#, r#""labels":{"skip":""},"name""#));
-    let names: Vec<String> = recording_webhook.asked().iter().map(|of| text(of, &["name"])).collect();
+    let names: Vec<String> = recording_webhook.requests().iter().map(|of| text(of, &["name"])).collect();
     assert_eq!(names, ["yes"]);
 }
 
@@ -342,7 +343,7 @@ fn a_webhook_for_another_version_gets_the_object_at_that_version() {
     let body = r#"{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":"h"},"spec":{"maxReplicas":3,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"d"},
         "metrics":[{"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":50}}}]}}"#;
     let created = server.create("/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers", body);
-    let asked = &recording_webhook.asked()[0];
+    let asked = &recording_webhook.requests()[0];
     assert_eq!(text(asked, &["object", "apiVersion"]), "autoscaling/v1");
     assert_eq!(asked.at(["object", "spec", "targetCPUUtilizationPercentage"]), Some(&Value::from(50)));
     assert_eq!(text(asked, &["requestKind", "version"]), "v2");
@@ -359,12 +360,12 @@ fn a_restarted_server_calls_the_configured_webhooks_only() {
     drop(server);
     let server = Server::over(store, tenure_http::Authentication::Anyone);
     server.create(MAPS, &map("a", ""));
-    assert_eq!(recording_webhook.asked().len(), 1);
+    assert_eq!(recording_webhook.requests().len(), 1);
     let configuration = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/all";
     let nothing = r#"[{"op":"replace","path":"/webhooks","value":[]}]"#;
     assert_eq!(server.patch(configuration, JSON_PATCH, nothing).code, 200);
     server.create(MAPS, &map("b", ""));
-    assert_eq!(recording_webhook.asked().len(), 0);
+    assert_eq!(recording_webhook.requests().len(), 0);
 }
 
 #[test]
@@ -404,7 +405,7 @@ fn an_unknown_certificate_authority_is_reported_with_the_remedy() {
     );
     let webhook = webhook("unknown", &client, &rule("CREATE", "", "configmaps"), "");
     configure(&server, "Validating", "unknown", &webhook);
-    let failed = server.post(MAPS, &map("a", "")).says("message");
+    let failed = server.post(MAPS, &map("a", "")).field("message");
     assert!(failed.contains("certificate signed by unknown authority: set caBundle to"), "{failed}");
 }
 
@@ -415,7 +416,7 @@ fn the_deletion_of_a_collection_is_admitted_without_a_name() {
     let webhook = RecordingWebhook::allowing();
     webhook.register(&server, "Validating", "all", &rule("DELETE", "", "configmaps"), "");
     assert_eq!(server.delete(MAPS).code, 200);
-    let asked = webhook.asked();
+    let asked = webhook.requests();
     assert_eq!(asked.len(), 1);
     assert_eq!((text(&asked[0], &["name"]), text(&asked[0], &["namespace"])), ("".into(), "default".into()));
     assert_eq!(text(&asked[0], &["oldObject", "metadata", "name"]), "a");
@@ -428,11 +429,11 @@ fn warnings_survive_a_refusal_by_a_later_phase() {
     warning.register(&server, "Mutating", "warns", &rule("CREATE", "", "configmaps"), "");
     let refusing = RecordingWebhook::start(|_| r#"{"allowed":false,"status":{"message":"no"}}"#.into());
     refusing.register(&server, "Validating", "refuses", &rule("CREATE", "", "configmaps"), "");
-    let answer = server.post(MAPS, &map("a", ""));
-    assert_eq!(answer.code, 400, "{}", answer.text());
+    let response = server.post(MAPS, &map("a", ""));
+    assert_eq!(response.code, 400, "{}", response.text());
     assert!(
-        answer.header("warning").is_some_and(|of| of.contains("mind this")),
+        response.header("warning").is_some_and(|of| of.contains("mind this")),
         "{:?}",
-        answer.header("warning")
+        response.header("warning")
     );
 }

@@ -1,7 +1,7 @@
 //! Service account tokens: they authenticate as the account until they expire or the account is deleted.
 
 use crate::{
-    http::{Answer, Request},
+    http::{Request, Response},
     server::Server,
 };
 use tenure_http::Authentication;
@@ -9,7 +9,7 @@ use tenure_value::Value;
 
 const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";
 
-fn send(server: &Server, token: &str, method: &str, path: &str, body: &str) -> Answer {
+fn send(server: &Server, token: &str, method: &str, path: &str, body: &str) -> Response {
     let request = Request::new(method, path).header("Authorization", &format!("Bearer {token}"));
     server.send(&if body.is_empty() { request } else { request.body("application/json", body) })
 }
@@ -27,38 +27,38 @@ fn locked() -> Server {
     server
 }
 
-fn ask(server: &Server, spec: &str) -> Answer {
+fn request_token(server: &Server, spec: &str) -> Response {
     let body = format!(r#"{{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{spec}}}"#);
     send(server, "right", "POST", &format!("{ACCOUNTS}/robot/token"), &body)
 }
 
-fn token(answer: &Answer) -> String {
-    assert_eq!(answer.code, 201, "{}", answer.text());
-    answer.document().at(["status", "token"]).and_then(Value::as_str).expect("a token").to_owned()
+fn token(response: &Response) -> String {
+    assert_eq!(response.code, 201, "{}", response.text());
+    response.document().at(["status", "token"]).and_then(Value::as_str).expect("a token").to_owned()
 }
 
 fn review(server: &Server, token: &str, audiences: &str) -> Value {
     let body = format!(r#"{{"spec":{{"token":"{token}","audiences":{audiences}}}}}"#);
     let path = "/apis/authentication.k8s.io/v1/tokenreviews";
-    let answer = send(server, "right", "POST", path, &body);
-    answer.document().get("status").cloned().unwrap_or_default()
+    let response = send(server, "right", "POST", path, &body);
+    response.document().get("status").cloned().unwrap_or_default()
 }
 
 #[test]
 fn a_token_authenticates_while_its_account_exists() {
     let server = locked();
-    let answer = ask(&server, "{}");
-    let token = token(&answer);
-    let said = answer.document();
-    assert_eq!(said.at(["spec", "expirationSeconds"]).and_then(Value::as_i64), Some(3600));
-    assert_eq!(said.at(["metadata", "name"]).and_then(Value::as_str), Some("robot"));
-    assert!(said.at(["status", "expirationTimestamp"]).is_some());
+    let response = request_token(&server, "{}");
+    let token = token(&response);
+    let document = response.document();
+    assert_eq!(document.at(["spec", "expirationSeconds"]).and_then(Value::as_i64), Some(3600));
+    assert_eq!(document.at(["metadata", "name"]).and_then(Value::as_str), Some("robot"));
+    assert!(document.at(["status", "expirationTimestamp"]).is_some());
 
     assert_eq!(send(&server, &token, "GET", ACCOUNTS, "").code, 200);
     let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
     let user = |token: &str| {
-        let answer = send(&server, token, "POST", path, "{}").document();
-        answer.at(["status", "userInfo", "username"]).and_then(Value::as_str).map(str::to_owned)
+        let response = send(&server, token, "POST", path, "{}").document();
+        response.at(["status", "userInfo", "username"]).and_then(Value::as_str).map(str::to_owned)
     };
     assert_eq!(user(&token).as_deref(), Some("system:serviceaccount:default:robot"));
     assert_eq!(user("right").as_deref(), Some("admin"));
@@ -78,7 +78,7 @@ fn a_token_authenticates_while_its_account_exists() {
 #[test]
 fn a_token_for_another_audience_is_valid_but_does_not_authenticate() {
     let server = locked();
-    let token = token(&ask(&server, r#"{"audiences":["vault"],"expirationSeconds":600}"#));
+    let token = token(&request_token(&server, r#"{"audiences":["vault"],"expirationSeconds":600}"#));
     assert_eq!(send(&server, &token, "GET", ACCOUNTS, "").code, 401);
     let known = |audiences| review(&server, &token, audiences).get("authenticated").cloned();
     assert_eq!(known(r#"["vault","other"]"#), Some(Value::Bool(true)));
@@ -93,8 +93,8 @@ fn unavailable_resources_are_refused_with_a_reason() {
         (r#"{"expirationSeconds":4294967297}"#, "larger than 2^32 seconds"),
     ];
     for (spec, why) in cases {
-        let answer = ask(&server, spec);
-        assert!(answer.code == 422 && answer.text().contains(why), "{spec}: {}", answer.text());
+        let response = request_token(&server, spec);
+        assert!(response.code == 422 && response.text().contains(why), "{spec}: {}", response.text());
     }
     let missing = send(&server, "right", "POST", &format!("{ACCOUNTS}/nobody/token"), "{}");
     assert!(missing.code == 404 && missing.text().contains("nobody"), "{}", missing.text());

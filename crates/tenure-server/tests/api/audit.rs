@@ -46,8 +46,8 @@ fn a_write_has_its_stages_bodies_decision_and_owner_changes() {
     let create = request("POST", &format!("{MAPS}?fieldManager=alice"))
         .header("Audit-ID", "my-id")
         .body("application/json", body);
-    let answer = server.send(&create);
-    assert_eq!((answer.code, answer.header("audit-id")), (201, Some("my-id")));
+    let response = server.send(&create);
+    assert_eq!((response.code, response.header("audit-id")), (201, Some("my-id")));
     let events = events(&server, directory.path(), 2);
     let stages: Vec<&str> = events.iter().map(|event| text(event, &["stage"])).collect();
     assert_eq!(stages, ["RequestReceived", "ResponseComplete"]);
@@ -111,8 +111,8 @@ fn events_name_issued_tokens_deprecated_resources_and_refused_paths() {
     let server = audited(directory.path(), policy);
     let accounts = "/api/v1/namespaces/default/serviceaccounts";
     let post = |path: &str, body: &str| {
-        let answer = server.send(&request("POST", path).body("application/json", body));
-        assert_eq!(answer.code, 201, "{}", answer.text());
+        let response = server.send(&request("POST", path).body("application/json", body));
+        assert_eq!(response.code, 201, "{}", response.text());
     };
     post(accounts, r#"{"metadata":{"name":"robot"}}"#);
     let asked = r#"{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{}}"#;

@@ -2,7 +2,7 @@
 
 use crate::{
     facts::{items, text},
-    http::Answer,
+    http::Response,
     server::{Server, metadata, version},
 };
 use tenure_value::Value;
@@ -31,7 +31,7 @@ fn expected(range: impl Iterator<Item = usize>) -> Vec<String> {
     range.map(|at| format!("template-{at:04}")).collect()
 }
 
-fn page(server: &Server, query: &str, token: &str) -> Answer {
+fn page(server: &Server, query: &str, token: &str) -> Response {
     let token = if token.is_empty() { String::new() } else { format!("&continue={token}") };
     server.get(&format!("{PATH}?{query}{token}"))
 }
@@ -83,10 +83,10 @@ fn a_client_with_an_expired_token_can_continue_from_the_current_revision() {
     let first = page(&server, "limit=15", "").document();
     server.delete(&format!("{PATH}/template-0020"));
     server.forget_history();
-    let answer = page(&server, "limit=15", &token(&first));
-    assert_eq!((answer.code, answer.says("reason").as_str()), (410, "Expired"), "{}", answer.text());
-    let token_of_failure = token(&answer.document());
-    assert!(!token_of_failure.is_empty(), "{}", answer.text());
+    let response = page(&server, "limit=15", &token(&first));
+    assert_eq!((response.code, response.field("reason").as_str()), (410, "Expired"), "{}", response.text());
+    let token_of_failure = token(&response.document());
+    assert!(!token_of_failure.is_empty(), "{}", response.text());
     let second = page(&server, "limit=15", &token_of_failure).document();
     assert_eq!(text(&second, "kind"), "PodTemplateList");
     assert_eq!(names(&second), expected((15..31).filter(|at| *at != 20)));
@@ -96,7 +96,7 @@ fn a_client_with_an_expired_token_can_continue_from_the_current_revision() {
     let third = page(&server, "limit=15", &token(&second)).document();
     assert_eq!((version(&third), names(&third)), (version(&second), expected(31..COUNT)));
     let whole = page(&server, "resourceVersion=1&resourceVersionMatch=Exact", "");
-    assert_eq!((whole.code, whole.says("reason").as_str()), (410, "Expired"));
+    assert_eq!((whole.code, whole.field("reason").as_str()), (410, "Expired"));
 }
 
 #[test]
@@ -112,9 +112,9 @@ fn a_list_is_the_same_after_other_reads() {
     ];
     let read = |accept: &str, query: &str| {
         let request = crate::http::Request::new("GET", &format!("{PATH}?{query}")).header("Accept", accept);
-        let answer = server.send(&request);
-        assert_eq!(answer.code, 200, "{accept} {query}");
-        answer.body
+        let response = server.send(&request);
+        assert_eq!(response.code, 200, "{accept} {query}");
+        response.body
     };
     for query in ["", "labelSelector=half%3D1", "fieldSelector=metadata.name%3Dtemplate-0003", "limit=3"] {
         for accept in accepts {

@@ -38,12 +38,12 @@ fn deleted_services_release_addresses_and_ports() {
     server.patch(&item("fewer"), MERGE_PATCH, r#"{"spec":{"type":"ClusterIP"}}"#);
     assert_eq!(claims(&server), before + 1, "a service inside has no node ports");
     let outside = r#"{"spec":{"type":"ExternalName","externalName":"a.example","clusterIP":null,"clusterIPs":null,"ports":null}}"#;
-    let answer = server.patch(&item("fewer"), MERGE_PATCH, outside);
+    let response = server.patch(&item("fewer"), MERGE_PATCH, outside);
     assert_eq!(
-        (answer.code, claims(&server)),
+        (response.code, claims(&server)),
         (200, before),
         "a name elsewhere has no address: {}",
-        answer.text()
+        response.text()
     );
     server.delete(&item("fewer"));
 

@@ -80,7 +80,7 @@ fn a_runtime_class_adds_overhead_and_must_exist() {
         )
     };
     let refused = server.post(PODS, &pod("other"));
-    assert_eq!((refused.code, refused.says("reason").as_str()), (403, "Forbidden"), "{}", refused.text());
+    assert_eq!((refused.code, refused.field("reason").as_str()), (403, "Forbidden"), "{}", refused.text());
     assert!(refused.text().contains("RuntimeClass \\\"other\\\" not found"), "{}", refused.text());
     let made = server.create(PODS, &pod("boxed"));
     assert_eq!(made.at(["spec", "overhead", "cpu"]), Some(&"100m".into()), "{made}");
@@ -135,7 +135,7 @@ fn a_bound_claim_grows_if_its_class_allows_expansion() {
         assert_eq!(server.patch(&path, MERGE_PATCH, more).code, 422, "{name} is not bound");
         let bound = r#"{"status":{"phase":"Bound","capacity":{"storage":"1Gi"}}}"#;
         assert_eq!(server.patch(&format!("{path}/status"), MERGE_PATCH, bound).code, 200);
-        let answer = server.patch(&path, MERGE_PATCH, more);
-        assert_eq!(answer.code, code, "{name}: {}", answer.text());
+        let response = server.patch(&path, MERGE_PATCH, more);
+        assert_eq!(response.code, code, "{name}: {}", response.text());
     }
 }

@@ -46,7 +46,7 @@ impl Random {
 }
 
 /// What all threads share.
-struct World {
+struct Shared {
     address: Mutex<SocketAddr>,
     writing: AtomicBool,
     /// The revision that every watcher must reach in the end.
@@ -56,21 +56,21 @@ struct World {
     expired: AtomicU64,
 }
 
-impl World {
+impl Shared {
     fn address(&self) -> SocketAddr {
         *self.address.lock().expect("no thread has panicked")
     }
 
-    /// Asks until there is a server that answers.
-    fn ask(&self, path: &str) -> (u16, Value) {
+    /// Requests until a server responds.
+    fn get(&self, path: &str) -> (u16, Value) {
         let start = Instant::now();
         loop {
-            if let Some(answer) = try_send(self.address(), &Request::new("GET", path))
-                && let Ok(document) = json::parse(&answer.body, &Limits::default())
+            if let Some(response) = try_send(self.address(), &Request::new("GET", path))
+                && let Ok(document) = json::parse(&response.body, &Limits::default())
             {
-                return (answer.code, document);
+                return (response.code, document);
             }
-            assert!(start.elapsed() < Duration::from_secs(20), "no answer to {path}");
+            assert!(start.elapsed() < Duration::from_secs(20), "no response to {path}");
             thread::sleep(Duration::from_millis(10));
         }
     }
@@ -101,13 +101,13 @@ impl World {
 }
 
 /// What a watcher asks for: a collection and a selector.
-struct Question {
+struct ListQuery {
     path: String,
     selector: String,
 }
 
-impl Question {
-    fn random(random: &mut Random) -> Question {
+impl ListQuery {
+    fn random(random: &mut Random) -> ListQuery {
         let path = match random.below(3) {
             0 => "/api/v1/configmaps".to_string(),
             _ => format!("/api/v1/namespaces/{}/configmaps", random.of(&NAMESPACES)),
@@ -122,7 +122,7 @@ impl Question {
             5 => format!("&fieldSelector=metadata.name!%3Dc{}", random.below(12)),
             _ => format!("&fieldSelector=metadata.name%3Dc{}&labelSelector=n", random.below(12)),
         };
-        Question { path, selector }
+        ListQuery { path, selector }
     }
 }
 
@@ -148,8 +148,8 @@ fn bare(object: &Value) -> Value {
 }
 
 impl Known {
-    fn list(world: &World, question: &Question) -> Known {
-        let (code, list) = world.ask(&format!("{}?{}", question.path, question.selector));
+    fn list(shared: &Shared, query: &ListQuery) -> Known {
+        let (code, list) = shared.get(&format!("{}?{}", query.path, query.selector));
         assert_eq!(code, 200, "{list}");
         Known { objects: listed(&list), revision: version(&list).parse().expect("a version") }
     }
@@ -170,35 +170,28 @@ impl Known {
     }
 
     /// Compares with what a list at the same revision shows.
-    fn compare(&self, world: &World, question: &Question) {
+    fn compare(&self, shared: &Shared, query: &ListQuery) {
         let path = format!(
             "{}?resourceVersion={}&resourceVersionMatch=Exact{}",
-            question.path, self.revision, question.selector
+            query.path, self.revision, query.selector
         );
-        let (code, list) = world.ask(&path);
+        let (code, list) = shared.get(&path);
         // History may have been forgotten just now.
         if code != 410 {
             assert_eq!(code, 200, "{list}");
-            assert_eq!(
-                self.objects,
-                listed(&list),
-                "at {} {}{}",
-                self.revision,
-                question.path,
-                question.selector
-            );
-            world.compared.fetch_add(1, SeqCst);
+            assert_eq!(self.objects, listed(&list), "at {} {}{}", self.revision, query.path, query.selector);
+            shared.compared.fetch_add(1, SeqCst);
         }
     }
 }
 
-fn follow(world: &World, mut random: Random) {
-    let question = Question::random(&mut random);
-    let mut known = Known::list(world, &question);
+fn follow(shared: &Shared, mut random: Random) {
+    let query = ListQuery::random(&mut random);
+    let mut known = Known::list(shared, &query);
     loop {
-        let last = world.last.load(SeqCst);
+        let last = shared.last.load(SeqCst);
         if last > 0 && known.revision >= last {
-            return known.compare(world, &question);
+            return known.compare(shared, &query);
         }
         // Some come back only when what they have seen is forgotten.
         if last == 0 && random.below(10) == 0 {
@@ -207,13 +200,13 @@ fn follow(world: &World, mut random: Random) {
         let seconds = 2 + random.below(3);
         let path = format!(
             "{}?watch=1&allowWatchBookmarks=true&timeoutSeconds={seconds}&resourceVersion={}{}",
-            question.path, known.revision, question.selector
+            query.path, known.revision, query.selector
         );
-        let Some(mut watch) = Stream::open(world.address(), &path) else {
+        let Some(mut watch) = Stream::open(shared.address(), &path) else {
             thread::sleep(Duration::from_millis(10));
             continue;
         };
-        world.resumed.fetch_add(1, SeqCst);
+        shared.resumed.fetch_add(1, SeqCst);
         let lasts = 1 + random.below(80);
         for at in 1..lasts {
             let Some(event) = watch.next() else { break };
@@ -221,13 +214,13 @@ fn follow(world: &World, mut random: Random) {
                 (text(&event, "type").to_string(), event.get("object").cloned().unwrap_or_default());
             if kind == "ERROR" {
                 assert_eq!(text(&object, "reason"), "Expired", "{object}");
-                world.expired.fetch_add(1, SeqCst);
-                known = Known::list(world, &question);
+                shared.expired.fetch_add(1, SeqCst);
+                known = Known::list(shared, &query);
                 break;
             }
             known.learn(&kind, &object);
             if kind == "BOOKMARK" || at.is_multiple_of(COMPARE) {
-                known.compare(world, &question);
+                known.compare(shared, &query);
             }
         }
     }
@@ -237,7 +230,7 @@ fn follow(world: &World, mut random: Random) {
 fn a_watcher_always_converges_to_the_list() {
     let store = Arc::new(MemoryStore::new());
     let server = Server::over(store.clone(), Authentication::Anyone);
-    let world = World {
+    let shared = Shared {
         address: Mutex::new(server.address),
         writing: AtomicBool::new(true),
         last: AtomicU64::new(0),
@@ -246,11 +239,11 @@ fn a_watcher_always_converges_to_the_list() {
         expired: AtomicU64::new(0),
     };
     thread::scope(|scope| {
-        let world = &world;
+        let shared = &shared;
         let watchers: Vec<_> =
-            (0..WATCHERS).map(|seed| scope.spawn(move || follow(world, Random(seed * 7919 + 1)))).collect();
+            (0..WATCHERS).map(|seed| scope.spawn(move || follow(shared, Random(seed * 7919 + 1)))).collect();
         let writers: Vec<_> =
-            (0..WRITERS).map(|seed| scope.spawn(move || world.write(Random(seed * 104_729 + 5)))).collect();
+            (0..WRITERS).map(|seed| scope.spawn(move || shared.write(Random(seed * 104_729 + 5)))).collect();
         let start = Instant::now();
         let mut server = server;
         while start.elapsed() < LASTING {
@@ -260,15 +253,15 @@ fn a_watcher_always_converges_to_the_list() {
             // Connections break in the middle of whatever they are at.
             drop(server);
             server = Server::over(store.clone(), Authentication::Anyone);
-            *world.address.lock().expect("no thread has panicked") = server.address;
+            *shared.address.lock().expect("no thread has panicked") = server.address;
         }
-        world.writing.store(false, SeqCst);
+        shared.writing.store(false, SeqCst);
         writers.into_iter().for_each(|writer| writer.join().expect("a writer"));
-        world.last.store(server.revision().parse().expect("a version"), SeqCst);
+        shared.last.store(server.revision().parse().expect("a version"), SeqCst);
         watchers.into_iter().for_each(|watcher| watcher.join().expect("a watcher"));
     });
     let count = |of: &AtomicU64| of.load(SeqCst);
-    assert!(count(&world.compared) > 4 * WATCHERS, "{} comparisons", count(&world.compared));
-    assert!(count(&world.resumed) > 4 * WATCHERS, "{} resumptions", count(&world.resumed));
-    assert!(count(&world.expired) > 0, "nobody was too late");
+    assert!(count(&shared.compared) > 4 * WATCHERS, "{} comparisons", count(&shared.compared));
+    assert!(count(&shared.resumed) > 4 * WATCHERS, "{} resumptions", count(&shared.resumed));
+    assert!(count(&shared.expired) > 0, "nobody was too late");
 }

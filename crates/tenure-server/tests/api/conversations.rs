@@ -111,8 +111,8 @@ fn recorded_conversations_replay_in_protobuf() {
     let scenarios =
         ["api-core", "ssa-conflicts", "ssa-updates"].map(|name| folder.join(format!("{name}.json")));
     println!("{}", replay_at(address, Waivers::None, &[], &scenarios));
-    let [_, bodies, answers] = carry_protobuf::COUNTS.each_ref().map(|count| count.load(Relaxed));
-    assert!(bodies > 100 && answers > 300, "{bodies} bodies, {answers} answers");
+    let [_, bodies, responses] = carry_protobuf::COUNTS.each_ref().map(|count| count.load(Relaxed));
+    assert!(bodies > 100 && responses > 300, "{bodies} bodies, {responses} responses");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! are cached, which must not make any of them last longer.
 
 use crate::{
-    http::{Answer, Request},
+    http::{Request, Response},
     issuer::{Key, TestIssuer},
     server::Server,
     stream::Stream,
@@ -33,16 +33,16 @@ fn options() -> ServerOptions {
     ServerOptions::new(Authentication::Token(ADMIN.into()))
 }
 
-fn send(server: &Server, token: &str, method: &str, path: &str, body: &str) -> Answer {
+fn send(server: &Server, token: &str, method: &str, path: &str, body: &str) -> Response {
     let request = Request::new(method, path).header("Authorization", &format!("Bearer {token}"));
     server.send(&if body.is_empty() { request } else { request.body("application/json", body) })
 }
 
 #[track_caller]
 fn admin(server: &Server, method: &str, path: &str, body: &str) -> Value {
-    let answer = send(server, ADMIN, method, path, body);
-    assert!(answer.code < 300, "{method} {path}: {}", answer.text());
-    answer.document()
+    let response = send(server, ADMIN, method, path, body);
+    assert!(response.code < 300, "{method} {path}: {}", response.text());
+    response.document()
 }
 
 /// Lets every authenticated user read.
@@ -61,8 +61,8 @@ fn bound_token(server: &Server) -> String {
 
 fn token(server: &Server, spec: &str) -> String {
     let body = format!(r#"{{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{spec}}}"#);
-    let answer = admin(server, "POST", &format!("{ACCOUNTS}/robot/token"), &body);
-    answer.at(["status", "token"]).and_then(Value::as_str).expect("a token").to_owned()
+    let response = admin(server, "POST", &format!("{ACCOUNTS}/robot/token"), &body);
+    response.at(["status", "token"]).and_then(Value::as_str).expect("a token").to_owned()
 }
 
 fn code(server: &Server, token: &str) -> u16 {
@@ -75,7 +75,7 @@ fn watch(server: &Server, token: &str) -> Stream {
 
 /// Checks that a watch ends, which takes a few seconds at most; without the end of its credential it would last half an hour.
 #[track_caller]
-fn ends(mut stream: Stream) {
+fn expect_end(mut stream: Stream) {
     let start = Instant::now();
     while stream.next_change().is_some() {}
     assert!(start.elapsed() < Duration::from_secs(25), "the watch lasts");
@@ -92,10 +92,10 @@ fn a_service_account_token_ends_with_its_bound_object_and_its_account() {
         (watch(&server, &bound), watch(&server, &free), watch(&server, ADMIN));
     admin(&server, "DELETE", &format!("{SECRETS}/bound"), "");
     assert_eq!((code(&server, &bound), code(&server, &free)), (401, 200), "at once, although it was cached");
-    ends(of_bound);
+    expect_end(of_bound);
     admin(&server, "DELETE", &format!("{ACCOUNTS}/robot"), "");
     assert_eq!(code(&server, &free), 401);
-    ends(of_free);
+    expect_end(of_free);
     // Another account of the same name is another account.
     admin(&server, "POST", ACCOUNTS, r#"{"metadata":{"name":"robot"}}"#);
     assert_eq!(code(&server, &free), 401);
@@ -125,7 +125,7 @@ fn a_service_account_token_expires_a_minute_after_its_time() {
         offset.store(seconds, SeqCst);
         assert_eq!(code(&server, &short), expected, "{seconds}");
     }
-    ends(stream);
+    expect_end(stream);
 }
 
 #[test]
@@ -154,13 +154,13 @@ fn keys_and_token_files_rotate_without_a_restart() {
     let signing = keys.get().signing.clone();
     keys.set(TokenKeys { signing, verifying: Vec::new() });
     assert_eq!((code(&server, &old), code(&server, &new)), (401, 200), "at once, although it was cached");
-    ends(of_old);
+    expect_end(of_old);
     drop(of_new);
 
     let stream = watch(&server, "static-token-of-ann");
     tokens.set(file("static-token-of-bob,bob,2\n"));
     assert_eq!((code(&server, "static-token-of-ann"), code(&server, "static-token-of-bob")), (401, 200));
-    ends(stream);
+    expect_end(stream);
 }
 
 #[test]
@@ -215,8 +215,11 @@ fn tokens_of_an_external_issuer_are_accepted_until_it_is_not_trusted_any_more() 
     assert_eq!(review(&good, r#"["other"]"#).get("authenticated"), None);
     assert_eq!(review(ADMIN, r#"["other"]"#).get("authenticated"), None, "nor is that of the administrator");
     let wrong = signed("ann", "other", now + 600);
-    let said = review(&wrong, "[]").get("error").and_then(Value::as_str).unwrap_or_default().to_string();
-    assert!(said.starts_with("[invalid bearer token, oidc: verify token: oidc: expected audience"), "{said}");
+    let document = review(&wrong, "[]").get("error").and_then(Value::as_str).unwrap_or_default().to_string();
+    assert!(
+        document.starts_with("[invalid bearer token, oidc: verify token: oidc: expected audience"),
+        "{document}"
+    );
     assert_eq!(code(&server, &wrong), 401);
     assert_eq!(code(&server, &signed("ann", "tenure", now - 5)), 401);
     // Requests without credentials run for the given paths alone.
@@ -226,11 +229,11 @@ fn tokens_of_an_external_issuer_are_accepted_until_it_is_not_trusted_any_more() 
     );
 
     let ending = signed("ann", "tenure", Clock::default().now().seconds + 2);
-    ends(watch(&server, &ending));
+    expect_end(watch(&server, &ending));
     let stream = watch(&server, &good);
     jwt.set(JwtAuthenticators::default());
     assert_eq!(code(&server, &good), 401, "at once, although it was cached");
-    ends(stream);
+    expect_end(stream);
 }
 
 #[test]
@@ -259,9 +262,9 @@ fn a_token_request_names_its_account_and_is_shortened() {
             "the UID in the token request (wrong) does not match the UID of the service account (",
         ),
     ] {
-        let answer = ask(&metadata, "{}");
-        assert_eq!(answer.code, code, "{metadata}: {}", answer.text());
-        assert!(answer.text().contains(why), "{metadata}: {}", answer.text());
+        let response = ask(&metadata, "{}");
+        assert_eq!(response.code, code, "{metadata}: {}", response.text());
+        assert!(response.text().contains(why), "{metadata}: {}", response.text());
     }
     let long = ask("{}", r#"{"expirationSeconds":86400}"#);
     let warning = r#"299 - "requested expiration of 86400 seconds shortened to 7200 seconds""#;

@@ -2,7 +2,7 @@
 
 use crate::{
     facts::{self, NAMESPACE, items, text},
-    http::{Answer, Request},
+    http::{Request, Response},
     server::{Server, metadata},
 };
 use tenure_value::Value;
@@ -38,9 +38,9 @@ fn object(resource: &str, name: &str, scenario: &str) -> String {
 }
 
 /// Returns the recorded parts of a response.
-fn summary(answer: &Answer) -> Value {
-    let of = answer.document();
-    if answer.says("kind") == "Status" {
+fn summary(response: &Response) -> Value {
+    let of = response.document();
+    if response.field("kind") == "Status" {
         let details = of.get("details").and_then(Value::as_object).cloned().unwrap_or_default();
         return Value::object([
             ("details", Value::Object(details.without("name").without("uid"))),
@@ -78,18 +78,18 @@ fn delete(server: &Server, step: &Value, resource: &str, name: &str, whole: bool
     if let Some(body) = step.get("body").filter(|body| !body.is_null()) {
         request = request.body("application/json", body.to_string());
     }
-    let answer = server.send(&request);
+    let response = server.send(&request);
     let code = step.get("code").and_then(Value::as_i64).unwrap_or_default();
     let returned = step.get("returned").cloned().unwrap_or_default();
     let found = server.get(&item);
     let left = if found.code == 404 { Value::Null } else { summary(&found) };
     let recorded = step.get("left").cloned().unwrap_or_default();
-    let same = i64::from(answer.code) == code && summary(&answer) == returned && agrees(&left, &recorded);
+    let same = i64::from(response.code) == code && summary(&response) == returned && agrees(&left, &recorded);
     (!same).then(|| {
         format!(
             "{} {}\n  left {left}\n  should {code} {returned}\n  left {recorded}",
-            answer.code,
-            summary(&answer)
+            response.code,
+            summary(&response)
         )
     })
 }
@@ -157,8 +157,8 @@ fn an_event_is_deleted_at_once_with_any_propagation_policy() {
     let events = "/api/v1/namespaces/default/events";
     for policy in ["Orphan", "Foreground", "Background"] {
         server.create(events, r#"{"metadata":{"name":"e"},"involvedObject":{"namespace":"default"}}"#);
-        let answer = server.delete(&format!("{events}/e?propagationPolicy={policy}"));
-        assert_eq!((answer.code, answer.says("kind").as_str()), (200, "Status"), "{}", answer.text());
+        let response = server.delete(&format!("{events}/e?propagationPolicy={policy}"));
+        assert_eq!((response.code, response.field("kind").as_str()), (200, "Status"), "{}", response.text());
         assert_eq!(server.get(&format!("{events}/e")).code, 404, "{policy}");
     }
 }

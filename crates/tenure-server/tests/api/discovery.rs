@@ -2,7 +2,7 @@
 
 use crate::{
     facts::{self, text},
-    http::{Answer, Request},
+    http::{Request, Response},
     server::Server,
 };
 use tenure_value::Value;
@@ -11,16 +11,16 @@ const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGrou
     application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
-fn get(server: &Server, path: &str, accept: &str) -> Answer {
+fn get(server: &Server, path: &str, accept: &str) -> Response {
     let request = Request::new("GET", path);
     server.send(&if accept.is_empty() { request } else { request.header("Accept", accept) })
 }
 
 /// Checks that a response has the recorded headers.
-fn assert_headers(answer: &Answer, recorded: &Value, about: &str) {
+fn assert_headers(response: &Response, recorded: &Value, about: &str) {
     let headers = recorded.get("headers").and_then(Value::as_object).cloned().unwrap_or_default();
     for (name, value) in headers.iter().filter(|(name, _)| name.as_str() != "Expires") {
-        assert_eq!(answer.header(name), value.as_str(), "{about}: {name}");
+        assert_eq!(response.header(name), value.as_str(), "{about}: {name}");
     }
 }
 
@@ -33,12 +33,12 @@ fn discovery_documents_are_the_recorded_ones() {
     for (about, recorded) in &documents {
         let Some(body) = recorded.get("body").filter(|body| body.as_object().is_some()) else { continue };
         let path = about.split(' ').next().unwrap_or_default();
-        let answer = get(&server, path, text(recorded, "accept"));
+        let response = get(&server, path, text(recorded, "accept"));
         // The recorded address is that of the recorded server; here it is the requested one.
         let body: Value =
             body.to_string().replace("\\u003chost:port\\u003e", "localhost").parse().expect("a document");
-        assert_eq!((answer.code, answer.document()), (200, body), "{about}");
-        assert_headers(&answer, recorded, about);
+        assert_eq!((response.code, response.document()), (200, body), "{about}");
+        assert_headers(&response, recorded, about);
         compared += 1;
     }
     assert_eq!(compared, 10);
@@ -66,9 +66,9 @@ fn aggregated_discovery_is_cached_by_its_entity_tag() {
                 "application/json",
             ),
         ] {
-            let answer = get(&server, path, accept);
+            let response = get(&server, path, accept);
             assert_eq!(
-                (answer.code, answer.header("content-type")),
+                (response.code, response.header("content-type")),
                 (code, Some(media_type)),
                 "{path} {accept}"
             );
@@ -81,15 +81,15 @@ fn health_and_version_are_as_recorded() {
     let facts = facts::read("discovery.json");
     let server = Server::start();
     for path in ["/healthz", "/healthz/nope", "/healthz/ping", "/livez", "/livez/ping", "/readyz"] {
-        let recorded = facts.get(path).expect("a recorded answer");
-        let answer = server.get(path);
+        let recorded = facts.get(path).expect("a recorded response");
+        let response = server.get(path);
         let code = recorded.get("code").and_then(Value::as_i64).unwrap_or_default();
         assert_eq!(
-            (i64::from(answer.code), answer.text().as_str()),
+            (i64::from(response.code), response.text().as_str()),
             (code, text(recorded, "body")),
             "{path}"
         );
-        assert_eq!(answer.header("content-type"), Some(text(recorded, "contentType")), "{path}");
+        assert_eq!(response.header("content-type"), Some(text(recorded, "contentType")), "{path}");
     }
     let verbose = server.get("/readyz?verbose").text();
     assert!(verbose.starts_with("[+]ping ok\n") && verbose.contains("readyz check passed"), "{verbose}");
@@ -126,15 +126,15 @@ fn openapi_documents_are_at_the_addresses_of_the_index_and_immutable() {
     }
     let link =
         index.at(["paths", "apis/apps/v1", "serverRelativeURL"]).and_then(Value::as_str).expect("a link");
-    let answer = server.get(link);
-    assert_eq!(answer.code, 200, "{link}");
-    assert_eq!(answer.header("cache-control"), Some("public, immutable"));
+    let response = server.get(link);
+    assert_eq!(response.code, 200, "{link}");
+    assert_eq!(response.header("cache-control"), Some("public, immutable"));
     for name in ["components", "info", "openapi", "paths"] {
-        assert!(answer.document().get(name).is_some(), "{link} has {name}");
+        assert!(response.document().get(name).is_some(), "{link} has {name}");
     }
     let plain = server.get("/openapi/v3/apis/apps/v1");
     assert_eq!((plain.code, plain.header("cache-control")), (200, Some("no-cache, private")));
-    assert_eq!(plain.document(), answer.document());
+    assert_eq!(plain.document(), response.document());
     let wrong = server.get("/openapi/v3/apis/apps/v1?hash=0");
     assert_eq!((wrong.code, wrong.header("location")), (301, Some("/openapi/v3/apis/apps/v1?")));
     // Clients ask for protobuf by either name, and for JSON as the second choice.
@@ -144,13 +144,13 @@ fn openapi_documents_are_at_the_addresses_of_the_index_and_immutable() {
     {
         let binary = get(&server, link, accept);
         assert_eq!((binary.code, binary.header("content-type")), (200, Some(protobuf)));
-        assert_eq!(binary.header("etag"), answer.header("etag"));
+        assert_eq!(binary.header("etag"), response.header("etag"));
         assert!(binary.body.starts_with(b"\x0a\x053.0.0"), "{accept}");
     }
     let other = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
     assert_eq!(get(&server, link, other).code, 406);
     let either = get(&server, link, &format!("{other}, application/json;q=0.5"));
-    assert_eq!(either.document(), answer.document());
+    assert_eq!(either.document(), response.document());
 }
 
 #[test]
@@ -161,9 +161,14 @@ fn every_resource_is_a_table_of_the_recorded_columns() {
     for (name, recorded) in &columns {
         let (api_version, resource) = name.split_once(' ').expect("a version and a resource");
         let root = if api_version.contains('/') { "/apis" } else { "/api" };
-        let answer = get(&server, &format!("{root}/{api_version}/{resource}"), TABLE);
-        assert_eq!((answer.code, answer.says("kind").as_str()), (200, "Table"), "{name}: {}", answer.text());
-        let document = answer.document();
+        let response = get(&server, &format!("{root}/{api_version}/{resource}"), TABLE);
+        assert_eq!(
+            (response.code, response.field("kind").as_str()),
+            (200, "Table"),
+            "{name}: {}",
+            response.text()
+        );
+        let document = response.document();
         let is = facts::items(&document, "columnDefinitions").iter().map(|column| {
             Value::Object(column.as_object().cloned().unwrap_or_default().without("description"))
         });

@@ -3,7 +3,7 @@
 
 use crate::{
     facts::{self, NAMESPACE, items, text},
-    http::{Answer, Request},
+    http::{Request, Response},
     server::{Server, version},
 };
 use tenure_http::Authentication;
@@ -77,21 +77,21 @@ fn masked(message: &str, live: &Value) -> String {
 }
 
 /// Says in what an answer differs from the recorded one.
-fn difference(case: &Value, answer: &Answer, live: &Value) -> Option<String> {
+fn difference(case: &Value, response: &Response, live: &Value) -> Option<String> {
     let code = case.get("code").and_then(Value::as_i64).unwrap_or_default() as u16;
     let reason = text(case, "reason");
     let fits = match code {
-        400 | 422 | 500 => matches!(answer.code, 400 | 422),
-        _ => answer.code == code,
+        400 | 422 | 500 => matches!(response.code, 400 | 422),
+        _ => response.code == code,
     };
     if !fits {
-        return Some(format!("code {} instead of {code}: {}", answer.code, answer.text()));
+        return Some(format!("code {} instead of {code}: {}", response.code, response.text()));
     }
     if let Some(raw) = case.get("rawBody").and_then(Value::as_str) {
-        return (answer.text() != raw).then(|| format!("{:?} instead of {raw:?}", answer.text()));
+        return (response.text() != raw).then(|| format!("{:?} instead of {raw:?}", response.text()));
     }
     if let Some(event) = case.get("event") {
-        let frames = answer.frames();
+        let frames = response.frames();
         let of = |value: &Value| value.at(["object", "reason"]).cloned();
         let same =
             frames.len() == 1 && frames[0].get("type") == event.get("type") && of(&frames[0]) == of(event);
@@ -100,38 +100,38 @@ fn difference(case: &Value, answer: &Answer, live: &Value) -> Option<String> {
     if code < 400 {
         let kind = text(case, if case.get("kind").is_some() { "kind" } else { "bodyKind" });
         let warning = case.get("Warning").and_then(Value::as_str);
-        if answer.says("kind") != kind || answer.header("warning") != warning {
-            return Some(format!("{:?} and {:?}", answer.says("kind"), answer.header("warning")));
+        if response.field("kind") != kind || response.header("warning") != warning {
+            return Some(format!("{:?} and {:?}", response.field("kind"), response.header("warning")));
         }
         return None;
     }
-    let is_status = answer.says("kind") == "Status" && answer.says("status") == "Failure";
-    if !is_status || answer.says("message").is_empty() {
-        return Some(format!("no status that says why: {}", answer.text()));
+    let is_status = response.field("kind") == "Status" && response.field("status") == "Failure";
+    if !is_status || response.field("message").is_empty() {
+        return Some(format!("no status that says why: {}", response.text()));
     }
     if matches!(code, 400 | 422 | 500) {
         return None;
     }
-    if answer.says("reason") != reason {
-        return Some(format!("reason {} instead of {reason}", answer.says("reason")));
+    if response.field("reason") != reason {
+        return Some(format!("reason {} instead of {reason}", response.field("reason")));
     }
     let retry = case.get("Retry-After").and_then(Value::as_str);
-    if answer.header("retry-after") != retry {
-        return Some(format!("Retry-After {:?} instead of {retry:?}", answer.header("retry-after")));
+    if response.header("retry-after") != retry {
+        return Some(format!("Retry-After {:?} instead of {retry:?}", response.header("retry-after")));
     }
-    let message = masked(&answer.says("message"), live);
+    let message = masked(&response.field("message"), live);
     let tells =
         matches!(reason, "NotFound" | "AlreadyExists" | "Conflict") && message != text(case, "message");
     tells.then(|| format!("{message:?} instead of {:?}", text(case, "message")))
 }
 
 /// Takes away what a request that succeeded has made, so that the next one meets the recorded objects.
-fn clean(server: &Server, request: &Request, answer: &Answer) {
-    if answer.code != 201 || request.path.contains("dryRun") {
+fn clean(server: &Server, request: &Request, response: &Response) {
+    if response.code != 201 || request.path.contains("dryRun") {
         return;
     }
     let path = request.path.split('?').next().unwrap_or_default();
-    let made = answer.document();
+    let made = response.document();
     let name = made.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
     let path = if request.method == "POST" { format!("{path}/{name}") } else { path.to_string() };
     assert_eq!(server.delete(&path).code, 200, "DELETE {path}");
@@ -155,9 +155,9 @@ fn every_recorded_error_replays() {
         } else if name == "401 bad token" {
             difference(case, &locked.send(&request.header("Authorization", "Bearer wrong")), &live)
         } else {
-            let answer = server.send(&request);
-            clean(&server, &request, &answer);
-            difference(case, &answer, &live)
+            let response = server.send(&request);
+            clean(&server, &request, &response);
+            difference(case, &response, &live)
         };
         compared += 1;
         failures.extend(found.map(|found| format!("{name}: {found}")));
@@ -174,12 +174,12 @@ fn a_terminating_namespace_refuses_new_objects() {
     let kept = r#"{"metadata":{"name":"kept","finalizers":["example.com/kept"]}}"#;
     server.create("/api/v1/namespaces/going/configmaps", kept);
     let first = server.delete("/api/v1/namespaces/going");
-    assert_eq!((first.code, first.says("kind").as_str()), (200, "Namespace"), "{}", first.text());
-    let answer = server.post("/api/v1/namespaces/going/configmaps", r#"{"metadata":{"name":"x"}}"#);
-    assert_eq!((answer.code, answer.says("reason").as_str()), (403, "Forbidden"), "{}", answer.text());
+    assert_eq!((first.code, first.field("kind").as_str()), (200, "Namespace"), "{}", first.text());
+    let response = server.post("/api/v1/namespaces/going/configmaps", r#"{"metadata":{"name":"x"}}"#);
+    assert_eq!((response.code, response.field("reason").as_str()), (403, "Forbidden"), "{}", response.text());
     let why = "configmaps \"x\" is forbidden: unable to create new content in namespace going because it is being terminated";
-    assert_eq!(answer.says("message"), why);
-    let cause = answer.document().at(["details", "causes"]).and_then(|causes| causes.as_array().cloned());
+    assert_eq!(response.field("message"), why);
+    let cause = response.document().at(["details", "causes"]).and_then(|causes| causes.as_array().cloned());
     let cause = cause.and_then(|causes| causes.iter().next().cloned()).unwrap_or_default();
     assert_eq!(text(&cause, "reason"), "NamespaceTerminating");
     let again = server.delete("/api/v1/namespaces/going");

@@ -3,7 +3,7 @@
 
 use crate::{
     facts::{self, NAMESPACE, items, text},
-    http::{Answer, Request},
+    http::{Request, Response},
     server::{APPLY, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Server, metadata, version},
     stream::Stream,
 };
@@ -47,15 +47,15 @@ impl<'a> Trial<'a> {
     }
 
     #[track_caller]
-    fn expect(&self, step: &str, codes: &[u16], answer: Answer) -> Value {
+    fn expect(&self, step: &str, codes: &[u16], response: Response) -> Value {
         let Resource { api_version, kind, .. } = self.resource;
         assert!(
-            codes.contains(&answer.code),
+            codes.contains(&response.code),
             "{api_version} {kind}, {step}: {} {}",
-            answer.code,
-            answer.text()
+            response.code,
+            response.text()
         );
-        answer.document()
+        response.document()
     }
 
     fn has(&self, verb: &str) -> bool {
@@ -75,8 +75,8 @@ impl<'a> Trial<'a> {
 
     /// Returns how many of the objects that this trial made are listed under a path.
     fn count(&self, path: &str) -> usize {
-        let answer = self.server.get(&format!("{path}?labelSelector=trial%3Dyes"));
-        items(&self.expect("list", &[200], answer), "items").len()
+        let response = self.server.get(&format!("{path}?labelSelector=trial%3Dyes"));
+        items(&self.expect("list", &[200], response), "items").len()
     }
 
     fn run(&self) {
@@ -133,8 +133,8 @@ impl<'a> Trial<'a> {
         // Scenes of clients: a table and the metadata alone.
         for view in ["Table", "PartialObjectMetadata"] {
             let accept = format!("application/json;as={view};g=meta.k8s.io;v=v1");
-            let answer = self.server.send(&Request::new("GET", &self.path).header("Accept", &accept));
-            assert_eq!(text(&self.expect(view, &[200], answer), "kind"), view);
+            let response = self.server.send(&Request::new("GET", &self.path).header("Accept", &accept));
+            assert_eq!(text(&self.expect(view, &[200], response), "kind"), view);
         }
     }
 

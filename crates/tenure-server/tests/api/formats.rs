@@ -1,7 +1,7 @@
 //! The format of a response for each `Accept` header and each kind of endpoint, as one table.
 
 use crate::{
-    http::{Answer, Request},
+    http::{Request, Response},
     server::Server,
 };
 use tenure_value::{Limits, Value, yaml};
@@ -17,13 +17,13 @@ const DEFINITION: &str = r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"Cust
     "storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}"#;
 
 /// Reads an answer in the format that it says it has, and returns its kind.
-fn kind(answer: &Answer) -> String {
-    let media_type = answer.header("content-type").unwrap_or_default();
+fn kind(response: &Response) -> String {
+    let media_type = response.header("content-type").unwrap_or_default();
     let limits = Limits::default();
     let document = match media_type {
-        PROTOBUF => tenure_protobuf::decode(&answer.body, &limits).expect("the body is protobuf"),
-        YAML => yaml::parse(&answer.body, &limits).expect("the body is YAML"),
-        _ => answer.document(),
+        PROTOBUF => tenure_protobuf::decode(&response.body, &limits).expect("the body is protobuf"),
+        YAML => yaml::parse(&response.body, &limits).expect("the body is YAML"),
+        _ => response.document(),
     };
     document.get("kind").and_then(Value::as_str).unwrap_or_default().to_string()
 }
@@ -77,9 +77,9 @@ fn a_client_gets_its_most_preferred_supported_format() {
         (MAPS, "application/nope", 406, JSON, "Status"),
     ];
     for (path, accept, code, media_type, wanted) in rows {
-        let answer = server.send(&Request::new("GET", path).header("Accept", accept));
-        let got = (answer.code, answer.header("content-type").unwrap_or_default(), kind(&answer));
-        assert_eq!(got, (*code, *media_type, wanted.to_string()), "{path} {accept}: {}", answer.text());
+        let response = server.send(&Request::new("GET", path).header("Accept", accept));
+        let got = (response.code, response.header("content-type").unwrap_or_default(), kind(&response));
+        assert_eq!(got, (*code, *media_type, wanted.to_string()), "{path} {accept}: {}", response.text());
     }
     let streams = server.send(&Request::new("GET", MAPS).header("Accept", "application/nope")).text();
     assert!(streams.contains("application/vnd.kubernetes.protobuf;stream=watch"), "{streams}");
@@ -99,8 +99,13 @@ fn objects_that_are_not_stored_have_no_table() {
     ] {
         let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
         let request = Request::new("POST", path).body(JSON, review).header("Accept", &accept);
-        let answer = server.send(&request);
-        assert_eq!((answer.code, kind(&answer).as_str()), (code, wanted), "{accept}: {}", answer.text());
+        let response = server.send(&request);
+        assert_eq!(
+            (response.code, kind(&response).as_str()),
+            (code, wanted),
+            "{accept}: {}",
+            response.text()
+        );
     }
 }
 
@@ -110,9 +115,9 @@ fn aggregated_discovery_comes_in_protobuf_too() {
     let accept = format!("{PROTOBUF};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
     let json = accept.replace(PROTOBUF, JSON);
     for path in ["/api", "/apis"] {
-        let answer = server.send(&Request::new("GET", path).header("Accept", &accept));
-        assert_eq!(answer.header("content-type"), Some(accept.as_str()));
-        let read = tenure_protobuf::decode(&answer.body, &Limits::default()).expect("the body is protobuf");
+        let response = server.send(&Request::new("GET", path).header("Accept", &accept));
+        assert_eq!(response.header("content-type"), Some(accept.as_str()));
+        let read = tenure_protobuf::decode(&response.body, &Limits::default()).expect("the body is protobuf");
         let groups = |of: &Value| of.get("items").and_then(Value::as_array).map_or(0, |items| items.len());
         let text = server.send(&Request::new("GET", path).header("Accept", &json)).document();
         assert!(groups(&read) > 0 && groups(&read) == groups(&text), "{path}");

@@ -36,7 +36,7 @@ fn an_impersonated_request_has_the_permissions_of_its_user() {
     assert_eq!(server.send(&get()).code, 200);
     let jane = server.send(&get().header("Impersonate-User", "jane"));
     assert_eq!(jane.code, 403, "{}", jane.text());
-    assert!(jane.says("message").contains("User \"jane\" cannot list resource"), "{}", jane.text());
+    assert!(jane.field("message").contains("User \"jane\" cannot list resource"), "{}", jane.text());
     let master = get().header("Impersonate-User", "jane").header("Impersonate-Group", "system:masters");
     assert_eq!(server.send(&master).code, 200);
     let nameless = server.send(&get().header("Impersonate-Group", "devs"));

@@ -50,7 +50,7 @@ impl Random {
 }
 
 /// Sends a random write of the deployment.
-fn write(server: &Server, random: &mut Random) -> crate::http::Answer {
+fn write(server: &Server, random: &mut Random) -> crate::http::Response {
     let (replicas, manager) = (random.below(4), ["alice", "bob", "carol"][random.below(3) as usize]);
     let path = format!("{DEPLOYMENTS}/web");
     let image = format!("registry/app:{}", random.below(3));
@@ -107,12 +107,12 @@ fn every_answered_version_is_rebuilt_byte_for_byte() {
         let mut random = Random(seed);
         let mut answered: Vec<(String, Value)> = Vec::new();
         for _ in 0..70 {
-            let answer = write(&server, &mut random);
-            assert!(answer.code < 500, "{}", answer.text());
-            let document = answer.document();
+            let response = write(&server, &mut random);
+            assert!(response.code < 500, "{}", response.text());
+            let document = response.document();
             // A scale is part of an object, and a status of a deletion is none.
-            if answer.code < 300 && text(&document, &["kind"]) == "Deployment" {
-                answered.push((answer.text(), document));
+            if response.code < 300 && text(&document, &["kind"]) == "Deployment" {
+                answered.push((response.text(), document));
             }
         }
         assert!(answered.len() > 20, "{} versions", answered.len());
@@ -142,12 +142,12 @@ fn a_log_tells_who_changed_what() {
     };
     server.post(&format!("{MAPS}?fieldManager=alice"), &body("1"));
     for value in 2..8 {
-        let answer = server.patch(
+        let response = server.patch(
             &format!("{path}?fieldManager=bob"),
             MERGE_PATCH,
             &format!(r#"{{"data":{{"k":"{value}"}}}}"#),
         );
-        assert_eq!(answer.code, 200, "{}", answer.text());
+        assert_eq!(response.code, 200, "{}", response.text());
     }
     server.patch(&format!("{path}?fieldManager=carol"), MERGE_PATCH, r#"{"metadata":{"labels":{"x":"y"}}}"#);
     let page = server.get(&format!("{path}/history?limit=3")).document();
@@ -178,12 +178,12 @@ fn a_log_tells_who_changed_what() {
         ("continue=x", 400, "metadata.continue"),
         ("field=.data[", 400, "field"),
     ] {
-        let answer = server.get(&format!("{path}/history?{query}"));
+        let response = server.get(&format!("{path}/history?{query}"));
         assert!(
-            answer.code == code && answer.text().contains(part),
+            response.code == code && response.text().contains(part),
             "{query}: {} {}",
-            answer.code,
-            answer.text()
+            response.code,
+            response.text()
         );
     }
     assert_eq!(server.get(&format!("{MAPS}/never/history")).code, 404);
@@ -244,9 +244,9 @@ fn values_of_secrets_stay_out() {
     let revision = text(&items(&server.get(&path).document())[1], &["revision"]).to_owned();
     server.delete(&format!("{SECRETS}/s"));
     for query in ["", "?field=.data.password", "?field=.data", &format!("?at={revision}")] {
-        let answer = server.get(&format!("{path}{query}"));
-        assert!(answer.code == 200 && answer.text().contains("***"), "{query}: {}", answer.text());
-        assert!(!answer.text().contains("aHVudGVy"), "{query}: {}", answer.text());
+        let response = server.get(&format!("{path}{query}"));
+        assert!(response.code == 200 && response.text().contains("***"), "{query}: {}", response.text());
+        assert!(!response.text().contains("aHVudGVy"), "{query}: {}", response.text());
     }
     let changes = items(&server.get(&format!("{path}?field=.data.password")).document());
     assert_eq!(text(&changes[1], &["manager"]), "bob", "it tells who changed it");
@@ -258,8 +258,8 @@ fn history_has_a_permission_of_its_own() {
     let server = Server::with(Authentication::Token(TOKEN.into()));
     let admin = |request: Request| request.header("Authorization", &format!("Bearer {TOKEN}"));
     let send = |method: &str, path: &str, body: &str| {
-        let answer = server.send(&admin(Request::new(method, path).body("application/json", body)));
-        assert!(answer.code < 300, "{path}: {}", answer.text());
+        let response = server.send(&admin(Request::new(method, path).body("application/json", body)));
+        assert!(response.code < 300, "{path}: {}", response.text());
     };
     send("POST", MAPS, r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}"#);
     let role = |name: &str, resource: &str| {
@@ -302,9 +302,9 @@ fn two_that_fight_are_found_and_fifty_that_do_not_are_not() {
     let stop = AtomicBool::new(false);
     let set = |name: &str, manager: &str, replicas: u64| {
         let patch = format!(r#"{{"spec":{{"replicas":{replicas}}}}}"#);
-        let answer =
+        let response =
             server.patch(&format!("{DEPLOYMENTS}/{name}?fieldManager={manager}"), MERGE_PATCH, &patch);
-        assert!(answer.code < 300 || answer.code == 409, "{}", answer.text());
+        assert!(response.code < 300 || response.code == 409, "{}", response.text());
     };
     thread::scope(|scope| {
         scope.spawn(|| {

@@ -8,7 +8,7 @@ use std::{
 use tenure_value::{Limits, Value, json};
 
 /// How long an answer may take; a watch of the recordings lasts four seconds.
-const PATIENCE: Duration = Duration::from_secs(50);
+const TIMEOUT: Duration = Duration::from_secs(50);
 
 /// A request to be sent.
 #[derive(Clone, Debug)]
@@ -66,13 +66,13 @@ impl Request {
 
 /// What came back.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct Response {
     pub code: u16,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
 
-impl Answer {
+impl Response {
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut of = self.headers.iter().filter(|(of, _)| of.eq_ignore_ascii_case(name));
         of.next().map(|(_, value)| value.as_str())
@@ -94,42 +94,42 @@ impl Answer {
     }
 
     /// Returns a text of the body's top level, such as `reason` or `message` of a status.
-    pub fn says(&self, name: &str) -> String {
+    pub fn field(&self, name: &str) -> String {
         self.document().get(name).and_then(Value::as_str).unwrap_or_default().to_string()
     }
 }
 
 /// Sends a request and reads the whole answer.
-pub fn send(to: SocketAddr, request: &Request) -> Answer {
+pub fn send(to: SocketAddr, request: &Request) -> Response {
     let bytes = send_bytes(to, &request.bytes());
-    read_answer(&bytes).unwrap_or_else(|| {
-        panic!("{} {}: no answer in {:?}", request.method, request.path, String::from_utf8_lossy(&bytes))
+    read_response(&bytes).unwrap_or_else(|| {
+        panic!("{} {}: no response in {:?}", request.method, request.path, String::from_utf8_lossy(&bytes))
     })
 }
 
 /// Sends a request to a server that may be away; nothing if no whole answer comes.
-pub fn try_send(to: SocketAddr, request: &Request) -> Option<Answer> {
+pub fn try_send(to: SocketAddr, request: &Request) -> Option<Response> {
     let mut stream = TcpStream::connect(to).ok()?;
-    stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    stream.set_read_timeout(Some(TIMEOUT)).ok()?;
     stream.write_all(&request.bytes()).ok()?;
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).ok()?;
-    read_answer(&bytes)
+    read_response(&bytes)
 }
 
 /// Sends bytes and returns what comes back until the server hangs up.
 pub fn send_bytes(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(to).expect("the server listens");
-    stream.set_read_timeout(Some(PATIENCE)).expect("a time is set");
+    stream.set_read_timeout(Some(TIMEOUT)).expect("a time is set");
     // A server that refuses early stops reading; its answer is what counts.
     let _ = stream.write_all(bytes);
-    let mut answer = Vec::new();
-    let _ = stream.read_to_end(&mut answer);
-    answer
+    let mut response = Vec::new();
+    let _ = stream.read_to_end(&mut response);
+    response
 }
 
 /// Reads an answer from its bytes; nothing if they are none.
-pub fn read_answer(bytes: &[u8]) -> Option<Answer> {
+pub fn read_response(bytes: &[u8]) -> Option<Response> {
     let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
     let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
     let mut lines = head.split("\r\n");
@@ -138,11 +138,11 @@ pub fn read_answer(bytes: &[u8]) -> Option<Answer> {
         .filter_map(|line| line.split_once(':'))
         .map(|(name, value)| (name.to_string(), value.trim().to_string()))
         .collect();
-    let mut answer = Answer { code, headers, body: bytes[end + 4..].to_vec() };
-    if answer.header("transfer-encoding") == Some("chunked") {
-        answer.body = unchunked(&answer.body);
+    let mut response = Response { code, headers, body: bytes[end + 4..].to_vec() };
+    if response.header("transfer-encoding") == Some("chunked") {
+        response.body = unchunked(&response.body);
     }
-    Some(answer)
+    Some(response)
 }
 
 fn unchunked(mut rest: &[u8]) -> Vec<u8> {

@@ -45,7 +45,12 @@ fn a_limit_range_sets_defaults_and_enforces_bounds() {
         ),
     ] {
         let refused = server.post(PODS, &pod(name, given));
-        assert_eq!((refused.code, refused.says("reason").as_str()), (403, "Forbidden"), "{}", refused.text());
+        assert_eq!(
+            (refused.code, refused.field("reason").as_str()),
+            (403, "Forbidden"),
+            "{}",
+            refused.text()
+        );
         assert!(refused.text().contains(says), "{}", refused.text());
     }
     let lower = r#"{"spec":{"limits":[{"type":"Container","min":{"cpu":"5m"},"max":{"cpu":"500m"}}]}}"#;

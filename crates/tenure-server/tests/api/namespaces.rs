@@ -31,7 +31,7 @@ fn a_namespace_is_deleted_after_its_objects() {
     let start = Instant::now();
     server.delete(NAMESPACE);
     let refused = server.post(&format!("{NAMESPACE}/configmaps"), r#"{"metadata":{"name":"late"}}"#);
-    assert_eq!((refused.code, refused.says("reason").as_str()), (403, "Forbidden"), "{}", refused.text());
+    assert_eq!((refused.code, refused.field("reason").as_str()), (403, "Forbidden"), "{}", refused.text());
     server.wait_until_gone(NAMESPACE);
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
     for resource in ["configmaps", "pods"] {
@@ -89,7 +89,7 @@ fn a_custom_finalizer_delays_the_deletion() {
     let namespace = server.get(NAMESPACE).document();
     let without =
         Value::Object(namespace.as_object().expect("an object").with("spec", Value::object::<&str>([])));
-    let answer = put(&without);
-    assert_eq!(answer.code, 200, "{}", answer.text());
+    let response = put(&without);
+    assert_eq!(response.code, 200, "{}", response.text());
     server.wait_until_gone(NAMESPACE);
 }

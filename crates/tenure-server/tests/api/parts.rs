@@ -21,7 +21,7 @@ fn with_pod() -> Server {
     server
 }
 
-fn put(server: &Server, path: &str, body: &Value) -> crate::http::Answer {
+fn put(server: &Server, path: &str, body: &Value) -> crate::http::Response {
     server.send(&Request::new("PUT", path).body("application/json", body.to_string()))
 }
 
@@ -35,11 +35,11 @@ fn a_binding_puts_a_pod_on_a_node_once() {
     let server = with_pod();
     let binding = r#"{"apiVersion":"v1","kind":"Binding","metadata":{"name":"p","annotations":{"why":"room"}},"target":{"kind":"Node","name":"n"}}"#;
     let wrong = server.post(&format!("{POD}/binding"), r#"{"target":{"kind":"Pod"}}"#);
-    assert_eq!((wrong.code, wrong.says("reason").as_str()), (422, "Invalid"), "{}", wrong.text());
+    assert_eq!((wrong.code, wrong.field("reason").as_str()), (422, "Invalid"), "{}", wrong.text());
     let stale = binding.replace("\"name\":\"p\"", "\"name\":\"p\",\"uid\":\"another\"");
     assert_eq!(server.post(&format!("{POD}/binding"), &stale).code, 409);
-    let answer = server.post(&format!("{POD}/binding?fieldManager=scheduler"), binding);
-    assert_eq!((answer.code, answer.says("status").as_str()), (201, "Success"), "{}", answer.text());
+    let response = server.post(&format!("{POD}/binding?fieldManager=scheduler"), binding);
+    assert_eq!((response.code, response.field("status").as_str()), (201, "Success"), "{}", response.text());
     let pod = server.get(POD).document();
     assert_eq!(pod.at(["spec", "nodeName"]), Some(&"n".into()));
     assert_eq!(pod.at(["metadata", "annotations", "why"]), Some(&"room".into()));
@@ -58,8 +58,8 @@ fn a_binding_can_be_posted_among_bindings() {
     let server = with_pod();
     let binding =
         |pod: &str| format!(r#"{{"metadata":{{"name":"{pod}"}},"target":{{"kind":"Node","name":"n"}}}}"#);
-    let answer = server.post("/api/v1/namespaces/default/bindings", &binding("p"));
-    assert_eq!(answer.code, 201, "{}", answer.text());
+    let response = server.post("/api/v1/namespaces/default/bindings", &binding("p"));
+    assert_eq!(response.code, 201, "{}", response.text());
     assert_eq!(server.get(POD).document().at(["spec", "nodeName"]), Some(&"n".into()));
     assert_eq!(server.post("/api/v1/namespaces/default/bindings", &binding("absent")).code, 404);
 }
@@ -85,8 +85,8 @@ fn ephemeral_containers_can_be_added_but_not_removed() {
     let path = format!("{POD}/ephemeralcontainers");
     let joined =
         r#"{"metadata":{"labels":{"a":"2"}},"spec":{"ephemeralContainers":[{"name":"e","image":"i"}]}}"#;
-    let answer = server.patch(&path, STRATEGIC, joined);
-    assert_eq!(answer.code, 200, "{}", answer.text());
+    let response = server.patch(&path, STRATEGIC, joined);
+    assert_eq!(response.code, 200, "{}", response.text());
     let pod = server.get(POD).document();
     assert_eq!(pod.at(["metadata", "labels", "a"]), Some(&"1".into()), "only the part is written");
     let joined = items(pod.get("spec").expect("a spec"), "ephemeralContainers");
@@ -104,8 +104,8 @@ fn a_pod_is_resized_within_its_class() {
     let server = with_pod();
     let path = format!("{POD}/resize");
     let larger = r#"{"metadata":{"labels":{"a":"2"}},"spec":{"containers":[{"name":"c","image":"j","resources":{"requests":{"cpu":"2"}}}]}}"#;
-    let answer = server.patch(&path, STRATEGIC, larger);
-    assert_eq!(answer.code, 200, "{}", answer.text());
+    let response = server.patch(&path, STRATEGIC, larger);
+    assert_eq!(response.code, 200, "{}", response.text());
     let pod = server.get(POD).document();
     let container = &items(pod.get("spec").expect("a spec"), "containers")[0];
     assert_eq!(container.at(["resources", "requests", "cpu"]), Some(&"2".into()));
@@ -130,8 +130,8 @@ fn a_certificate_is_approved_once_and_not_denied_afterwards() {
         live.as_object().expect("an object").with("status", status).into()
     };
     let approved = r#"[{"type":"Approved","status":"True","reason":"r","message":"m"}]"#;
-    let answer = put(&server, &path, &decided(&live, approved));
-    assert_eq!(answer.code, 200, "{}", answer.text());
+    let response = put(&server, &path, &decided(&live, approved));
+    assert_eq!(response.code, 200, "{}", response.text());
     live = server.get(&format!("{REQUESTS}/wanted")).document();
     let condition = condition(&live, "Approved").expect("it is approved");
     assert!(!text(&condition, "lastUpdateTime").is_empty(), "{condition}");
@@ -165,7 +165,7 @@ fn an_eviction_spends_the_budget_of_its_pod() {
     );
     let refused = evict("");
     assert_eq!(
-        (refused.code, refused.says("reason").as_str()),
+        (refused.code, refused.field("reason").as_str()),
         (429, "TooManyRequests"),
         "{}",
         refused.text()
@@ -200,8 +200,8 @@ fn an_evicted_pod_says_why_it_goes() {
     let eviction = format!(
         r#"{{"apiVersion":"policy/v1","kind":"Eviction","metadata":{{"name":"p"}},"deleteOptions":{{"preconditions":{{"resourceVersion":"{version}"}}}}}}"#
     );
-    let answer = server.post(&format!("{POD}/eviction"), &eviction);
-    assert_eq!(answer.code, 201, "{}", answer.text());
+    let response = server.post(&format!("{POD}/eviction"), &eviction);
+    assert_eq!(response.code, 201, "{}", response.text());
     let pod = server.get(POD).document();
     let target = condition(&pod, "DisruptionTarget").expect("a condition");
     assert_eq!((text(&target, "status"), text(&target, "reason")), ("True", "EvictionByEvictionAPI"));
@@ -218,13 +218,13 @@ fn a_connection_to_a_pod_fails_as_if_its_node_were_out_of_reach() {
         ("GET", "portforward", "", 400, "does not have a host assigned"),
         ("PUT", "proxy", "", 400, "does not have a host assigned"),
     ] {
-        let answer = server.send(&Request::new(method, &format!("{POD}/{subresource}{query}")));
-        assert_eq!(answer.code, code, "{method} {subresource}: {}", answer.text());
-        assert!(answer.text().contains(words), "{method} {subresource}: {}", answer.text());
+        let response = server.send(&Request::new(method, &format!("{POD}/{subresource}{query}")));
+        assert_eq!(response.code, code, "{method} {subresource}: {}", response.text());
+        assert!(response.text().contains(words), "{method} {subresource}: {}", response.text());
     }
     server.post(&format!("{POD}/binding"), r#"{"target":{"kind":"Node","name":"n"}}"#);
     let absent = server.post(&format!("{POD}/exec"), "");
-    assert_eq!((absent.code, absent.says("message").as_str()), (404, "nodes \"n\" not found"));
+    assert_eq!((absent.code, absent.field("message").as_str()), (404, "nodes \"n\" not found"));
     server.create("/api/v1/nodes", r#"{"metadata":{"name":"n"}}"#);
     let status = r#"{"status":{"addresses":[{"type":"InternalIP","address":"192.0.2.1"}]}}"#;
     assert_eq!(server.patch("/api/v1/nodes/n/status", MERGE_PATCH, status).code, 200);

@@ -247,8 +247,8 @@ fn send(
     if let Some((media_type, body)) = body {
         request = request.body(media_type, body);
     }
-    let answer = server.send(&request);
-    (answer.code, answer.text())
+    let response = server.send(&request);
+    (response.code, response.text())
 }
 
 fn install(server: &Server, at: usize, role: &Role) {

@@ -1,7 +1,7 @@
 //! Permissions per field: every way to write is limited by the change that it makes, and a refusal names path and rule.
 
 use crate::{
-    http::{Answer, Request},
+    http::{Request, Response},
     server::{APPLY, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Server},
 };
 use tenure_http::Authentication;
@@ -18,7 +18,7 @@ fn request(method: &str, path: &str, media_type: &str, body: &str) -> Request {
 }
 
 /// Sends a request as a user.
-fn send_as(server: &Server, user: &str, method: &str, path: &str, media_type: &str, body: &str) -> Answer {
+fn send_as(server: &Server, user: &str, method: &str, path: &str, media_type: &str, body: &str) -> Response {
     server.send(&request(method, path, media_type, body).header("Impersonate-User", user))
 }
 
@@ -26,9 +26,9 @@ fn send_as(server: &Server, user: &str, method: &str, path: &str, media_type: &s
 #[track_caller]
 fn admin(server: &Server, method: &str, path: &str, body: &str) -> Value {
     let media_type = if method == "PATCH" { MERGE_PATCH } else { "application/json" };
-    let answer = server.send(&request(method, path, media_type, body));
-    assert!(answer.code < 300, "{method} {path}: {}", answer.text());
-    answer.document()
+    let response = server.send(&request(method, path, media_type, body));
+    assert!(response.code < 300, "{method} {path}: {}", response.text());
+    response.document()
 }
 
 fn deployment(replicas: u32, image: &str) -> String {
@@ -158,13 +158,13 @@ fn every_way_to_write_is_limited_to_the_permitted_fields() {
     ];
     for (method, path, media_type, body, refused) in cases {
         let before = admin(&server, "GET", WEB, "");
-        let answer = send_as(&server, "scaler", method, &path, media_type, &body);
-        let told = format!("{method} {path} {body}: {} {}", answer.code, answer.text());
+        let response = send_as(&server, "scaler", method, &path, media_type, &body);
+        let told = format!("{method} {path} {body}: {} {}", response.code, response.text());
         if refused.is_empty() {
-            assert_eq!(answer.code, 200, "{told}");
+            assert_eq!(response.code, 200, "{told}");
         } else {
-            assert_eq!((answer.code, answer.says("reason").as_str()), (403, "Forbidden"), "{told}");
-            let message = answer.says("message");
+            assert_eq!((response.code, response.field("reason").as_str()), (403, "Forbidden"), "{told}");
+            let message = response.field("message");
             assert!(message.contains(refused) && message.contains(r#"of Role "scaler""#), "{told}");
             assert_eq!(admin(&server, "GET", WEB, ""), before, "{told}");
         }
@@ -210,8 +210,8 @@ fn reviews_tell_which_fields_a_user_may_write() {
     }
     let wrong = r#"{"metadata":{"annotations":{"tenure.dev/fields":".spec["}},"spec":{"user":"x","resourceAttributes":{}}}"#;
     let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-    let answer = server.send(&request("POST", path, "application/json", wrong));
-    assert_eq!(answer.code, 422, "{}", answer.text());
+    let response = server.send(&request("POST", path, "application/json", wrong));
+    assert_eq!(response.code, 422, "{}", response.text());
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn a_role_whose_field_rules_cannot_be_read_grants_no_write() {
     let broken = r#"{"metadata":{"annotations":{"tenure.dev/field-rules":"[{resource: [deployments]}]"}}}"#;
     admin(&server, "PATCH", &format!("{RBAC}/roles/scaler"), broken);
     let patch = r#"{"spec":{"replicas":9}}"#;
-    let answer = send_as(&server, "scaler", "PATCH", WEB, MERGE_PATCH, patch);
-    assert_eq!(answer.code, 403, "{}", answer.text());
+    let response = send_as(&server, "scaler", "PATCH", WEB, MERGE_PATCH, patch);
+    assert_eq!(response.code, 403, "{}", response.text());
     assert_eq!(send_as(&server, "scaler", "GET", WEB, "", "").code, 200);
 }

@@ -8,7 +8,7 @@ const PODS: &str = "/api/v1/namespaces/default/pods";
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
 const POD: &str = r#"{"hostNetwork":true,"containers":[{"name":"c","image":"i"}]}"#;
 
-fn label(server: &Server, mode: &str, level: &str) -> crate::http::Answer {
+fn label(server: &Server, mode: &str, level: &str) -> crate::http::Response {
     let labels = format!(r#"{{"metadata":{{"labels":{{"pod-security.kubernetes.io/{mode}":"{level}"}}}}}}"#);
     server.patch(NAMESPACE, MERGE_PATCH, &labels)
 }

@@ -2,7 +2,7 @@
 //! about a documented difference says what each answers; any other says what both answer, as Kubernetes does.
 
 use crate::{
-    http::{Answer, Request},
+    http::{Request, Response},
     server::{APPLY, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Server, version},
 };
 use std::{collections::BTreeSet, fs, path::Path};
@@ -34,12 +34,12 @@ fn every_conversation_goes_as_its_profile_says() {
         for conversation in conversations() {
             let name = text(&conversation, "name");
             for (number, step) in items(&conversation, "steps").iter().enumerate() {
-                let answer = send(&server, step);
+                let response = send(&server, step);
                 let place = format!("{profile}: {name}, step {number}");
                 for key in ["both", profile] {
                     if let Some(expected) = step.get(key) {
-                        let found = differences(&answer, expected).into_iter();
-                        failures.extend(found.map(|found| format!("{place}: {found}: {}", answer.text())));
+                        let found = differences(&response, expected).into_iter();
+                        failures.extend(found.map(|found| format!("{place}: {found}: {}", response.text())));
                     }
                 }
             }
@@ -110,7 +110,7 @@ fn a_write_that_changes_nothing_moves_an_object_to_the_version_of_storage() {
 }
 
 /// Sends a step and returns the answer.
-fn send(server: &Server, step: &Value) -> Answer {
+fn send(server: &Server, step: &Value) -> Response {
     if let Some(group) = step.get("define").and_then(Value::as_str) {
         return server
             .post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &definition(group, step));
@@ -168,26 +168,26 @@ fn definition(group: &str, step: &Value) -> String {
 }
 
 /// Returns how an answer differs from what a step expects of it: the code, values at places, parts of the message, the warnings.
-fn differences(answer: &Answer, expected: &Value) -> Vec<String> {
+fn differences(response: &Response, expected: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let code = expected.as_i64().or_else(|| expected.get("code")?.as_i64());
-    if let Some(code) = code.filter(|code| *code != i64::from(answer.code)) {
-        found.push(format!("expected {code}, got {}", answer.code));
+    if let Some(code) = code.filter(|code| *code != i64::from(response.code)) {
+        found.push(format!("expected {code}, got {}", response.code));
     }
     let places = expected.get("at").and_then(Value::as_object).cloned().unwrap_or_default();
     for (pointer, wanted) in &places {
-        let value = at(&answer.document(), pointer).unwrap_or_default();
+        let value = at(&response.document(), pointer).unwrap_or_default();
         if value != *wanted {
             found.push(format!("{pointer}: expected {wanted}, got {value}"));
         }
     }
     if let Some(message) = expected.get("message").and_then(Value::as_str)
-        && !text(&answer.document(), "message").contains(message)
+        && !text(&response.document(), "message").contains(message)
     {
         found.push(format!("the message lacks {message:?}"));
     }
     if let Some(Value::Array(wanted)) = expected.get("warnings") {
-        let given = answer.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("warning"));
+        let given = response.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("warning"));
         let given: Vec<&str> = given.map(|(_, value)| value.as_str()).collect();
         let is_given = |wanted: &str| given.iter().any(|value| value.contains(&wanted.replace('"', "\\\"")));
         if given.len() != wanted.len() || !wanted.iter().filter_map(Value::as_str).all(is_given) {

@@ -1,6 +1,6 @@
 //! A server in this process, over a store in memory, on a free port.
 
-use crate::http::{Answer, Request, send};
+use crate::http::{Request, Response, send};
 use std::{
     net::SocketAddr,
     sync::Arc,
@@ -120,38 +120,38 @@ impl Server {
         keys.iter().map(|entry| String::from_utf8_lossy(&entry.key).into_owned()).collect()
     }
 
-    pub fn send(&self, request: &Request) -> Answer {
+    pub fn send(&self, request: &Request) -> Response {
         send(self.address, request)
     }
 
-    pub fn get(&self, path: &str) -> Answer {
+    pub fn get(&self, path: &str) -> Response {
         self.send(&Request::new("GET", path))
     }
 
-    pub fn post(&self, path: &str, body: &str) -> Answer {
+    pub fn post(&self, path: &str, body: &str) -> Response {
         self.send(&Request::new("POST", path).body("application/json", body))
     }
 
-    pub fn put(&self, path: &str, body: &str) -> Answer {
+    pub fn put(&self, path: &str, body: &str) -> Response {
         self.send(&Request::new("PUT", path).body("application/json", body))
     }
 
-    pub fn patch(&self, path: &str, media_type: &str, body: &str) -> Answer {
+    pub fn patch(&self, path: &str, media_type: &str, body: &str) -> Response {
         self.send(&Request::new("PATCH", path).body(media_type, body))
     }
 
-    pub fn apply(&self, path: &str, manager: &str, body: &str) -> Answer {
+    pub fn apply(&self, path: &str, manager: &str, body: &str) -> Response {
         self.patch(&format!("{path}?fieldManager={manager}"), APPLY, body)
     }
 
-    pub fn delete(&self, path: &str) -> Answer {
+    pub fn delete(&self, path: &str) -> Response {
         self.send(&Request::new("DELETE", path))
     }
 
     /// Deletes an object with options; it must work.
     pub fn delete_with(&self, path: &str, options: &str) {
-        let answer = self.send(&Request::new("DELETE", path).body("application/json", options));
-        assert_eq!(answer.code, 200, "DELETE {path} {options}: {}", answer.text());
+        let response = self.send(&Request::new("DELETE", path).body("application/json", options));
+        assert_eq!(response.code, 200, "DELETE {path} {options}: {}", response.text());
     }
 
     /// Waits until something is so.
@@ -172,9 +172,9 @@ impl Server {
 
     /// Creates an object; it must work.
     pub fn create(&self, path: &str, body: &str) -> Value {
-        let answer = self.post(path, body);
-        assert_eq!(answer.code, 201, "POST {path} {body}: {}", answer.text());
-        answer.document()
+        let response = self.post(path, body);
+        assert_eq!(response.code, 201, "POST {path} {body}: {}", response.text());
+        response.document()
     }
 
     pub fn create_namespace(&self, name: &str) {

@@ -3,7 +3,7 @@
 
 use crate::{
     facts::{self, NAMESPACE, items, text},
-    http::{Answer, Request, read_answer},
+    http::{Request, Response, read_response},
     server::{MERGE_PATCH, Server, metadata, version},
 };
 use std::{
@@ -67,9 +67,9 @@ impl Scenario {
             }
             _ => Request::new("DELETE", &collection),
         };
-        let answer = self.server.send(&request);
-        assert!(answer.code < 300, "{step}: {}", answer.text());
-        let made = version(&answer.document());
+        let response = self.server.send(&request);
+        assert!(response.code < 300, "{step}: {}", response.text());
+        let made = version(&response.document());
         let count = self.counts.entry(format!("{verb} {name}")).or_default();
         *count += 1;
         let again = if *count > 1 { format!(" #{count}") } else { String::new() };
@@ -88,18 +88,18 @@ impl Scenario {
 }
 
 /// Asks for a watch, lets `changes` happen once its answer has begun, and returns all of it.
-fn watch(to: SocketAddr, path: &str, accept: &str, changes: impl FnOnce()) -> Answer {
+fn watch(to: SocketAddr, path: &str, accept: &str, changes: impl FnOnce()) -> Response {
     let mut stream = TcpStream::connect(to).expect("the server listens");
     let accept = if accept.is_empty() { String::new() } else { format!("Accept: {accept}\r\n") };
     let head = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{accept}\r\n");
     stream.write_all(head.as_bytes()).expect("the request is sent");
     let mut bytes = vec![0; 1];
-    stream.read_exact(&mut bytes).expect("the answer begins");
+    stream.read_exact(&mut bytes).expect("the response begins");
     // What is there already is sent first; the changes come after it.
     thread::sleep(Duration::from_millis(400));
     changes();
-    stream.read_to_end(&mut bytes).expect("the answer ends");
-    read_answer(&bytes).expect("an answer")
+    stream.read_to_end(&mut bytes).expect("the response ends");
+    read_response(&bytes).expect("a response")
 }
 
 fn keys(of: Option<&Value>) -> Value {
@@ -208,13 +208,13 @@ enum Carrier {
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 /// Returns the events of an answer in protobuf: each has its length before it, and carries its object as a document.
-fn protobuf_events(answer: &Answer) -> Vec<Value> {
+fn protobuf_events(response: &Response) -> Vec<Value> {
     let document = |bytes: &[u8]| tenure_protobuf::decode(bytes, &Limits::default()).expect("a document");
     // An answer that is no stream is one document, with what every document begins with.
-    if answer.body.starts_with(b"k8s\0") {
-        return vec![document(&answer.body)];
+    if response.body.starts_with(b"k8s\0") {
+        return vec![document(&response.body)];
     }
-    let mut rest = &answer.body[..];
+    let mut rest = &response.body[..];
     let mut events = Vec::new();
     while let Some((length, after)) = rest.split_first_chunk::<4>() {
         let (frame, after) = after.split_at(u32::from_be_bytes(*length) as usize);
@@ -290,7 +290,7 @@ fn run(recorded: &Value, carrier: Carrier) -> Option<String> {
         ("", Carrier::Protobuf) => format!("{PROTOBUF};stream=watch"),
         (accept, Carrier::Protobuf) => accept.replace("application/json", PROTOBUF),
     };
-    let answer = watch(scenario.server.address, &path, &accept, || {
+    let response = watch(scenario.server.address, &path, &accept, || {
         for step in items(recorded, "then") {
             scenario.step(step);
         }
@@ -298,7 +298,7 @@ fn run(recorded: &Value, carrier: Carrier) -> Option<String> {
     let code = recorded.get("code").and_then(Value::as_i64).unwrap_or_default();
     // A version that is none is the client's error.
     let code = if code == 500 { 400 } else { code };
-    let events = if carrier == Carrier::Json { answer.frames() } else { protobuf_events(&answer) };
+    let events = if carrier == Carrier::Json { response.frames() } else { protobuf_events(&response) };
     let is = events.iter().map(|event| summary(event, |of| scenario.name_of(of, &after_setup))).collect();
     let is = without_repeated_marks(is);
     let should = without_repeated_marks(items(recorded, "events").iter().map(recorded_event).collect());
@@ -307,16 +307,16 @@ fn run(recorded: &Value, carrier: Carrier) -> Option<String> {
         // Whether an answer that is at hand says its length is up to the server.
         ("Cache-Control", _) => false,
         ("Content-Type", Carrier::Protobuf) => {
-            answer.header(name).is_none_or(|media_type| !media_type.starts_with(PROTOBUF))
+            response.header(name).is_none_or(|media_type| !media_type.starts_with(PROTOBUF))
         }
-        _ => answer.header(name) != value.as_str(),
+        _ => response.header(name) != value.as_str(),
     });
-    if i64::from(answer.code) == code && is == should && wrong.is_none() {
+    if i64::from(response.code) == code && is == should && wrong.is_none() {
         return None;
     }
     let lines = |events: Vec<Value>| events.iter().map(|event| format!("\n    {event}")).collect::<String>();
-    let wrong = wrong.map(|(name, value)| format!("{name}: {:?} instead of {value}", answer.header(name)));
-    Some(format!("{} {wrong:?}{}\n  should {code}{}", answer.code, lines(is), lines(should)))
+    let wrong = wrong.map(|(name, value)| format!("{name}: {:?} instead of {value}", response.header(name)));
+    Some(format!("{} {wrong:?}{}\n  should {code}{}", response.code, lines(is), lines(should)))
 }
 
 #[test]
@@ -364,11 +364,19 @@ fn a_watch_negotiates_its_format() {
     server.create(path, r#"{"metadata":{"name":"a"}}"#);
     let path = format!("{path}?watch=1&timeoutSeconds=1");
     for accept in ["application/json;stream=watch", "application/json", "*/*", ""] {
-        let answer = watch(server.address, &path, accept, || {});
-        assert_eq!((answer.code, answer.header("content-type")), (200, Some("application/json")), "{accept}");
-        assert!(answer.text().starts_with(r#"{"type":"ADDED","object":{"#), "{accept}: {}", answer.text());
+        let response = watch(server.address, &path, accept, || {});
+        assert_eq!(
+            (response.code, response.header("content-type")),
+            (200, Some("application/json")),
+            "{accept}"
+        );
+        assert!(
+            response.text().starts_with(r#"{"type":"ADDED","object":{"#),
+            "{accept}: {}",
+            response.text()
+        );
     }
-    let answer = watch(server.address, &path, "application/yaml", || {});
-    assert_eq!((answer.code, answer.header("content-type")), (406, Some("application/yaml")));
-    assert!(answer.text().contains("application/json;stream=watch"), "{}", answer.text());
+    let response = watch(server.address, &path, "application/yaml", || {});
+    assert_eq!((response.code, response.header("content-type")), (406, Some("application/yaml")));
+    assert!(response.text().contains("application/json;stream=watch"), "{}", response.text());
 }

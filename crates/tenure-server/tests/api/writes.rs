@@ -1,7 +1,7 @@
 //! Promises of every write: a dry run responds like the write and stores nothing, and an apply that changes nothing is not written.
 
 use crate::{
-    http::{Answer, Request},
+    http::{Request, Response},
     server::{APPLY, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Server, version},
 };
 use proptest::prelude::*;
@@ -122,17 +122,17 @@ fn without_run(value: &Value) -> Value {
     }
 }
 
-fn outcome(answer: &Answer) -> (u16, Value) {
-    (answer.code, without_run(&answer.document()))
+fn outcome(response: &Response) -> (u16, Value) {
+    (response.code, without_run(&response.document()))
 }
 
 #[test]
 fn renumbering_a_named_port_that_others_own_is_a_conflict() {
     let server = Server::start();
     let path = "/api/v1/namespaces/default/services/web";
-    let expect = |answer: Answer, code: u16| {
-        assert_eq!(answer.code, code, "{}", answer.text());
-        answer.document()
+    let expect = |response: Response, code: u16| {
+        assert_eq!(response.code, code, "{}", response.text());
+        response.document()
     };
     let service = |ports: &str| {
         format!(
@@ -185,8 +185,8 @@ fn a_revision_is_patched_as_long_as_its_data_stays() {
         (JSON_PATCH, r#"[{"op":"add","path":"/revision","value":2}]"#),
     ];
     for (media_type, patch) in patches {
-        let answer = server.patch(path, media_type, patch);
-        assert_eq!(answer.code, 200, "{patch}: {}", answer.text());
+        let response = server.patch(path, media_type, patch);
+        assert_eq!(response.code, 200, "{patch}: {}", response.text());
     }
     let refused = server.patch(path, MERGE_PATCH, r#"{"data":{"a":{"b":[1]}}}"#);
     assert_eq!(refused.code, 422, "{}", refused.text());
@@ -274,18 +274,18 @@ fn accepting_no_managers_leaves_them_out() {
     let made = server.create(path, r#"{"metadata":{"name":"a"},"data":{"k":"v"}}"#);
     assert!(made.at(["metadata", "managedFields"]).is_some());
     let request = Request::new("GET", &format!("{path}/a"));
-    let answer = server.send(&request.header("Accept", "application/json;drop=metadata.managedFields"));
-    assert_eq!(answer.document().at(["metadata", "managedFields"]), None, "{}", answer.text());
-    assert_eq!(answer.document().get("data"), made.get("data"));
+    let response = server.send(&request.header("Accept", "application/json;drop=metadata.managedFields"));
+    assert_eq!(response.document().at(["metadata", "managedFields"]), None, "{}", response.text());
+    assert_eq!(response.document().get("data"), made.get("data"));
 }
 
 /// What admission and the strategy of a kind add to an object, an update that leaves it out gets again.
 #[test]
 fn an_object_can_be_put_as_it_was_posted() {
     let server = Server::start();
-    let taken = |answer: Answer, code: u16| {
-        assert_eq!(answer.code, code, "{}", answer.text());
-        answer.document()
+    let taken = |response: Response, code: u16| {
+        assert_eq!(response.code, code, "{}", response.text());
+        response.document()
     };
     for (list, body) in [
         ("pods", r#"{"metadata":{"name":"x"},"spec":{"containers":[{"name":"c","image":"a:1"}]}}"#),
@@ -326,8 +326,8 @@ fn a_pod_may_tolerate_more_and_for_longer_but_not_less() {
     assert_eq!(server.post(path, &pod(one)).code, 201);
     for (tolerations, code) in [(format!("{longer},{other}"), 200), (longer.into(), 422), (other.into(), 422)]
     {
-        let answer = server.put(&format!("{path}/x"), &pod(&tolerations));
-        assert_eq!(answer.code, code, "{tolerations}: {}", answer.text());
+        let response = server.put(&format!("{path}/x"), &pod(&tolerations));
+        assert_eq!(response.code, code, "{tolerations}: {}", response.text());
     }
 }
 
@@ -348,8 +348,8 @@ fn a_bound_claim_grows_shrinks_to_what_it_has_and_keeps_its_volume() {
         (r#"{"volumeName":"v"}"#, 200),
         (r#"{"volumeName":"w"}"#, 422),
     ] {
-        let answer = server.patch(&path, merge, &format!(r#"{{"spec":{spec}}}"#));
-        assert_eq!(answer.code, code, "{spec}: {}", answer.text());
+        let response = server.patch(&path, merge, &format!(r#"{{"spec":{spec}}}"#));
+        assert_eq!(response.code, code, "{spec}: {}", response.text());
     }
 }
 
@@ -360,9 +360,9 @@ fn node_ports_are_released_with_the_service_type_that_needs_them() {
     let service = r#"{"metadata":{"name":"x"},"spec":{"type":"NodePort","ports":[{"name":"a","port":80}]}}"#;
     assert_eq!(server.post(path, service).code, 201);
     let change = r#"{"spec":{"type":"ClusterIP","ports":[{"name":"b","port":443}]}}"#;
-    let answer = server.patch(&format!("{path}/x"), "application/strategic-merge-patch+json", change);
-    assert_eq!(answer.code, 200, "{}", answer.text());
-    let ports = answer.document().at(["spec", "ports"]).and_then(Value::as_array).cloned().unwrap();
+    let response = server.patch(&format!("{path}/x"), "application/strategic-merge-patch+json", change);
+    assert_eq!(response.code, 200, "{}", response.text());
+    let ports = response.document().at(["spec", "ports"]).and_then(Value::as_array).cloned().unwrap();
     assert!(ports.len() == 2 && ports.iter().all(|port| port.get("nodePort").is_none()), "{ports:?}");
 }
 
@@ -397,7 +397,7 @@ fn a_status_must_be_valid() {
         (&quota, r#"{"hard":{"pods":"5"},"used":{"pods":"1"}}"#, 200),
     ] {
         let patch = format!(r#"{{"status":{status}}}"#);
-        let answer = server.patch(&format!("{path}/status"), "application/merge-patch+json", &patch);
-        assert_eq!(answer.code, code, "{path} {status}: {}", answer.text());
+        let response = server.patch(&format!("{path}/status"), "application/merge-patch+json", &patch);
+        assert_eq!(response.code, code, "{path} {status}: {}", response.text());
     }
 }

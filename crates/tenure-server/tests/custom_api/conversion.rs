@@ -3,7 +3,7 @@
 use crate::{
     http::Request,
     server::{MERGE_PATCH, Server, metadata, version},
-    webhook::{Hook, Manner},
+    webhook::{Behavior, ConversionWebhook},
 };
 use tenure_value::Value;
 
@@ -34,14 +34,14 @@ fn definition(client: &str, storage: &str) -> String {
     )
 }
 
-fn by_url(hook: &Hook) -> String {
-    hook.client("/convert")
+fn by_url(webhook: &ConversionWebhook) -> String {
+    webhook.client("/convert")
 }
 
 /// A server with the definition, whose objects are stored in `v1`.
-fn served(hook: &Hook) -> Server {
+fn served(webhook: &ConversionWebhook) -> Server {
     let server = Server::start();
-    server.create(DEFINITIONS, &definition(&by_url(hook), "v1"));
+    server.create(DEFINITIONS, &definition(&by_url(webhook), "v1"));
     server
 }
 
@@ -60,10 +60,10 @@ const JOINED: &str = r#"{"hostPort":"h:80"}"#;
 
 #[test]
 fn an_object_is_read_and_written_at_every_version() {
-    let hook = Hook::start("hook.default.svc");
-    let server = served(&hook);
+    let webhook = ConversionWebhook::start("webhook.default.svc");
+    let server = served(&webhook);
     let made = server.create(V1, &object("v1", "a", JOINED));
-    assert_eq!(hook.questions(), 0, "the version of storage needs nobody");
+    assert_eq!(webhook.requests(), 0, "the version of storage needs nobody");
     let got = server.get(&format!("{V2}/a")).document();
     assert_eq!((spec(&got).as_str(), got.get("apiVersion")), (SPLIT, Some(&"stable.example.com/v2".into())));
     assert_eq!(metadata(&got, "uid"), metadata(&made, "uid"));
@@ -74,17 +74,17 @@ fn an_object_is_read_and_written_at_every_version() {
     // PUT, merge patch, status and scale at the other version.
     let put = object("v2", "b", r#"{"host":"j","port":"82","replicas":1}"#)
         .replace(r#""name":"b""#, &format!(r#""name":"b","resourceVersion":"{}""#, version(&made)));
-    let answer = server.send(&Request::new("PUT", &format!("{V2}/b")).body("application/json", put));
+    let response = server.send(&Request::new("PUT", &format!("{V2}/b")).body("application/json", put));
     assert_eq!(
-        (answer.code, spec(&answer.document()).as_str()),
+        (response.code, spec(&response.document()).as_str()),
         (200, r#"{"host":"j","port":"82","replicas":1}"#)
     );
-    let answer = server.patch(&format!("{V2}/b"), MERGE_PATCH, r#"{"spec":{"port":"83"}}"#);
-    assert_eq!(spec(&answer.document()), r#"{"host":"j","port":"83","replicas":1}"#);
-    let answer = server.patch(&format!("{V2}/b/status"), MERGE_PATCH, r#"{"status":{"replicas":5}}"#);
-    assert_eq!(answer.document().at(["status", "replicas"]), Some(&5.into()));
-    let answer = server.patch(&format!("{V2}/b/scale"), MERGE_PATCH, r#"{"spec":{"replicas":3}}"#);
-    assert_eq!(answer.code, 200, "{}", answer.text());
+    let response = server.patch(&format!("{V2}/b"), MERGE_PATCH, r#"{"spec":{"port":"83"}}"#);
+    assert_eq!(spec(&response.document()), r#"{"host":"j","port":"83","replicas":1}"#);
+    let response = server.patch(&format!("{V2}/b/status"), MERGE_PATCH, r#"{"status":{"replicas":5}}"#);
+    assert_eq!(response.document().at(["status", "replicas"]), Some(&5.into()));
+    let response = server.patch(&format!("{V2}/b/scale"), MERGE_PATCH, r#"{"spec":{"replicas":3}}"#);
+    assert_eq!(response.code, 200, "{}", response.text());
     let now = server.get(&format!("{V1}/b")).document();
     assert_eq!(spec(&now), r#"{"hostPort":"j:83","replicas":3}"#);
     assert_eq!(now.at(["status", "replicas"]), Some(&5.into()));
@@ -101,13 +101,13 @@ fn an_object_is_read_and_written_at_every_version() {
 
 #[test]
 fn a_list_with_several_storage_versions_is_converted_in_one_review() {
-    let hook = Hook::start("hook.default.svc");
-    let server = served(&hook);
+    let webhook = ConversionWebhook::start("webhook.default.svc");
+    let server = served(&webhook);
     for name in ["a", "b", "c"] {
         server.create(V1, &object("v1", name, JOINED));
     }
     let stored = server.get(&format!("{DEFINITIONS}/endpoints.stable.example.com")).document();
-    let flipped = definition(&by_url(&hook), "v2").replace(
+    let flipped = definition(&by_url(&webhook), "v2").replace(
         r#""metadata":{"name":"endpoints.stable.example.com"}"#,
         &format!(
             r#""metadata":{{"name":"endpoints.stable.example.com","resourceVersion":"{}"}}"#,
@@ -115,27 +115,27 @@ fn a_list_with_several_storage_versions_is_converted_in_one_review() {
         ),
     );
     let path = format!("{DEFINITIONS}/endpoints.stable.example.com");
-    let answer = server.send(&Request::new("PUT", &path).body("application/json", flipped));
-    assert_eq!(answer.code, 200, "{}", answer.text());
+    let response = server.send(&Request::new("PUT", &path).body("application/json", flipped));
+    assert_eq!(response.code, 200, "{}", response.text());
     server.create(V2, &object("v2", "d", SPLIT));
-    for (path, expected, questions) in [(V1, JOINED, 1), (V2, SPLIT, 1)] {
-        let before = hook.questions();
+    for (path, expected, requests) in [(V1, JOINED, 1), (V2, SPLIT, 1)] {
+        let before = webhook.requests();
         let list = server.get(path).document();
         let items = list.get("items").and_then(Value::as_array).cloned().unwrap_or_default();
         assert_eq!(items.len(), 4);
         for item in items.iter() {
             assert_eq!(spec(item), expected, "{path}");
         }
-        assert_eq!(hook.questions() - before, questions, "{path}");
+        assert_eq!(webhook.requests() - before, requests, "{path}");
     }
     // What is written again is stored in the new version.
     server.patch(&format!("{V1}/a"), MERGE_PATCH, r#"{"spec":{"note":"moved"}}"#);
-    let before = hook.questions();
+    let before = webhook.requests();
     assert_eq!(
         spec(&server.get(&format!("{V2}/a")).document()),
         r#"{"host":"h","note":"moved","port":"80"}"#
     );
-    assert_eq!(hook.questions(), before);
+    assert_eq!(webhook.requests(), before);
     let deleted = server.delete(V1);
     assert_eq!(deleted.code, 200, "{}", deleted.text());
     assert_eq!(server.get(V2).document().get("items"), Some(&Value::array([])));
@@ -143,8 +143,8 @@ fn a_list_with_several_storage_versions_is_converted_in_one_review() {
 
 #[test]
 fn a_watch_shows_every_change_at_its_version() {
-    let hook = Hook::start("hook.default.svc");
-    let server = served(&hook);
+    let webhook = ConversionWebhook::start("webhook.default.svc");
+    let server = served(&webhook);
     let start = version(&server.get(V1).document());
     server.create(V1, &object("v1", "a", JOINED));
     server.patch(&format!("{V1}/a"), MERGE_PATCH, r#"{"spec":{"hostPort":"h:81"}}"#);
@@ -161,7 +161,7 @@ fn a_watch_shows_every_change_at_its_version() {
     let expected = [("ADDED", SPLIT), ("MODIFIED", second), ("DELETED", second)];
     assert_eq!(seen, expected.map(|(word, spec)| (word.to_string(), spec.to_string())));
     // A watch that cannot be kept up says why and ends.
-    hook.behave(Manner::Refuses);
+    webhook.set_behavior(Behavior::Refuses);
     let start = version(&server.get(V1).document());
     server.create(V1, &object("v1", "b", JOINED));
     let frames = server.get(&format!("{V2}?watch=1&timeoutSeconds=1&resourceVersion={start}")).frames();
@@ -173,8 +173,8 @@ fn a_watch_shows_every_change_at_its_version() {
 
 #[test]
 fn managers_own_fields_at_their_version() {
-    let hook = Hook::start("hook.default.svc");
-    let server = served(&hook);
+    let webhook = ConversionWebhook::start("webhook.default.svc");
+    let server = served(&webhook);
     let config = object("v1", "a", JOINED);
     assert_eq!(server.apply(&format!("{V1}/a"), "alice", &config).code, 201);
     // The same value in the words of the other version is shared; a change of it is a conflict, in either.
@@ -208,7 +208,7 @@ fn managers_own_fields_at_their_version() {
     let changed = object("v2", "a", r#"{"host":"h","port":"99"}"#);
     let conflict = server.apply(&format!("{V2}/a"), "bob", &changed);
     assert_eq!(conflict.code, 409, "{}", conflict.text());
-    let message = conflict.says("message");
+    let message = conflict.field("message");
     assert!(message.contains("\"alice\"") && message.contains(".spec.hostPort"), "{message}");
     let forced = server.patch(
         &format!("{V2}/a?fieldManager=bob&force=true"),
@@ -227,12 +227,12 @@ fn managers_own_fields_at_their_version() {
 
 #[test]
 fn a_webhook_changes_labels_and_annotations_and_nothing_else_of_the_metadata() {
-    let hook = Hook::start("hook.default.svc");
-    let server = served(&hook);
+    let webhook = ConversionWebhook::start("webhook.default.svc");
+    let server = served(&webhook);
     let body = object("v1", "a", JOINED)
         .replace(r#""name":"a""#, r#""name":"a","finalizers":["x.example.com/wait"]"#);
     server.create(V1, &body);
-    hook.behave(Manner::Annotates);
+    webhook.set_behavior(Behavior::Annotates);
     let got = server.get(&format!("{V2}/a")).document();
     assert_eq!(metadata(&got, "annotations").to_string(), r#"{"converted-to":"stable.example.com/v2"}"#);
     assert_eq!(metadata(&got, "generation"), 1.into());
@@ -241,80 +241,82 @@ fn a_webhook_changes_labels_and_annotations_and_nothing_else_of_the_metadata() {
 
 #[test]
 fn an_invalid_webhook_response_names_the_webhook_and_the_reason() {
-    let hook = Hook::start("hook.default.svc");
-    let server = served(&hook);
+    let webhook = ConversionWebhook::start("webhook.default.svc");
+    let server = served(&webhook);
     server.create(V1, &object("v1", "a", JOINED));
     let named = "conversion webhook for stable.example.com/v1, Kind=Endpoint";
-    for (manner, words) in [
-        (Manner::Refuses, "failed: not in the mood"),
-        (Manner::Fails, "the webhook responded with 503 Service Unavailable: come back later"),
+    for (behavior, words) in [
+        (Behavior::Refuses, "failed: not in the mood"),
+        (Behavior::Fails, "the webhook responded with 503 Service Unavailable: come back later"),
         (
-            Manner::Renames,
+            Behavior::Renames,
             "returned an invalid object at index 0: must have the same name: \"a\" != \"another\"",
         ),
-        (Manner::Forgets, "returned 0 objects, expected 1"),
+        (Behavior::Forgets, "returned 0 objects, expected 1"),
     ] {
-        hook.behave(manner);
+        webhook.set_behavior(behavior);
         for path in [format!("{V2}/a"), V2.to_string()] {
-            let answer = server.get(&path);
-            assert_eq!(answer.code, 500, "{manner:?}");
-            let message = answer.says("message");
-            assert!(message.starts_with(named) && message.contains(words), "{manner:?}: {message}");
+            let response = server.get(&path);
+            assert_eq!(response.code, 500, "{behavior:?}");
+            let message = response.field("message");
+            assert!(message.starts_with(named) && message.contains(words), "{behavior:?}: {message}");
         }
         // Nothing is written that could not be converted.
-        let answer = server.post(V2, &object("v2", "b", SPLIT));
-        assert_eq!(answer.code, 500, "{manner:?}");
-        assert_eq!(server.get(&format!("{V1}/b")).code, 404, "{manner:?}");
-        let answer = server.patch(&format!("{V2}/a"), MERGE_PATCH, r#"{"spec":{"port":"1"}}"#);
-        assert_eq!(answer.code, 500, "{manner:?}");
+        let response = server.post(V2, &object("v2", "b", SPLIT));
+        assert_eq!(response.code, 500, "{behavior:?}");
+        assert_eq!(server.get(&format!("{V1}/b")).code, 404, "{behavior:?}");
+        let response = server.patch(&format!("{V2}/a"), MERGE_PATCH, r#"{"spec":{"port":"1"}}"#);
+        assert_eq!(response.code, 500, "{behavior:?}");
         // The version of storage is served all the while.
-        assert_eq!(server.get(&format!("{V1}/a")).code, 200, "{manner:?}");
+        assert_eq!(server.get(&format!("{V1}/a")).code, 200, "{behavior:?}");
     }
-    hook.behave(Manner::Right);
+    webhook.set_behavior(Behavior::Correct);
     assert_eq!(server.get(&format!("{V2}/a")).code, 200);
-    drop(hook);
-    let message = server.get(&format!("{V2}/a")).says("message");
+    drop(webhook);
+    let message = server.get(&format!("{V2}/a")).field("message");
     assert!(message.starts_with(&format!("{named} failed: Post \"https://127.0.0.1:")), "{message}");
 }
 
 #[test]
 fn a_certificate_of_an_unknown_authority_is_not_trusted() {
-    let (hook, other) = (Hook::start("hook.default.svc"), Hook::start("hook.default.svc"));
+    let (webhook, other) =
+        (ConversionWebhook::start("webhook.default.svc"), ConversionWebhook::start("webhook.default.svc"));
     let server = Server::start();
-    let client = format!(r#"{{"url":"https://{}/convert","caBundle":"{}"}}"#, hook.address, other.ca_bundle);
+    let client =
+        format!(r#"{{"url":"https://{}/convert","caBundle":"{}"}}"#, webhook.address, other.ca_bundle);
     server.create(DEFINITIONS, &definition(&client, "v1"));
     server.create(V1, &object("v1", "a", JOINED));
-    let message = server.get(&format!("{V2}/a")).says("message");
+    let message = server.get(&format!("{V2}/a")).field("message");
     assert!(message.contains("certificate"), "{message}");
-    assert_eq!(hook.questions(), 0);
+    assert_eq!(webhook.requests(), 0);
 }
 
 #[test]
 fn a_webhook_service_is_resolved_or_reported_missing() {
-    let hook = Hook::start("hook.hooks.svc");
+    let webhook = ConversionWebhook::start("webhook.hooks.svc");
     let server = Server::start();
     server.create_namespace("hooks");
     let client = format!(
-        r#"{{"service":{{"namespace":"hooks","name":"hook","path":"/convert","port":9443}},"caBundle":"{}"}}"#,
-        hook.ca_bundle
+        r#"{{"service":{{"namespace":"hooks","name":"webhook","path":"/convert","port":9443}},"caBundle":"{}"}}"#,
+        webhook.ca_bundle
     );
     server.create(DEFINITIONS, &definition(&client, "v1"));
     server.create(V1, &object("v1", "a", JOINED));
-    let why = || server.get(&format!("{V2}/a")).says("message");
-    assert!(why().contains("service \"hook\" in namespace \"hooks\" not found"), "{}", why());
-    let service = r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"hook"},"spec":{"clusterIP":"None","ports":[{"name":"web","port":PORT}]}}"#;
+    let why = || server.get(&format!("{V2}/a")).field("message");
+    assert!(why().contains("service \"webhook\" in namespace \"hooks\" not found"), "{}", why());
+    let service = r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"webhook"},"spec":{"clusterIP":"None","ports":[{"name":"web","port":PORT}]}}"#;
     server.create("/api/v1/namespaces/hooks/services", &service.replace("PORT", "443"));
     assert!(why().contains("has no port 9443"), "{}", why());
-    server.delete("/api/v1/namespaces/hooks/services/hook");
+    server.delete("/api/v1/namespaces/hooks/services/webhook");
     server.create("/api/v1/namespaces/hooks/services", &service.replace("PORT", "9443"));
-    assert!(why().contains("no endpoints available for service \"hook\""), "{}", why());
-    server.delete("/api/v1/namespaces/hooks/services/hook");
+    assert!(why().contains("no endpoints available for service \"webhook\""), "{}", why());
+    server.delete("/api/v1/namespaces/hooks/services/webhook");
     // A name that the service stands for is where it is.
-    let client = client.replace("9443", &hook.address.port().to_string());
+    let client = client.replace("9443", &webhook.address.port().to_string());
     let path = format!("{DEFINITIONS}/endpoints.stable.example.com");
     let moved = format!(r#"{{"spec":{{"conversion":{{"webhook":{{"clientConfig":{client}}}}}}}}}"#);
     assert_eq!(server.patch(&path, MERGE_PATCH, &moved).code, 200);
-    let named = r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"hook"},"spec":{"type":"ExternalName","externalName":"localhost"}}"#;
+    let named = r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"webhook"},"spec":{"type":"ExternalName","externalName":"localhost"}}"#;
     server.create("/api/v1/namespaces/hooks/services", named);
     assert_eq!(spec(&server.get(&format!("{V2}/a")).document()), SPLIT, "{}", why());
 }

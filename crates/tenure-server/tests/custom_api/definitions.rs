@@ -21,12 +21,12 @@ fn with_field(schema: &str) -> String {
 }
 
 fn check(server: &Server, what: &str, body: String, refusal: Option<&str>) {
-    let answer = server.send(&Request::new("POST", DEFINITIONS).body("application/json", body));
+    let response = server.send(&Request::new("POST", DEFINITIONS).body("application/json", body));
     match refusal {
-        None => assert_eq!(answer.code, 201, "{what}: {}", answer.text()),
+        None => assert_eq!(response.code, 201, "{what}: {}", response.text()),
         Some(words) => {
-            assert_eq!(answer.code, 422, "{what}: {}", answer.text());
-            assert!(answer.says("message").contains(words), "{what}: {}", answer.text());
+            assert_eq!(response.code, 422, "{what}: {}", response.text());
+            assert!(response.field("message").contains(words), "{what}: {}", response.text());
         }
     }
 }

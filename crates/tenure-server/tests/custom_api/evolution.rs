@@ -33,18 +33,18 @@ fn change(server: &Server, list: &str) -> String {
     let path = format!("{DEFINITIONS}/widgets.example.com");
     let at = version(&server.get(&path).document());
     let body = definition(list, &format!(r#","resourceVersion":"{at}""#));
-    let answer = server.send(&Request::new("PUT", &path).body("application/json", body));
-    assert_eq!(answer.code, 200, "{}", answer.text());
-    answer.header("warning").unwrap_or_default().to_string()
+    let response = server.send(&Request::new("PUT", &path).body("application/json", body));
+    assert_eq!(response.code, 200, "{}", response.text());
+    response.header("warning").unwrap_or_default().to_string()
 }
 
 fn apply(server: &Server, manager: &str, name: &str, spec: &str) -> Value {
     let config = format!(
         r#"{{"apiVersion":"example.com/v1","kind":"Widget","metadata":{{"name":"{name}"}},"spec":{spec}}}"#
     );
-    let answer = server.apply(&format!("{WIDGETS}/{name}"), manager, &config);
-    assert!(matches!(answer.code, 200 | 201), "{}", answer.text());
-    answer.document()
+    let response = server.apply(&format!("{WIDGETS}/{name}"), manager, &config);
+    assert!(matches!(response.code, 200 | 201), "{}", response.text());
+    response.document()
 }
 
 fn held(object: &Value, manager: &str) -> String {
@@ -126,8 +126,8 @@ fn a_status_written_at_another_version_leaves_the_managers_as_they_are() {
     server.create(DEFINITIONS, &two_versions());
     apply(&server, "alice", "w", r#"{"n":1}"#);
     let path = format!("{}/w/status?fieldManager=controller", WIDGETS.replace("/v1/", "/v2/"));
-    let answer = server.patch(&path, MERGE_PATCH, r#"{"status":{"phase":"On"}}"#);
-    assert_eq!(answer.code, 200, "{}", answer.text());
+    let response = server.patch(&path, MERGE_PATCH, r#"{"status":{"phase":"On"}}"#);
+    assert_eq!(response.code, 200, "{}", response.text());
     let object = server.get(&format!("{WIDGETS}/w")).document();
     assert_eq!(held(&object, "alice"), r#"{"f:spec":{"f:n":{}}}"#);
     assert_eq!(held(&object, "controller"), r#"{"f:status":{".":{},"f:phase":{}}}"#);
@@ -159,19 +159,19 @@ fn a_list_that_could_never_be_applied_refuses_its_definition_with_the_fix() {
         r#""items":{"type":"string"}"#,
         r#""items":{"type":"object","properties":{"a":{"type":"string"}}}"#,
     );
-    let answer = server.post(DEFINITIONS, &body);
-    assert_eq!(answer.code, 422, "{}", answer.text());
-    assert!(answer.says("message").contains("x-kubernetes-map-type"), "{}", answer.text());
+    let response = server.post(DEFINITIONS, &body);
+    assert_eq!(response.code, 422, "{}", response.text());
+    assert!(response.field("message").contains("x-kubernetes-map-type"), "{}", response.text());
     let keyed = r#","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["a"]"#;
     let body = definition(keyed, "").replace(
         r#""items":{"type":"string"}"#,
         r#""items":{"type":"object","properties":{"a":{"type":"string"}}}"#,
     );
-    let answer = server.post(DEFINITIONS, &body);
-    assert_eq!(answer.code, 422, "{}", answer.text());
+    let response = server.post(DEFINITIONS, &body);
+    assert_eq!(response.code, 422, "{}", response.text());
     assert!(
-        answer.says("message").contains("default") && answer.says("message").contains("required"),
+        response.field("message").contains("default") && response.field("message").contains("required"),
         "{}",
-        answer.text()
+        response.text()
     );
 }

@@ -248,7 +248,7 @@ fn strict_validation_names_every_unknown_and_repeated_field() {
         let strict = server.post(&format!("{path}?fieldValidation=Strict"), body);
         assert_eq!(strict.code, 400, "{path}");
         assert!(
-            strict.says("message").ends_with(&format!("strict decoding error: {strict_errors}")),
+            strict.field("message").ends_with(&format!("strict decoding error: {strict_errors}")),
             "{}",
             strict.text()
         );
@@ -269,15 +269,19 @@ fn strict_validation_names_every_unknown_and_repeated_field() {
     let apply = |path: &str, validation: &str, body: &str| {
         server.patch(&format!("{path}?fieldManager=m&dryRun=All&fieldValidation={validation}"), APPLY, body)
     };
-    let answer = apply(&format!("{}/q", place("b.example.com")), "Strict", twice);
-    assert!(answer.says("message").contains("line 7: key \"foo\" already set in map"), "{}", answer.text());
+    let response = apply(&format!("{}/q", place("b.example.com")), "Strict", twice);
+    assert!(
+        response.field("message").contains("line 7: key \"foo\" already set in map"),
+        "{}",
+        response.text()
+    );
     assert_eq!(apply(&format!("{}/q", place("b.example.com")), "Ignore", twice).code, 201);
     let unknown = "apiVersion: a.example.com/v1\nkind: Part\nmetadata:\n  name: p\nunknownField: 1\n";
-    let answer = apply(&format!("{parts}/p"), "Strict", unknown);
+    let response = apply(&format!("{parts}/p"), "Strict", unknown);
     assert!(
-        answer.says("message").contains(".unknownField: field not declared in schema"),
+        response.field("message").contains(".unknownField: field not declared in schema"),
         "{}",
-        answer.text()
+        response.text()
     );
     let valid =
         "apiVersion: a.example.com/v1\nkind: Part\nmetadata:\n  name: p\nspec:\n  bars:\n  - name: x\n";
@@ -293,10 +297,10 @@ fn objects_are_refused_for_what_their_schema_says() {
         (r#"{"bars":[{"name":"x","feeling":"Odd"}]}"#, "Unsupported value: \"Odd\""),
         (r#"{"size":"large"}"#, "spec.size in body must be of type integer: \"string\""),
     ] {
-        let answer =
+        let response =
             server.post(&place("a.example.com"), &part("a.example.com", "x", &format!(r#","spec":{spec}"#)));
-        assert_eq!(answer.code, 422, "{spec}");
-        assert!(answer.says("message").contains(words), "{}", answer.text());
+        assert_eq!(response.code, 422, "{spec}");
+        assert!(response.field("message").contains(words), "{}", response.text());
     }
 }
 
@@ -323,7 +327,7 @@ fn lists_and_watches_are_selected_by_the_fields_that_a_definition_names() {
     }
     let refused = server.get(&format!("{place}?fieldSelector=spec.other%3Dx"));
     assert_eq!(refused.code, 400);
-    assert!(refused.says("message").contains("spec.other"), "{}", refused.text());
+    assert!(refused.field("message").contains("spec.other"), "{}", refused.text());
     // What leaves the selection is deleted to the watcher, what enters it is added.
     server.patch(&format!("{place}/a"), MERGE_PATCH, r#"{"spec":{"color":"red"}}"#);
     server.patch(&format!("{place}/c"), MERGE_PATCH, r#"{"spec":{"color":"blue"}}"#);
@@ -355,20 +359,20 @@ fn status_and_scale_are_written_on_their_own() {
     let made = server.create(&place("a.example.com"), &body);
     assert_eq!(made.get("status"), None, "a status is not created");
     let status = r#"{"spec":{"replicas":9},"status":{"replicas":1,"phase":"On","selector":"app=x"}}"#;
-    let answer = server.patch(&format!("{one}/status"), MERGE_PATCH, status).document();
-    assert_eq!(answer.at(["spec", "replicas"]), Some(&2.into()));
-    assert_eq!(answer.at(["status", "phase"]), Some(&"On".into()));
-    assert_eq!(metadata(&answer, "generation"), 1.into(), "a status is no change of what is wanted");
-    let answer = server.patch(&one, MERGE_PATCH, r#"{"status":{"phase":"Off"}}"#).document();
-    assert_eq!(answer.at(["status", "phase"]), Some(&"On".into()));
+    let response = server.patch(&format!("{one}/status"), MERGE_PATCH, status).document();
+    assert_eq!(response.at(["spec", "replicas"]), Some(&2.into()));
+    assert_eq!(response.at(["status", "phase"]), Some(&"On".into()));
+    assert_eq!(metadata(&response, "generation"), 1.into(), "a status is no change of what is wanted");
+    let response = server.patch(&one, MERGE_PATCH, r#"{"status":{"phase":"Off"}}"#).document();
+    assert_eq!(response.at(["status", "phase"]), Some(&"On".into()));
     let scale = server.get(&format!("{one}/scale")).document();
     assert_eq!(scale.get("kind"), Some(&"Scale".into()));
     assert_eq!(
         (scale.at(["spec", "replicas"]), scale.at(["status", "replicas"]), scale.at(["status", "selector"])),
         (Some(&2.into()), Some(&1.into()), Some(&"app=x".into()))
     );
-    let answer = server.patch(&format!("{one}/scale"), MERGE_PATCH, r#"{"spec":{"replicas":5}}"#);
-    assert_eq!(answer.code, 200, "{}", answer.text());
+    let response = server.patch(&format!("{one}/scale"), MERGE_PATCH, r#"{"spec":{"replicas":5}}"#);
+    assert_eq!(response.code, 200, "{}", response.text());
     let now = server.get(&one).document();
     assert_eq!(now.at(["spec", "replicas"]), Some(&5.into()));
     assert_eq!(metadata(&now, "generation"), 2.into());
@@ -415,15 +419,15 @@ fn a_definition_with_an_invalid_or_expensive_rule_is_refused() {
             "exceeds budget by factor of more than 100x",
         ),
     ] {
-        let answer = server.post(DEFINITIONS, &with(rule));
-        assert_eq!(answer.code, 422, "{rule}");
-        assert!(answer.says("message").contains(words), "{}", answer.text());
+        let response = server.post(DEFINITIONS, &with(rule));
+        assert_eq!(response.code, 422, "{rule}");
+        assert!(response.field("message").contains(words), "{}", response.text());
     }
     server.create(DEFINITIONS, &with("self.x + self.y > 0"));
     let place = place("a.example.com");
     let refused = server.post(&place, &part("a.example.com", "p", r#","spec":{"x":0,"y":0}"#));
     assert_eq!(refused.code, 422);
-    assert!(refused.says("message").contains("failed rule: self.x + self.y > 0"), "{}", refused.text());
+    assert!(refused.field("message").contains("failed rule: self.x + self.y > 0"), "{}", refused.text());
     server.create(&place, &part("a.example.com", "p", r#","spec":{"x":1,"y":0}"#));
 }
 
@@ -494,7 +498,7 @@ fn a_definition_keeps_its_finalizers_and_nothing_is_created_while_it_terminates(
     let both = r#"["example.com/held","customresourcecleanup.apiextensions.k8s.io"]"#;
     assert_eq!(finalizers.as_deref(), Some(both));
     let list = server.get("/apis/example.com/v1/bolts");
-    assert_eq!((list.says("kind").as_str(), list.header("warning")), ("BoxOfBolts", None));
+    assert_eq!((list.field("kind").as_str(), list.header("warning")), ("BoxOfBolts", None));
     let deprecated = server.get("/apis/example.com/v1beta1/bolts");
     let warning = deprecated.header("warning").unwrap_or_default();
     assert!(
@@ -505,7 +509,7 @@ fn a_definition_keeps_its_finalizers_and_nothing_is_created_while_it_terminates(
     let bolt = r#"{"apiVersion":"example.com/v1","kind":"Bolt","metadata":{"name":"b"}}"#;
     let refused = server.post("/apis/example.com/v1/bolts", bolt);
     assert_eq!(refused.code, 405, "{}", refused.text());
-    assert!(refused.says("message").contains("while custom resource definition is terminating"));
+    assert!(refused.field("message").contains("while custom resource definition is terminating"));
     let applied = server.apply("/apis/example.com/v1/bolts/b", "me", bolt);
     assert_eq!(applied.code, 405, "{}", applied.text());
 }

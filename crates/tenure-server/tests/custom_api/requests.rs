@@ -29,8 +29,8 @@ fn part(name: &str, metadata: &str, spec: &str) -> String {
 }
 
 fn posted(server: &Server, body: &str) -> (u16, String) {
-    let answer = server.post(PARTS, body);
-    (answer.code, answer.text())
+    let response = server.post(PARTS, body);
+    (response.code, response.text())
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_deletion_checks_the_preconditions_of_its_query() {
     ] {
         let refused = server.delete(&format!("{path}?{query}"));
         assert_eq!(refused.code, 409, "{query}");
-        let message = refused.says("message");
+        let message = refused.field("message");
         let start = "Operation cannot be fulfilled on Part.a.example.com \"a\": ";
         assert!(message.starts_with(start) && message.contains(words), "{message}");
     }
@@ -207,8 +207,8 @@ fn integers_have_64_bits_and_a_null_must_be_listed() {
     ] {
         let body = part("a", "", spec);
         let request = Request::new("POST", &format!("{PARTS}?dryRun=All")).body("application/json", body);
-        let answer = server.send(&request);
-        assert_eq!(answer.code, if right { 201 } else { 422 }, "{spec}: {}", answer.text());
+        let response = server.send(&request);
+        assert_eq!(response.code, if right { 201 } else { 422 }, "{spec}: {}", response.text());
     }
 }
 

@@ -17,27 +17,27 @@ use tenure_value::{Limits, Object, Value, json};
 
 /// How the webhook behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
-    Right,
-    /// It says that it cannot.
+pub enum Behavior {
+    Correct,
+    /// It reports a failure.
     Refuses,
-    /// It answers with a code that is none of success.
+    /// It responds with an error code.
     Fails,
-    /// It answers with something else than was asked for.
+    /// It renames the objects.
     Renames,
     /// It leaves the last object out.
     Forgets,
-    /// It marks what it converts with an annotation, and lies about the rest of the metadata.
+    /// It adds an annotation, and changes metadata that it may not change.
     Annotates,
 }
 
 /// A running webhook.
-pub struct Hook {
+pub struct ConversionWebhook {
     webhook_server: WebhookServer,
     state: Arc<State>,
 }
 
-impl Deref for Hook {
+impl Deref for ConversionWebhook {
     type Target = WebhookServer;
 
     fn deref(&self) -> &WebhookServer {
@@ -46,32 +46,33 @@ impl Deref for Hook {
 }
 
 struct State {
-    manner: Mutex<Manner>,
-    questions: AtomicUsize,
+    behavior: Mutex<Behavior>,
+    requests: AtomicUsize,
 }
 
-impl Hook {
+impl ConversionWebhook {
     /// Starts a webhook whose certificate is for an address of this machine and for a service.
-    pub fn start(service: &str) -> Hook {
-        let state = Arc::new(State { manner: Mutex::new(Manner::Right), questions: AtomicUsize::new(0) });
-        Hook { webhook_server: WebhookServer::start(service, state.clone()), state }
+    pub fn start(service: &str) -> ConversionWebhook {
+        let state =
+            Arc::new(State { behavior: Mutex::new(Behavior::Correct), requests: AtomicUsize::new(0) });
+        ConversionWebhook { webhook_server: WebhookServer::start(service, state.clone()), state }
     }
 
-    pub fn behave(&self, manner: Manner) {
-        *self.state.manner.lock().unwrap() = manner;
+    pub fn set_behavior(&self, behavior: Behavior) {
+        *self.state.behavior.lock().unwrap() = behavior;
     }
 
-    /// How often it has been asked.
-    pub fn questions(&self) -> usize {
-        self.state.questions.load(SeqCst)
+    /// The number of requests so far.
+    pub fn requests(&self) -> usize {
+        self.state.requests.load(SeqCst)
     }
 }
 
 impl Handler for State {
     async fn handle(self: Arc<Self>, request: hyper::Request<hyper::body::Incoming>) -> Response {
-        self.questions.fetch_add(1, SeqCst);
-        let manner = *self.manner.lock().unwrap();
-        if manner == Manner::Fails {
+        self.requests.fetch_add(1, SeqCst);
+        let behavior = *self.behavior.lock().unwrap();
+        if behavior == Behavior::Fails {
             return Response::text(hyper::StatusCode::SERVICE_UNAVAILABLE, "come back later");
         }
         let body = read_body(request.into_body(), 64 << 20, Duration::from_secs(5)).await.unwrap();
@@ -80,12 +81,12 @@ impl Handler for State {
         let desired = asked.get("desiredAPIVersion").and_then(Value::as_str).unwrap();
         let objects = asked.get("objects").and_then(Value::as_array).unwrap();
         let mut converted: Vec<Value> =
-            objects.iter().map(|object| convert(object, desired, manner)).collect();
-        if manner == Manner::Forgets {
+            objects.iter().map(|object| convert(object, desired, behavior)).collect();
+        if behavior == Behavior::Forgets {
             converted.pop();
         }
-        let result = match manner {
-            Manner::Refuses => r#"{"status":"Failure","message":"not in the mood"}"#,
+        let result = match behavior {
+            Behavior::Refuses => r#"{"status":"Failure","message":"not in the mood"}"#,
             _ => r#"{"status":"Success"}"#,
         };
         let response = Value::object([
@@ -102,7 +103,7 @@ impl Handler for State {
     }
 }
 
-fn convert(object: &Value, desired: &str, manner: Manner) -> Value {
+fn convert(object: &Value, desired: &str, behavior: Behavior) -> Value {
     let fields = object.as_object().unwrap().with("apiVersion", desired);
     let spec = fields.get("spec").and_then(Value::as_object).cloned().unwrap_or_default();
     let text = |name: &str| spec.get(name).and_then(Value::as_str).unwrap_or_default().to_string();
@@ -118,9 +119,9 @@ fn convert(object: &Value, desired: &str, manner: Manner) -> Value {
         }
     };
     let mut metadata = fields.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
-    match manner {
-        Manner::Renames => metadata = metadata.with("name", "another"),
-        Manner::Annotates => {
+    match behavior {
+        Behavior::Renames => metadata = metadata.with("name", "another"),
+        Behavior::Annotates => {
             let mark = Object::default().with("converted-to", desired);
             metadata = metadata.with("annotations", mark).with("generation", 77).without("finalizers");
         }

@@ -104,9 +104,9 @@ async fn it_is_as_kubernetes_unless_told_otherwise() -> Outcome {
         let server = TestServer::builder().behavior(behavior).start().await?;
         server.create(pod.clone()).await?;
         let uri = "/api/v1/namespaces/default/pods/p/binding?fieldManager=scheduler";
-        let (code, answer) =
+        let (code, response) =
             server.request(Method::POST, uri, Some(("application/json", binding.clone()))).await?;
-        assert!(code.is_success(), "{answer}");
+        assert!(code.is_success(), "{response}");
         assert_eq!(server.object("Pod", "default", "p").owners(".spec.nodeName").await?.len(), owners);
     }
     Ok(())

@@ -72,12 +72,12 @@ async fn a_socket_serves_any_client() -> Outcome {
             "GET /api/v1/namespaces/default/configmaps/a HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n"
         );
         stream.write_all(request.as_bytes()).await?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await?;
-        Ok(answer)
+        let mut response = String::new();
+        stream.read_to_string(&mut response).await?;
+        Ok(response)
     };
-    let answer = ask("localhost").await?;
-    assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("\"k\":\"1\""), "{answer}");
+    let response = ask("localhost").await?;
+    assert!(response.starts_with("HTTP/1.1 200") && response.contains("\"k\":\"1\""), "{response}");
     // A web page in a browser cannot reach it under another name.
     assert!(ask("evil.example.com").await?.starts_with("HTTP/1.1 403"));
     assert!(server.listen_on("0.0.0.0:0".parse()?).await.is_err());

@@ -6,7 +6,7 @@ use tenure_testing::{ControlSocket, TestServer};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// Sends a request; returns the code and the document.
-async fn ask(
+async fn request(
     url: &str,
     method: &str,
     path: &str,
@@ -20,9 +20,9 @@ async fn ask(
         body.len()
     );
     stream.write_all(request.as_bytes()).await?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await?;
-    let (head, body) = answer.split_once("\r\n\r\n").ok_or("no head")?;
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await?;
+    let (head, body) = response.split_once("\r\n\r\n").ok_or("no head")?;
     let code = head.split(' ').nth(1).ok_or("no code")?.parse()?;
     Ok((code, serde_json::from_str(body).unwrap_or(Value::Null)))
 }
@@ -35,46 +35,46 @@ async fn other_languages_fork_restore_move_time_and_inject_faults() -> Outcome {
     let main = socket.url();
     let control = ControlSocket::open(server, socket, "127.0.0.1:0".parse()?).await?;
     let url = control.url();
-    let (code, made) = ask(&main, "POST", MAPS, map("a", "1")).await?;
+    let (code, made) = request(&main, "POST", MAPS, map("a", "1")).await?;
     assert_eq!(code, 201, "{made}");
 
-    let (code, fork) = ask(&url, "POST", "/testing/fork", Value::Null).await?;
+    let (code, fork) = request(&url, "POST", "/testing/fork", Value::Null).await?;
     assert_eq!((code, &fork["server"]), (200, &json!("fork-1")), "{fork}");
     let forked = fork["url"].as_str().ok_or("no url")?;
-    assert_eq!(ask(forked, "DELETE", &format!("{MAPS}/a"), Value::Null).await?.0, 200);
-    assert_eq!(ask(forked, "GET", &format!("{MAPS}/a"), Value::Null).await?.0, 404);
-    assert_eq!(ask(&main, "GET", &format!("{MAPS}/a"), Value::Null).await?.0, 200);
+    assert_eq!(request(forked, "DELETE", &format!("{MAPS}/a"), Value::Null).await?.0, 200);
+    assert_eq!(request(forked, "GET", &format!("{MAPS}/a"), Value::Null).await?.0, 404);
+    assert_eq!(request(&main, "GET", &format!("{MAPS}/a"), Value::Null).await?.0, 200);
 
-    let (_, taken) = ask(&url, "POST", "/testing/snapshot", json!({"server": "main"})).await?;
-    ask(&main, "POST", MAPS, map("b", "")).await?;
-    let (code, _) = ask(&url, "POST", "/testing/restore", json!({"snapshot": taken["snapshot"]})).await?;
-    assert_eq!((code, ask(&main, "GET", &format!("{MAPS}/b"), Value::Null).await?.0), (200, 404));
+    let (_, taken) = request(&url, "POST", "/testing/snapshot", json!({"server": "main"})).await?;
+    request(&main, "POST", MAPS, map("b", "")).await?;
+    let (code, _) = request(&url, "POST", "/testing/restore", json!({"snapshot": taken["snapshot"]})).await?;
+    assert_eq!((code, request(&main, "GET", &format!("{MAPS}/b"), Value::Null).await?.0), (200, 404));
 
     let revision = made["metadata"]["resourceVersion"].as_str().ok_or("no version")?.parse::<u64>()?;
-    let (code, view) = ask(&url, "POST", "/testing/at", json!({"revision": revision})).await?;
+    let (code, view) = request(&url, "POST", "/testing/at", json!({"revision": revision})).await?;
     assert_eq!(code, 200, "{view}");
-    assert_eq!(ask(view["url"].as_str().ok_or("no url")?, "POST", MAPS, map("d", "")).await?.0, 405);
+    assert_eq!(request(view["url"].as_str().ok_or("no url")?, "POST", MAPS, map("d", "")).await?.0, 405);
 
-    let (_, clock) = ask(&url, "POST", "/testing/clock", json!({"advance": "1h30m"})).await?;
+    let (_, clock) = request(&url, "POST", "/testing/clock", json!({"advance": "1h30m"})).await?;
     assert_eq!(clock["now"], "2026-01-01T01:30:00Z");
     assert_eq!(
-        ask(&url, "GET", "/testing/clock?server=fork-1", Value::Null).await?.1["now"],
+        request(&url, "GET", "/testing/clock?server=fork-1", Value::Null).await?.1["now"],
         "2026-01-01T00:00:00Z"
     );
 
     let fault = json!({"effect": "internalError", "verb": ["create"], "kind": "ConfigMap", "times": 1});
-    assert_eq!(ask(&url, "POST", "/testing/faults", fault).await?.0, 200);
-    assert_eq!(ask(&main, "POST", MAPS, map("c", "")).await?.0, 500);
-    assert_eq!(ask(&main, "POST", MAPS, map("c", "")).await?.0, 201);
-    let (_, writes) = ask(&url, "GET", "/testing/writes?since=1", Value::Null).await?;
+    assert_eq!(request(&url, "POST", "/testing/faults", fault).await?.0, 200);
+    assert_eq!(request(&main, "POST", MAPS, map("c", "")).await?.0, 500);
+    assert_eq!(request(&main, "POST", MAPS, map("c", "")).await?.0, 201);
+    let (_, writes) = request(&url, "GET", "/testing/writes?since=1", Value::Null).await?;
     let names: Vec<&Value> =
         writes["writes"].as_array().ok_or("no writes")?.iter().map(|write| &write["name"]).collect();
     assert_eq!(names, ["c"], "{writes}");
 
-    assert_eq!(ask(&url, "POST", "/testing/settle", Value::Null).await?.0, 200);
-    assert_eq!(ask(&url, "DELETE", "/testing/servers/fork-1", Value::Null).await?.0, 200);
+    assert_eq!(request(&url, "POST", "/testing/settle", Value::Null).await?.0, 200);
+    assert_eq!(request(&url, "DELETE", "/testing/servers/fork-1", Value::Null).await?.0, 200);
     assert_eq!(
-        ask(&url, "GET", "/testing", Value::Null).await?.1["servers"].as_array().map(Vec::len),
+        request(&url, "GET", "/testing", Value::Null).await?.1["servers"].as_array().map(Vec::len),
         Some(2)
     );
     Ok(())
@@ -105,8 +105,8 @@ async fn wrong_requests_are_told_what_would_be_right() -> Outcome {
         ("GET", "/other", Value::Null, 404, "no such endpoint"),
     ];
     for (method, path, body, code, message) in cases {
-        let (got, answer) = ask(&control.url(), method, path, body.clone()).await?;
-        let text = answer["message"].as_str().unwrap_or_default();
+        let (got, response) = request(&control.url(), method, path, body.clone()).await?;
+        let text = response["message"].as_str().unwrap_or_default();
         assert!(got == code && text.contains(message), "{method} {path} {body}: {got} {text}");
     }
     Ok(())

@@ -51,8 +51,8 @@ async fn requests_are_refused_as_selected() -> Outcome {
         assert_eq!(patch("a", "you").await?.0, 200);
         let before = server.revision();
         for _ in 0..2 {
-            let (status, answer) = patch("a", "me").await?;
-            assert_eq!((status.as_u16(), answer["reason"].as_str()), (code, Some(reason)), "{answer}");
+            let (status, response) = patch("a", "me").await?;
+            assert_eq!((status.as_u16(), response["reason"].as_str()), (code, Some(reason)), "{response}");
         }
         server.expect_no_writes_since(before)?;
         assert_eq!((patch("a", "me").await?.0.as_u16(), injected.hits()), (200, 2));
@@ -102,14 +102,17 @@ async fn a_response_is_cut_after_the_write() -> Outcome {
     let mut stream = tokio::net::TcpStream::connect(socket.address()).await?;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     stream.write_all(format!("GET {MAPS}/a HTTP/1.1\r\nhost: localhost\r\n\r\n").as_bytes()).await?;
-    let mut answer = Vec::new();
-    let _ = stream.read_to_end(&mut answer).await;
-    let answer = String::from_utf8(answer)?;
-    let (head, body) = answer.split_once("\r\n\r\n").ok_or("no head")?;
+    let mut response = Vec::new();
+    let _ = stream.read_to_end(&mut response).await;
+    let response = String::from_utf8(response)?;
+    let (head, body) = response.split_once("\r\n\r\n").ok_or("no head")?;
     let length = head
         .lines()
         .find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse::<usize>().ok());
-    assert!(head.starts_with("HTTP/1.1 200") && length.is_some_and(|length| body.len() < length), "{answer}");
+    assert!(
+        head.starts_with("HTTP/1.1 200") && length.is_some_and(|length| body.len() < length),
+        "{response}"
+    );
     Ok(())
 }
 

@@ -13,7 +13,7 @@ const MAPS: &str = "/api/v1/namespaces/default/configmaps?dryRun=All";
 const LIMIT: Duration = Duration::from_secs(15);
 
 fn post(target: &Target, path: &str, body: String) -> (u16, String) {
-    target.send(&Attack::new("policy", ("POST", path), JSON, body).bytes()).expect("an answer")
+    target.send(&Attack::new("policy", ("POST", path), JSON, body).bytes()).expect("a response")
 }
 
 /// Puts a policy in force.
@@ -38,8 +38,8 @@ fn enforce(target: &Target, kind: &str, name: &str, spec: &str) -> (u16, String)
 fn remove(target: &Target, kind: &str, name: &str) {
     for of in ["policybindings", "policies"] {
         let path = format!("{GROUP}/{}admission{of}/{name}", kind.to_lowercase());
-        let answer = target.send(&Attack::new("remove", ("DELETE", &path), JSON, "").bytes());
-        assert_eq!(answer.expect("an answer").0, 200);
+        let response = target.send(&Attack::new("remove", ("DELETE", &path), JSON, "").bytes());
+        assert_eq!(response.expect("a response").0, 200);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Health checks all the time, on new connections and on one that is kept. Each is answered within a tenth of a second, besides
 //! what the machine itself takes: a second thread measures how long a byte takes to another thread and back.
 
-use super::server::PATIENCE;
+use super::server::TIMEOUT;
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
@@ -115,30 +115,30 @@ fn measure(
 /// Asks on a new connection.
 pub fn is_live(address: &str) -> bool {
     let Ok(mut stream) = TcpStream::connect(address) else { return false };
-    let _ = stream.set_read_timeout(Some(PATIENCE));
-    let mut answer = String::new();
+    let _ = stream.set_read_timeout(Some(TIMEOUT));
+    let mut response = String::new();
     let request = b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     stream.write_all(request).is_ok()
-        && stream.read_to_string(&mut answer).is_ok()
-        && answer.starts_with("HTTP/1.1 200")
+        && stream.read_to_string(&mut response).is_ok()
+        && response.starts_with("HTTP/1.1 200")
 }
 
 /// Asks on a connection that is kept; it is made again if the server has closed it, as it may if there are too many.
 fn is_live_kept(address: &str, kept: &mut Option<BufReader<TcpStream>>) -> bool {
     if let Some(reader) = kept
-        && ask(reader).is_some()
+        && request(reader).is_some()
     {
         return true;
     }
     let Ok(stream) = TcpStream::connect(address) else { return false };
-    let _ = stream.set_read_timeout(Some(PATIENCE));
+    let _ = stream.set_read_timeout(Some(TIMEOUT));
     let mut reader = BufReader::new(stream);
-    let is_live = ask(&mut reader).is_some();
+    let is_live = request(&mut reader).is_some();
     *kept = is_live.then_some(reader);
     is_live
 }
 
-fn ask(reader: &mut BufReader<TcpStream>) -> Option<()> {
+fn request(reader: &mut BufReader<TcpStream>) -> Option<()> {
     reader.get_mut().write_all(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n").ok()?;
     let (mut line, mut length, mut is_first) = (String::new(), 0, true);
     loop {

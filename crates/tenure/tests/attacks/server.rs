@@ -17,7 +17,7 @@ mod process_of_etcd;
 use process_of_etcd::Etcd;
 
 /// How long a request may take on any machine.
-pub const PATIENCE: Duration = Duration::from_secs(120);
+pub const TIMEOUT: Duration = Duration::from_secs(120);
 /// The processor time of a request, besides what it takes for each byte: this is a debug build.
 const BASE_TIME: Duration = Duration::from_millis(1500);
 /// The processor time for each byte of a request. One step of a quadratic algorithm for each byte takes much longer.
@@ -99,15 +99,15 @@ impl Target {
             .spawn()
             .expect("the binary starts");
         let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
-        let greeting = lines.next().expect("a greeting").expect("a line");
+        let banner = lines.next().expect("a banner").expect("a line");
         thread::spawn(move || lines.for_each(drop));
-        let address = greeting.strip_prefix("Tenure listens on http://").expect("an address").to_owned();
+        let address = banner.strip_prefix("Tenure listens on http://").expect("an address").to_owned();
         Target { child, address, _directory: directory, _etcd: etcd }
     }
 
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(&self.address).expect("the server accepts connections");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        stream.set_read_timeout(Some(TIMEOUT)).expect("a timeout");
         stream
     }
 

@@ -1,6 +1,6 @@
 //! A server, a home directory, the commands that speak to it, and snapshots of what they print.
 
-use crate::process::{Said, Tenure, run};
+use crate::process::{CommandOutput, Tenure, run};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -25,7 +25,7 @@ spec:
 /// The time that commands count ages from.
 pub const NOW: &str = "1800000000";
 
-/// Returns the command with nothing of the environment that would change what it says.
+/// Returns the command without the environment variables that would change its output.
 pub fn tenure(line: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
     command.args(line).env("SOURCE_DATE_EPOCH", NOW).env("COLUMNS", "100");
@@ -36,38 +36,38 @@ pub fn tenure(line: &[&str]) -> Command {
 }
 
 /// Runs a command that needs no server.
-pub fn offline(line: &[&str], input: &str) -> Said {
+pub fn offline(line: &[&str], input: &str) -> CommandOutput {
     run(&mut tenure(line), input)
 }
 
-/// A server and a directory for those who use it.
-pub struct World {
+/// A server and a directory for its clients.
+pub struct TestCluster {
     pub server: Tenure,
     pub home: TempDir,
     _data: TempDir,
 }
 
-impl World {
-    pub fn start() -> World {
+impl TestCluster {
+    pub fn start() -> TestCluster {
         let data = TempDir::new().expect("a directory");
         let arguments = ["--in-memory", "--insecure-http", "--listen", "127.0.0.1:0"];
         let server = Tenure::start(data.path(), &arguments);
-        World { server, home: TempDir::new().expect("a directory"), _data: data }
+        TestCluster { server, home: TempDir::new().expect("a directory"), _data: data }
     }
 
-    /// Runs a command against the server, with something to read.
-    pub fn with(&self, input: &str, line: &[&str]) -> Said {
+    /// Runs a command against the server, with input.
+    pub fn with(&self, input: &str, line: &[&str]) -> CommandOutput {
         let mut command = tenure(line);
         command.env("KUBECONFIG", self.server.kubeconfig()).env("HOME", self.home.path());
         run(command.current_dir(self.home.path()), input)
     }
 
-    pub fn tenure(&self, line: &[&str]) -> Said {
+    pub fn tenure(&self, line: &[&str]) -> CommandOutput {
         self.with("", line)
     }
 
     /// Runs `kubectl` against the server.
-    pub fn kubectl(&self, input: &str, line: &[&str]) -> Said {
+    pub fn kubectl(&self, input: &str, line: &[&str]) -> CommandOutput {
         let mut command = Command::new("kubectl");
         command.args(line).env("KUBECONFIG", self.server.kubeconfig()).env("HOME", self.home.path());
         run(&mut command, input)
@@ -82,13 +82,13 @@ impl World {
     }
 
     /// Sends a request by hand and returns the code and the answer.
-    pub fn ask(&self, method: &str, path: &str, kind: &str, body: &str) -> (u16, Value) {
-        crate::recorded::http::ask(&self.server.address, method, path, kind, "application/json", body)
+    pub fn request(&self, method: &str, path: &str, kind: &str, body: &str) -> (u16, Value) {
+        crate::recorded::http::request(&self.server.address, method, path, kind, "application/json", body)
     }
 
     /// Returns an object as it lives.
     pub fn get(&self, path: &str) -> Value {
-        let (code, value) = self.ask("GET", path, "", "");
+        let (code, value) = self.request("GET", path, "", "");
         assert_eq!(code, 200, "{path}: {value:?}");
         value
     }
@@ -105,17 +105,17 @@ impl World {
     }
 }
 
-impl Said {
-    /// Checks how the command ended.
+impl CommandOutput {
+    /// Checks the exit code.
     #[track_caller]
-    pub fn ends(self, code: i32) -> Said {
+    pub fn exits_with(self, code: i32) -> CommandOutput {
         assert_eq!(self.code, Some(code), "{self:#?}");
         self
     }
 
-    /// Checks that it said something, whatever its end.
+    /// Checks that the command printed a text, whatever its exit code.
     #[track_caller]
-    pub fn mentions(self, part: &str) -> Said {
+    pub fn prints(self, part: &str) -> CommandOutput {
         assert!(self.out.contains(part) || self.err.contains(part), "{part:?} in {self:#?}");
         self
     }
@@ -137,7 +137,7 @@ pub fn sample(name: &str) -> String {
         .into_owned()
 }
 
-/// Compares what a command printed with what it printed when the snapshot was taken; UPDATE_SNAPSHOTS=1 takes it anew.
+/// Compares what a command printed with what it printed when the snapshot was taken; UPDATE_SNAPSHOTS=1 updates it.
 #[track_caller]
 pub fn snapshot(name: &str, printed: &str) {
     let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/commands/snapshots").join(name);
@@ -148,5 +148,5 @@ pub fn snapshot(name: &str, printed: &str) {
         fs::write(&path, &printed).expect("the snapshot");
     }
     let expected = fs::read_to_string(&path).unwrap_or_default();
-    assert!(printed == expected, "{name} is not as it was (UPDATE_SNAPSHOTS=1 takes it anew):\n{printed}");
+    assert!(printed == expected, "{name} is not as it was (UPDATE_SNAPSHOTS=1 updates it):\n{printed}");
 }

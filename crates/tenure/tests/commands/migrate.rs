@@ -1,6 +1,6 @@
 //! The way from client-side to server-side apply, with and without `tenure migrate`.
 
-use crate::harness::World;
+use crate::harness::TestCluster;
 use std::process::Command;
 use tenure_value::Value;
 
@@ -10,11 +10,11 @@ fn map(data: &str) -> String {
     format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c}}\ndata: {data}\n")
 }
 
-/// Returns a world in which `kubectl apply` has made an object from the client; nothing for a client that is too old.
-fn world() -> Option<World> {
-    let said =
+/// Returns a cluster in which `kubectl apply` has made an object from the client; nothing for a client that is too old.
+fn cluster() -> Option<TestCluster> {
+    let output =
         crate::process::run(Command::new("kubectl").args(["version", "--client", "-o", "json"]), "").out;
-    let minor = said
+    let minor = output
         .split("\"minor\": \"")
         .nth(1)
         .and_then(|rest| rest.split(['"', '+']).next()?.parse::<u32>().ok());
@@ -22,70 +22,71 @@ fn world() -> Option<World> {
         println!("kubectl 1.{} is too old for this test", minor.unwrap_or_default());
         return None;
     }
-    let world = World::start();
-    world.kubectl(&map("{stays: x, goes: z}"), &["apply", "-f", "-"]).says("created");
-    assert_eq!(world.managers(MAP), ["kubectl-client-side-apply Update"]);
-    Some(world)
+    let cluster = TestCluster::start();
+    cluster.kubectl(&map("{stays: x, goes: z}"), &["apply", "-f", "-"]).succeeds_with("created");
+    assert_eq!(cluster.managers(MAP), ["kubectl-client-side-apply Update"]);
+    Some(cluster)
 }
 
-fn data(world: &World) -> String {
-    world.get(MAP).get("data").map(ToString::to_string).unwrap_or_default()
+fn data(cluster: &TestCluster) -> String {
+    cluster.get(MAP).get("data").map(ToString::to_string).unwrap_or_default()
 }
 
 #[test]
 fn without_migration_a_field_that_is_left_out_never_goes() {
-    let Some(world) = world() else { return };
+    let Some(cluster) = cluster() else { return };
     // What a controller or another client does: apply on the server in its own name.
     let apply = format!("{MAP}?fieldManager=controller");
-    let (code, _) = world.ask("PATCH", &apply, "application/apply-patch+yaml", &map("{stays: x, goes: z}"));
+    let (code, _) =
+        cluster.request("PATCH", &apply, "application/apply-patch+yaml", &map("{stays: x, goes: z}"));
     assert_eq!(code, 200);
-    let (code, _) = world.ask("PATCH", &apply, "application/apply-patch+yaml", &map("{stays: x}"));
+    let (code, _) = cluster.request("PATCH", &apply, "application/apply-patch+yaml", &map("{stays: x}"));
     assert_eq!(code, 200);
-    assert_eq!(data(&world), r#"{"goes":"z","stays":"x"}"#, "this is the pain");
-    assert_eq!(world.managers(MAP), ["controller Apply", "kubectl-client-side-apply Update"]);
+    assert_eq!(data(&cluster), r#"{"goes":"z","stays":"x"}"#, "this is the pain");
+    assert_eq!(cluster.managers(MAP), ["controller Apply", "kubectl-client-side-apply Update"]);
     // The plan says so, and how to fix it.
-    world
+    cluster
         .with(&map("{stays: x}"), &["plan", "-f", "-", "--manager", "controller"])
-        .mentions("= .data.goes is not in the manifest but stays")
-        .mentions("tenure migrate configmap/c");
+        .prints("= .data.goes is not in the manifest but stays")
+        .prints("tenure migrate configmap/c");
 }
 
 #[test]
 fn after_migration_it_goes_and_one_manager_remains() {
-    let Some(world) = world() else { return };
-    let preview = world.tenure(&["migrate", "cm/c", "--dry-run"]).ends(0);
-    preview.mentions("kubectl (Apply) gains .data.goes").mentions("- .metadata.annotations");
-    world.tenure(&["migrate", "cm/c", "--yes", "--undo", "undo.json"]).ends(0);
-    assert_eq!(world.managers(MAP), ["kubectl Apply"]);
-    assert_eq!(world.get(MAP).at(["metadata", "annotations"]), None);
-    world.with(&map("{stays: x}"), &["apply", "-f", "-"]).ends(0).mentions("- .data.goes: \"z\"");
-    assert_eq!(data(&world), r#"{"stays":"x"}"#);
-    assert_eq!(world.managers(MAP), ["kubectl Apply"]);
-    world.tenure(&["migrate", "cm/c", "--yes"]).ends(0).mentions("nothing to do");
+    let Some(cluster) = cluster() else { return };
+    let preview = cluster.tenure(&["migrate", "cm/c", "--dry-run"]).exits_with(0);
+    preview.prints("kubectl (Apply) gains .data.goes").prints("- .metadata.annotations");
+    cluster.tenure(&["migrate", "cm/c", "--yes", "--undo", "undo.json"]).exits_with(0);
+    assert_eq!(cluster.managers(MAP), ["kubectl Apply"]);
+    assert_eq!(cluster.get(MAP).at(["metadata", "annotations"]), None);
+    cluster.with(&map("{stays: x}"), &["apply", "-f", "-"]).exits_with(0).prints("- .data.goes: \"z\"");
+    assert_eq!(data(&cluster), r#"{"stays":"x"}"#);
+    assert_eq!(cluster.managers(MAP), ["kubectl Apply"]);
+    cluster.tenure(&["migrate", "cm/c", "--yes"]).exits_with(0).prints("nothing to do");
     // The same manager applies with kubectl.
-    world.kubectl(&map("{}"), &["apply", "--server-side", "-f", "-"]).says("serverside-applied");
-    assert_eq!(data(&world), "");
+    cluster.kubectl(&map("{}"), &["apply", "--server-side", "-f", "-"]).succeeds_with("serverside-applied");
+    assert_eq!(data(&cluster), "");
 }
 
 #[test]
 fn an_object_that_is_already_in_trouble_is_mended() {
-    let Some(world) = world() else { return };
+    let Some(cluster) = cluster() else { return };
     let apply = format!("{MAP}?fieldManager=controller");
-    world.ask("PATCH", &apply, "application/apply-patch+yaml", &map("{stays: x}"));
-    let file = world.file("c.yaml", &map("{stays: x}"));
-    world.tenure(&["migrate", "-f", &file, "--to", "controller", "--yes"]).ends(0);
-    assert_eq!(world.managers(MAP), ["controller Apply"]);
-    world.tenure(&["apply", "-f", &file, "--manager", "controller"]).ends(0);
-    assert_eq!(data(&world), r#"{"stays":"x"}"#);
+    cluster.request("PATCH", &apply, "application/apply-patch+yaml", &map("{stays: x}"));
+    let file = cluster.file("c.yaml", &map("{stays: x}"));
+    cluster.tenure(&["migrate", "-f", &file, "--to", "controller", "--yes"]).exits_with(0);
+    assert_eq!(cluster.managers(MAP), ["controller Apply"]);
+    cluster.tenure(&["apply", "-f", &file, "--manager", "controller"]).exits_with(0);
+    assert_eq!(data(&cluster), r#"{"stays":"x"}"#);
 }
 
 #[test]
 fn a_migration_can_be_taken_back() {
-    let Some(world) = world() else { return };
-    let before = world.get(MAP);
-    world.tenure(&["migrate", "cm/c", "--yes", "--undo", "undo.json"]).ends(0);
-    world.tenure(&["undo", "undo.json"]).ends(0);
-    let after = world.get(MAP);
+    let Some(cluster) = cluster() else { return };
+    let before = cluster.get(MAP);
+    cluster.tenure(&["migrate", "cm/c", "--yes", "--undo", "undo.json"]).exits_with(0);
+    cluster.tenure(&["undo", "undo.json"]).exits_with(0);
+    let after = cluster.get(MAP);
     for place in ["managedFields", "annotations"] {
         assert_eq!(after.at(["metadata", place]), before.at(["metadata", place]), "{place}");
     }

@@ -1,6 +1,6 @@
 //! Older servers: without OpenAPI v3 the types of custom resources come from v2, and without server-side apply the commands say so.
 
-use crate::{harness::World, recorded::http};
+use crate::{harness::TestCluster, recorded::http};
 use std::{
     io::{BufRead, BufReader, Write},
     net::{TcpListener, TcpStream},
@@ -42,40 +42,46 @@ fn forward(mut stream: TcpStream, server: &str) {
         _ if patch => (415, r#"{"kind":"Status","code":415,"message":"unknown format"}"#.to_owned()),
         true => (404, "404 page not found".to_owned()),
         false => {
-            let (code, value) = http::ask(server, "GET", &path, "", "application/json", "");
+            let (code, value) = http::request(server, "GET", &path, "", "application/json", "");
             (code, value.to_string())
         }
     };
-    let answer =
+    let response =
         format!("HTTP/1.1 {code} .\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}", body.len());
     // The client may have disconnected.
-    let _ = stream.write_all(answer.as_bytes());
+    let _ = stream.write_all(response.as_bytes());
 }
 
 #[test]
 fn items_of_a_custom_list_have_owners_without_openapi_v3() {
-    let world = World::start();
-    world.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "application/json", WIDGETS);
-    let file = world.file("widget.yaml", WIDGET);
-    world.tenure(&["apply", "-f", &file, "--manager", "alice"]).ends(0);
-    let server = older(&world.server.address);
-    let blame = world.tenure(&["blame", "widget/w", "--server", &server]).ends(0);
+    let cluster = TestCluster::start();
+    cluster.request(
+        "POST",
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+        "application/json",
+        WIDGETS,
+    );
+    let file = cluster.file("widget.yaml", WIDGET);
+    cluster.tenure(&["apply", "-f", &file, "--manager", "alice"]).exits_with(0);
+    let server = older(&cluster.server.address);
+    let blame = cluster.tenure(&["blame", "widget/w", "--server", &server]).exits_with(0);
     let line = blame.out.lines().find(|line| line.contains("v: \"1\"")).expect("the item is shown");
     assert!(line.contains("alice"), "{line}");
     assert!(!blame.out.contains("not in the object"), "{blame:#?}");
-    let why = world.tenure(&["why", "widget/w", ".spec.parts[name=\"a\"].v", "--server", &server]).ends(0);
-    why.mentions("string").mentions("removes it; the server may set a default");
-    let audit = world.tenure(&["schema", "audit", "--live", "--server", &server]);
+    let why =
+        cluster.tenure(&["why", "widget/w", ".spec.parts[name=\"a\"].v", "--server", &server]).exits_with(0);
+    why.prints("string").prints("removes it; the server may set a default");
+    let audit = cluster.tenure(&["schema", "audit", "--live", "--server", &server]);
     assert!(audit.code.is_some_and(|code| code != 1), "{audit:#?}");
 }
 
 #[test]
 fn apply_says_that_a_server_has_no_server_side_apply() {
-    let world = World::start();
-    let server = older(&world.server.address);
-    let file = world.file("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n");
+    let cluster = TestCluster::start();
+    let server = older(&cluster.server.address);
+    let file = cluster.file("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n");
     for command in ["apply", "plan"] {
-        let said = world.tenure(&[command, "-f", &file, "--server", &server]).ends(1);
-        said.fails(&format!("{server} does not support server-side apply"));
+        let output = cluster.tenure(&[command, "-f", &file, "--server", &server]).exits_with(1);
+        output.fails_with(&format!("{server} does not support server-side apply"));
     }
 }

@@ -21,12 +21,12 @@ pub fn send(address: &str, method: &str, path: &str, body: Body<'_>) -> Option<(
         body.len()
     )
     .ok()?;
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).ok()?;
-    let end = answer.windows(4).position(|window| window == b"\r\n\r\n")?;
-    let head = String::from_utf8_lossy(&answer[..end]).into_owned();
+    let mut response = Vec::new();
+    stream.read_to_end(&mut response).ok()?;
+    let end = response.windows(4).position(|window| window == b"\r\n\r\n")?;
+    let head = String::from_utf8_lossy(&response[..end]).into_owned();
     let code = head.split(' ').nth(1)?.parse().ok()?;
-    Some((code, json::parse(&answer[end + 4..], &Limits::default()).ok()?))
+    Some((code, json::parse(&response[end + 4..], &Limits::default()).ok()?))
 }
 
 fn connect(address: &str) -> Option<TcpStream> {

@@ -34,7 +34,7 @@ const FINALIZER: &str = "example.com/widget";
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const PATH: &str = "/apis/example.com/v1/namespaces/default/widgets";
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
-const PATIENCE: Duration = Duration::from_secs(240);
+const TIMEOUT: Duration = Duration::from_secs(240);
 const JSON: &str = "application/json";
 
 const DEFINITION: &str = r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.example.com"},
@@ -105,13 +105,13 @@ async fn control(context: Arc<Context>) {
 }
 
 /// Sends until the server answers.
-fn ask(address: &str, method: &str, path: &str, body: Option<(&str, &str)>) -> (u16, Value) {
+fn request(address: &str, method: &str, path: &str, body: Option<(&str, &str)>) -> (u16, Value) {
     let start = Instant::now();
     loop {
-        if let Some(answer) = send(address, method, path, body) {
-            return answer;
+        if let Some(response) = send(address, method, path, body) {
+            return response;
         }
-        assert!(start.elapsed() < PATIENCE, "no answer to {method} {path}");
+        assert!(start.elapsed() < TIMEOUT, "no response to {method} {path}");
         thread::sleep(Duration::from_millis(20));
     }
 }
@@ -140,12 +140,12 @@ fn items(list: &Value) -> Vec<Value> {
 /// Returns the widgets with how many children they want and have reported, and the children with their owners.
 fn state(address: &str) -> (BTreeMap<String, (i64, i64)>, BTreeSet<String>) {
     let number = |of: &Value, path: [&str; 2]| of.at(path).and_then(Value::as_i64).unwrap_or(-1);
-    let widgets = items(&ask(address, "GET", PATH, None).1);
+    let widgets = items(&request(address, "GET", PATH, None).1);
     let widgets = widgets.iter().map(|of| {
         let counts = (number(of, ["spec", "children"]), number(of, ["status", "ready"]));
         (text(of, &["metadata", "name"]).to_string(), counts)
     });
-    let maps = items(&ask(address, "GET", MAPS, None).1);
+    let maps = items(&request(address, "GET", MAPS, None).1);
     let names = maps.iter().map(|of| text(of, &["metadata", "name"]).to_string());
     (widgets.collect(), names.collect())
 }
@@ -159,8 +159,8 @@ fn a_controller_brings_everything_to_its_end_through_two_restarts() {
     let start = || Tenure::start(directory.path(), &["--insecure-http", "--listen", &listen]);
     let mut tenure = start();
     let address = tenure.address.clone();
-    let (code, answer) = ask(&address, "POST", DEFINITIONS, Some((JSON, DEFINITION)));
-    assert_eq!(code, 201, "{answer}");
+    let (code, response) = request(&address, "POST", DEFINITIONS, Some((JSON, DEFINITION)));
+    assert_eq!(code, 201, "{response}");
 
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -179,8 +179,8 @@ fn a_controller_brings_everything_to_its_end_through_two_restarts() {
             name(at)
         );
         // An answer that was lost with the server may have been a success.
-        let (code, answer) = ask(&address, "POST", PATH, Some((JSON, &body)));
-        assert!(matches!(code, 201 | 409), "{answer}");
+        let (code, response) = request(&address, "POST", PATH, Some((JSON, &body)));
+        assert!(matches!(code, 201 | 409), "{response}");
     };
     for_all(0..WIDGETS / 2, create);
     assert_eq!(tenure.terminate().code(), Some(0));
@@ -188,16 +188,16 @@ fn a_controller_brings_everything_to_its_end_through_two_restarts() {
     for_all(WIDGETS / 2..WIDGETS, create);
     // A third is to go, and every tenth that stays gets another child.
     for_all((0..WIDGETS).filter(|at| at % 3 == 0), |at| {
-        let (code, answer) = ask(&address, "DELETE", &format!("{PATH}/{}", name(at)), None);
-        assert!(matches!(code, 200 | 404), "{answer}");
+        let (code, response) = request(&address, "DELETE", &format!("{PATH}/{}", name(at)), None);
+        assert!(matches!(code, 200 | 404), "{response}");
     });
     tenure.signal("KILL");
     tenure.wait();
     let tenure = start();
     for_all((0..WIDGETS).filter(|at| at % 3 != 0 && at % 10 == 0), |at| {
         let patch = ("application/merge-patch+json", r#"{"spec":{"children":2}}"#);
-        let (code, answer) = ask(&address, "PATCH", &format!("{PATH}/{}", name(at)), Some(patch));
-        assert_eq!(code, 200, "{answer}");
+        let (code, response) = request(&address, "PATCH", &format!("{PATH}/{}", name(at)), Some(patch));
+        assert_eq!(code, 200, "{response}");
     });
 
     let children = |at: usize| if at.is_multiple_of(10) { 2 } else { 1 };
@@ -213,7 +213,7 @@ fn a_controller_brings_everything_to_its_end_through_two_restarts() {
         }
         let waiting = is.values().filter(|(wanted, ready)| wanted != ready).count();
         assert!(
-            began.elapsed() < PATIENCE,
+            began.elapsed() < TIMEOUT,
             "{} widgets of {}, {waiting} not ready, {} children of {}",
             is.len(),
             widgets.len(),

@@ -3,7 +3,7 @@
 
 use crate::{
     client::{Watch, send, text},
-    process::{PATIENCE, Tenure},
+    process::{TIMEOUT, Tenure},
 };
 use std::{
     collections::HashMap,
@@ -21,7 +21,7 @@ const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const APPLY: &str = "application/apply-patch+yaml";
 const JSON: &str = "application/json";
 
-struct World {
+struct TestCluster {
     address: String,
     killing: AtomicBool,
     /// How many applies of each writer were acknowledged.
@@ -30,15 +30,15 @@ struct World {
     resumed: AtomicU64,
 }
 
-impl World {
+impl TestCluster {
     /// Sends until an answer comes.
-    fn ask(&self, method: &str, path: &str, body: Option<(&str, &str)>) -> (u16, Value) {
+    fn request(&self, method: &str, path: &str, body: Option<(&str, &str)>) -> (u16, Value) {
         let start = Instant::now();
         loop {
-            if let Some(answer) = send(&self.address, method, path, body) {
-                return answer;
+            if let Some(response) = send(&self.address, method, path, body) {
+                return response;
             }
-            assert!(start.elapsed() < PATIENCE, "no answer to {method} {path}");
+            assert!(start.elapsed() < TIMEOUT, "no response to {method} {path}");
             thread::sleep(Duration::from_millis(3));
         }
     }
@@ -53,8 +53,8 @@ impl World {
                     "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{of-{writer}: \"{count}\"}}\n"
                 );
                 let path = format!("{MAPS}/{name}?fieldManager=writer-{writer}");
-                let (code, answer) = self.ask("PATCH", &path, Some((APPLY, &body)));
-                assert!(matches!(code, 200 | 201), "{code} {answer}");
+                let (code, response) = self.request("PATCH", &path, Some((APPLY, &body)));
+                assert!(matches!(code, 200 | 201), "{code} {response}");
             }
             self.acknowledged[writer].store(count, SeqCst);
         }
@@ -74,7 +74,7 @@ impl World {
         };
         let start = Instant::now();
         while self.killing.load(SeqCst) || !reached(&seen) {
-            assert!(start.elapsed() < 4 * PATIENCE, "the watch does not reach the end: {seen:?}");
+            assert!(start.elapsed() < 4 * TIMEOUT, "the watch does not reach the end: {seen:?}");
             let path = format!("{MAPS}?watch=1&timeoutSeconds=20&resourceVersion={last}");
             let Some(mut watch) = Watch::open(&self.address, &path) else {
                 thread::sleep(Duration::from_millis(3));
@@ -108,18 +108,18 @@ impl World {
     fn leave_dependents(&self, round: u64) {
         let owner = format!("owner-{round}");
         let body = format!(r#"{{"metadata":{{"name":"{owner}"}}}}"#);
-        let (code, made) = self.ask("POST", MAPS, Some((JSON, &body)));
+        let (code, made) = self.request("POST", MAPS, Some((JSON, &body)));
         assert_eq!(code, 201, "{made}");
         let uid = text(&made, &["metadata", "uid"]);
         let child = format!(
             r#"{{"metadata":{{"name":"child-{round}","ownerReferences":[{{"apiVersion":"v1","kind":"ConfigMap","name":"{owner}","uid":"{uid}","blockOwnerDeletion":true}}]}}}}"#
         );
-        let (code, made) = self.ask("POST", MAPS, Some((JSON, &child)));
+        let (code, made) = self.request("POST", MAPS, Some((JSON, &child)));
         assert_eq!(code, 201, "{made}");
         let policy = ["Background", "Foreground"][round as usize % 2];
         let options = format!(r#"{{"propagationPolicy":"{policy}"}}"#);
-        let (code, answer) = self.ask("DELETE", &format!("{MAPS}/{owner}"), Some((JSON, &options)));
-        assert_eq!(code, 200, "{answer}");
+        let (code, response) = self.request("DELETE", &format!("{MAPS}/{owner}"), Some((JSON, &options)));
+        assert_eq!(code, 200, "{response}");
     }
 }
 
@@ -131,45 +131,45 @@ fn fifty_kills_lose_and_invent_nothing() {
     let listen = format!("127.0.0.1:{port}");
     let start = || Tenure::start(directory.path(), &["--insecure-http", "--listen", &listen]);
     let mut tenure = start();
-    let world = World {
+    let cluster = TestCluster {
         address: tenure.address.clone(),
         killing: AtomicBool::new(true),
         acknowledged: Default::default(),
         events: AtomicU64::new(0),
         resumed: AtomicU64::new(0),
     };
-    let (_, list) = world.ask("GET", MAPS, None);
+    let (_, list) = cluster.request("GET", MAPS, None);
     let from = text(&list, &["metadata", "resourceVersion"]).to_string();
     thread::scope(|scope| {
-        let world = &world;
-        let watchers: Vec<_> = (0..2).map(|_| scope.spawn(|| world.watch(&from))).collect();
-        let writers: Vec<_> = (0..WRITERS).map(|writer| scope.spawn(move || world.write(writer))).collect();
+        let cluster = &cluster;
+        let watchers: Vec<_> = (0..2).map(|_| scope.spawn(|| cluster.watch(&from))).collect();
+        let writers: Vec<_> = (0..WRITERS).map(|writer| scope.spawn(move || cluster.write(writer))).collect();
         for round in 0..KILLS {
             if round % 5 == 0 {
-                world.leave_dependents(round);
+                cluster.leave_dependents(round);
             }
             thread::sleep(Duration::from_millis(20 + round * 37 % 130));
             tenure.signal("KILL");
             tenure.wait();
             tenure = start();
         }
-        world.killing.store(false, SeqCst);
+        cluster.killing.store(false, SeqCst);
         writers.into_iter().for_each(|writer| writer.join().expect("a writer"));
         watchers.into_iter().for_each(|watcher| watcher.join().expect("a watcher"));
     });
     for writer in 0..WRITERS {
-        let acknowledged = world.acknowledged[writer].load(SeqCst);
+        let acknowledged = cluster.acknowledged[writer].load(SeqCst);
         assert!(acknowledged > KILLS, "writer {writer} came to {acknowledged} only");
         for name in [format!("own-{writer}"), "shared".into()] {
-            let (_, object) = world.ask("GET", &format!("{MAPS}/{name}"), None);
+            let (_, object) = cluster.request("GET", &format!("{MAPS}/{name}"), None);
             let number: u64 = text(&object, &["data", &format!("of-{writer}")]).parse().expect("a number");
             assert_eq!(number, acknowledged, "{name}");
         }
     }
-    assert!(world.resumed.load(SeqCst) > KILLS, "{} resumptions", world.resumed.load(SeqCst));
+    assert!(cluster.resumed.load(SeqCst) > KILLS, "{} resumptions", cluster.resumed.load(SeqCst));
     let began = Instant::now();
     loop {
-        let (_, list) = world.ask("GET", MAPS, None);
+        let (_, list) = cluster.request("GET", MAPS, None);
         let names: Vec<String> = list
             .get("items")
             .and_then(Value::as_array)
@@ -178,7 +178,7 @@ fn fifty_kills_lose_and_invent_nothing() {
         if names == ["own-0", "own-1", "shared"] {
             break;
         }
-        assert!(began.elapsed() < PATIENCE, "these should have gone: {names:?}");
+        assert!(began.elapsed() < TIMEOUT, "these should have gone: {names:?}");
         thread::sleep(Duration::from_millis(100));
     }
 }

@@ -1,6 +1,6 @@
 //! One command and no logic on the client: YAML by `curl`.
 
-use crate::process::{Said, Tenure, run};
+use crate::process::{CommandOutput, Tenure, run};
 use std::process::Command;
 use tempfile::TempDir;
 
@@ -20,7 +20,7 @@ spec:
         image: nginx
 ";
 
-fn curl(tenure: &Tenure, arguments: &[&str], input: &str) -> Said {
+fn curl(tenure: &Tenure, arguments: &[&str], input: &str) -> CommandOutput {
     let bearer = format!("Authorization: Bearer {}", tenure.token());
     // The certificate is the one that the server made for itself: the kubeconfig has it, a browser would ask.
     let mut command = Command::new("curl");
@@ -41,19 +41,20 @@ fn yaml_goes_in_and_comes_out() {
             ["-X", "PATCH", "-H", "Content-Type: application/apply-patch+yaml", "--data-binary", "@-", &url];
         curl(&tenure, &arguments, input)
     };
-    apply("alice", DEPLOYMENT).says("\"replicas\":2");
+    apply("alice", DEPLOYMENT).succeeds_with("\"replicas\":2");
     let url = format!("{}/apis/apps/v1/namespaces/default/deployments/web", tenure.address);
-    let shown = curl(&tenure, &["-H", "Accept: application/yaml", &url], "").says("  replicas: 2\n").out;
+    let shown =
+        curl(&tenure, &["-H", "Accept: application/yaml", &url], "").succeeds_with("  replicas: 2\n").out;
     assert!(shown.contains("manager: alice") && shown.contains("kind: Deployment\n"), "{shown}");
     let conflict = apply("bob", &DEPLOYMENT.replace("replicas: 2", "replicas: 3"));
-    let conflict = conflict.says("\"reason\":\"Conflict\"").out;
+    let conflict = conflict.succeeds_with("\"reason\":\"Conflict\"").out;
     assert!(conflict.contains(r#"conflict with \"alice\": .spec.replicas"#), "{conflict}");
     // A body without a content type is read as JSON, and YAML where the type says so.
     let maps = format!("{}/api/v1/namespaces/default/configmaps", tenure.address);
     let yaml = "metadata: {name: by-yaml}\ndata: {k: v}\n";
     let arguments = ["-H", "Content-Type: application/yaml", "--data-binary", "@-", &maps];
-    curl(&tenure, &arguments, yaml).says("\"by-yaml\"");
+    curl(&tenure, &arguments, yaml).succeeds_with("\"by-yaml\"");
     let json = r#"{"metadata":{"name":"by-json"}}"#;
-    curl(&tenure, &["-H", "Content-Type:", "--data-binary", "@-", &maps], json).says("\"by-json\"");
-    curl(&tenure, &["-X", "DELETE", &format!("{maps}/by-yaml")], "").says("\"Success\"");
+    curl(&tenure, &["-H", "Content-Type:", "--data-binary", "@-", &maps], json).succeeds_with("\"by-json\"");
+    curl(&tenure, &["-X", "DELETE", &format!("{maps}/by-yaml")], "").succeeds_with("\"Success\"");
 }

@@ -17,7 +17,7 @@ use crate::etcd_process::Etcd;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const JSON: &str = "application/json";
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 fn start(etcd: &Etcd, directory: &TempDir, more: &[&str]) -> Tenure {
     let endpoints = etcd.endpoints().join(",");
@@ -31,11 +31,11 @@ fn directory() -> TempDir {
 }
 
 fn get(server: &Tenure, path: &str) -> (u16, Value) {
-    send(&server.address, "GET", path, None).expect("an answer")
+    send(&server.address, "GET", path, None).expect("a response")
 }
 
 fn post(server: &Tenure, path: &str, body: &str) -> (u16, Value) {
-    send(&server.address, "POST", path, Some((JSON, body))).expect("an answer")
+    send(&server.address, "POST", path, Some((JSON, body))).expect("a response")
 }
 
 fn text<'a>(object: &'a Value, path: &[&str]) -> &'a str {
@@ -50,7 +50,7 @@ fn version(object: &Value) -> u64 {
 fn until(what: &str, mut holds: impl FnMut() -> bool) -> Duration {
     let start = Instant::now();
     while !holds() {
-        assert!(start.elapsed() < PATIENCE, "{what}");
+        assert!(start.elapsed() < TIMEOUT, "{what}");
         thread::sleep(Duration::from_millis(20));
     }
     start.elapsed()
@@ -87,9 +87,9 @@ fn several_servers_are_one_control_plane() {
         "names":{"plural":"things","singular":"thing","kind":"Thing","listKind":"ThingList"},
         "versions":[{"name":"v1","served":true,"storage":true,
         "schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}"#;
-    let (code, said) =
+    let (code, output) =
         post(&servers[0], "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
-    assert_eq!(code, 201, "{said:?}");
+    assert_eq!(code, 201, "{output:?}");
     let mut slowest = Duration::ZERO;
     let took = until("the other serves it", || {
         let began = Instant::now();
@@ -127,7 +127,7 @@ fn several_servers_are_one_control_plane() {
             [text(&made, &["spec", "clusterIP"]).to_owned(), format!("{port:?}")]
         };
         let threads: Vec<_> = (0..24).map(|number| scope.spawn(move || make(number))).collect();
-        threads.into_iter().flat_map(|thread| thread.join().expect("an answer")).collect()
+        threads.into_iter().flat_map(|thread| thread.join().expect("a response")).collect()
     });
     assert_eq!(addresses.iter().collect::<BTreeSet<_>>().len(), 48, "{addresses:?}");
 
@@ -138,7 +138,7 @@ fn several_servers_are_one_control_plane() {
         r#"{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"n"}}"#,
     );
     assert_eq!(post(&servers[0], "/api/v1/namespaces/n/configmaps", &map("inside")).0, 201);
-    send(&servers[1].address, "DELETE", "/api/v1/namespaces/n", None).expect("an answer");
+    send(&servers[1].address, "DELETE", "/api/v1/namespaces/n", None).expect("a response");
     until("the namespace is gone", || get(&servers[0], "/api/v1/namespaces/n").0 == 404);
     assert_eq!(get(&servers[1], "/api/v1/namespaces/n/configmaps/inside").0, 404);
 }
@@ -148,8 +148,8 @@ fn without_etcd_readiness_is_red_and_what_is_known_is_served() {
     let (etcd, directory) = (Etcd::start(), directory());
     let server = start(&etcd, &directory, &["--etcd-timeout", "2"]);
     let ready = || {
-        let said = run(Command::new("curl").args(["-s", &format!("{}/readyz", server.address)]), "");
-        said.out == "ok"
+        let output = run(Command::new("curl").args(["-s", &format!("{}/readyz", server.address)]), "");
+        output.out == "ok"
     };
     let known = version(&post(&server, MAPS, &map("a")).1);
     let watch = format!("{MAPS}?watch=1&resourceVersion={known}");
@@ -161,11 +161,11 @@ fn without_etcd_readiness_is_red_and_what_is_known_is_served() {
         assert_eq!(get(&server, &path).0, 200, "{path} may be behind");
     }
     let began = Instant::now();
-    let (code, said) = get(&server, &format!("{MAPS}/a"));
-    assert_eq!((code, text(&said, &["reason"])), (503, "ServiceUnavailable"), "{said:?}");
-    let (code, said) = post(&server, MAPS, &map("b"));
-    assert!(matches!(code, 503 | 504), "{said:?}");
-    assert!(said.at(["details", "retryAfterSeconds"]).is_some(), "{said:?}");
+    let (code, output) = get(&server, &format!("{MAPS}/a"));
+    assert_eq!((code, text(&output, &["reason"])), (503, "ServiceUnavailable"), "{output:?}");
+    let (code, output) = post(&server, MAPS, &map("b"));
+    assert!(matches!(code, 503 | 504), "{output:?}");
+    assert!(output.at(["details", "retryAfterSeconds"]).is_some(), "{output:?}");
     assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
     etcd.signal(0, "CONT");
     until("ready again", ready);
@@ -186,7 +186,7 @@ fn a_control_plane_moves_from_one_machine_to_etcd() {
     let apply = |server: &Tenure, manager: &str, body: &str| {
         let path = format!("{MAPS}/moved?fieldManager={manager}");
         send(&server.address, "PATCH", &path, Some(("application/apply-patch+yaml", body)))
-            .expect("an answer")
+            .expect("a response")
     };
     let body = |field: &str, value: &str| {
         let data = format!(r#"{{"{field}":"{value}"}}"#);
@@ -204,12 +204,14 @@ fn a_control_plane_moves_from_one_machine_to_etcd() {
     };
     let data = old.path().to_str().expect("a path of text");
     let endpoints = etcd.endpoints().join(",");
-    command(&["export", "--data-dir", data, "--freeze"]).says("entries at revision");
-    let (code, said) = post(&server, MAPS, &map("late"));
-    assert_eq!(code, 503, "{said:?}");
+    command(&["export", "--data-dir", data, "--freeze"]).succeeds_with("entries at revision");
+    let (code, output) = post(&server, MAPS, &map("late"));
+    assert_eq!(code, 503, "{output:?}");
     assert_eq!(get(&server, &format!("{MAPS}/moved")).0, 200, "reads go on");
-    command(&["import", "--store", "etcd", "--etcd-endpoints", &endpoints]).says("a store at revision");
-    command(&["import", "--store", "etcd", "--etcd-endpoints", &endpoints]).fails("keys under the prefix");
+    command(&["import", "--store", "etcd", "--etcd-endpoints", &endpoints])
+        .succeeds_with("a store at revision");
+    command(&["import", "--store", "etcd", "--etcd-endpoints", &endpoints])
+        .fails_with("keys under the prefix");
 
     let moved = start(&etcd, &new, &[]);
     let (_, after) = get(&moved, &format!("{MAPS}/moved"));
@@ -217,8 +219,8 @@ fn a_control_plane_moves_from_one_machine_to_etcd() {
     for part in [&["data"][..], &["metadata", "uid"], &["metadata", "managedFields"]] {
         assert_eq!(after.at(part.iter().copied()), before.at(part.iter().copied()), "{part:?}");
     }
-    let (code, said) = apply(&moved, "two", &body("a", "3"));
-    assert_eq!(code, 409, "owners came along: {said:?}");
+    let (code, output) = apply(&moved, "two", &body("a", "3"));
+    assert_eq!(code, 409, "owners came along: {output:?}");
 
     // The old server may also go on after all.
     let mut thaw = Command::new(env!("CARGO_BIN_EXE_tenure"));
@@ -230,9 +232,9 @@ fn a_control_plane_moves_from_one_machine_to_etcd() {
 #[test]
 fn etcd_without_endpoints_gets_one_clear_line() {
     let directory = directory();
-    let said = run(&mut serve(directory.path(), &["--store", "etcd"]), "");
-    assert!(said.code == Some(1) && said.err.contains("--etcd-endpoints"), "{said:?}");
-    assert_eq!(said.err.lines().count(), 1, "{}", said.err);
+    let output = run(&mut serve(directory.path(), &["--store", "etcd"]), "");
+    assert!(output.code == Some(1) && output.err.contains("--etcd-endpoints"), "{output:?}");
+    assert_eq!(output.err.lines().count(), 1, "{}", output.err);
 }
 
 #[test]
@@ -246,6 +248,6 @@ fn the_recorded_conversations_go_the_same_on_etcd() {
     let scenarios = std::fs::read_dir(conformance.join("scenarios")).expect("recordings");
     let scenarios = scenarios.map(|file| file.expect("a file").path());
     let scenarios = scenarios.filter(|file| !file.ends_with("authz.json") && !file.ends_with("quota.json"));
-    let said = run(replay.arg(conformance.join("waivers.txt")).args(scenarios), "");
-    assert!(said.code == Some(0) && !said.out.contains("stale waiver"), "{}{}", said.out, said.err);
+    let output = run(replay.arg(conformance.join("waivers.txt")).args(scenarios), "");
+    assert!(output.code == Some(0) && !output.out.contains("stale waiver"), "{}{}", output.out, output.err);
 }

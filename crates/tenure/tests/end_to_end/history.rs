@@ -3,7 +3,7 @@
 
 use crate::{
     client::{send, text},
-    process::{PATIENCE, Said, Tenure, run},
+    process::{CommandOutput, TIMEOUT, Tenure, run},
 };
 use std::{
     collections::HashMap,
@@ -28,13 +28,13 @@ const APPLY: &str = "application/apply-patch+yaml";
 const MERGE_PATCH: &str = "application/merge-patch+json";
 
 /// Sends until an answer comes; the second result says whether an earlier one may have got lost.
-fn ask(address: &str, method: &str, path: &str, body: Option<(&str, &str)>) -> (u16, Value) {
+fn request(address: &str, method: &str, path: &str, body: Option<(&str, &str)>) -> (u16, Value) {
     let start = Instant::now();
     loop {
-        if let Some(answer) = send(address, method, path, body) {
-            return answer;
+        if let Some(response) = send(address, method, path, body) {
+            return response;
         }
-        assert!(start.elapsed() < PATIENCE, "no answer to {method} {path}");
+        assert!(start.elapsed() < TIMEOUT, "no response to {method} {path}");
         thread::sleep(Duration::from_millis(3));
     }
 }
@@ -49,15 +49,15 @@ fn write(address: &str, writer: usize, killing: &AtomicBool, acknowledged: &Ackn
     let mut count = 0u64;
     while killing.load(SeqCst) {
         count += 1;
-        let (code, answer) = match count % 7 {
-            0 => ask(address, "DELETE", &path, None),
+        let (code, response) = match count % 7 {
+            0 => request(address, "DELETE", &path, None),
             1..4 => {
                 let data: Vec<String> = (0..count % 5).map(|key| format!("k{key}: \"{count}\"")).collect();
                 let body = format!(
                     "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{n: \"{count}\", {}}}\n",
                     data.join(", ")
                 );
-                ask(
+                request(
                     address,
                     "PATCH",
                     &format!("{path}?fieldManager=m{}&force=true", count % 2),
@@ -69,13 +69,13 @@ fn write(address: &str, writer: usize, killing: &AtomicBool, acknowledged: &Ackn
                     r#"{{"data":{{"n":"{count}","k1":null}},"metadata":{{"labels":{{"c":"{}"}}}}}}"#,
                     count % 3
                 );
-                ask(address, "PATCH", &format!("{path}?fieldManager=patcher"), Some((MERGE_PATCH, &body)))
+                request(address, "PATCH", &format!("{path}?fieldManager=patcher"), Some((MERGE_PATCH, &body)))
             }
         };
-        assert!(code < 500, "{code} {answer}");
-        if code < 300 && text(&answer, &["kind"]) == "ConfigMap" {
-            let revision = text(&answer, &["metadata", "resourceVersion"]).to_owned();
-            acknowledged.lock().expect("the versions").insert((name.clone(), revision), answer);
+        assert!(code < 500, "{code} {response}");
+        if code < 300 && text(&response, &["kind"]) == "ConfigMap" {
+            let revision = text(&response, &["metadata", "resourceVersion"]).to_owned();
+            acknowledged.lock().expect("the versions").insert((name.clone(), revision), response);
         }
     }
 }
@@ -110,13 +110,14 @@ fn after_every_kill_all_acknowledged_versions_are_rebuilt() {
         let versions = std::mem::take(&mut *acknowledged.lock().expect("the versions"));
         for ((name, revision), version) in &versions {
             let path = format!("{MAPS}/{name}/history?at={revision}");
-            let (code, rebuilt) = ask(&address, "GET", &path, None);
+            let (code, rebuilt) = request(&address, "GET", &path, None);
             assert_eq!((code, rebuilt.to_string()), (200, version.to_string()), "round {round}");
             checked += 1;
         }
         // The whole history leads back to the creation.
         for writer in 0..WRITERS {
-            let (code, page) = ask(&address, "GET", &format!("{MAPS}/own-{writer}/history?limit=1000"), None);
+            let (code, page) =
+                request(&address, "GET", &format!("{MAPS}/own-{writer}/history?limit=1000"), None);
             assert!(code == 200 || code == 404, "{page}");
             assert!(page.get("beginsAfter").is_none(), "round {round}: {page}");
         }
@@ -125,7 +126,7 @@ fn after_every_kill_all_acknowledged_versions_are_rebuilt() {
     assert!(checked > kills, "{checked} versions");
 }
 
-fn tenure(server: &Tenure, arguments: &[&str]) -> Said {
+fn tenure(server: &Tenure, arguments: &[&str]) -> CommandOutput {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
     command.args(arguments).env("KUBECONFIG", server.kubeconfig()).env_remove("COLUMNS");
     run(&mut command, "")
@@ -143,28 +144,34 @@ fn a_change_is_found_taken_back_and_a_deletion_undone() {
     let server = Tenure::start(directory.path(), &["--insecure-http", "--listen", "127.0.0.1:0"]);
     let apply = |manager: &str, body: &str| {
         let path = format!("{DEPLOYMENT}?fieldManager={manager}&force=true");
-        let (code, answer) = ask(&server.address, "PATCH", &path, Some((APPLY, body)));
-        assert!(code < 300, "{answer}");
-        text(&answer, &["metadata", "resourceVersion"]).to_owned()
+        let (code, response) = request(&server.address, "PATCH", &path, Some((APPLY, body)));
+        assert!(code < 300, "{response}");
+        text(&response, &["metadata", "resourceVersion"]).to_owned()
     };
     let first = apply("alice", &deployment(3, "app:1"));
     let body = r#"{"spec":{"replicas":7}}"#;
-    let (_, answer) =
-        ask(&server.address, "PATCH", &format!("{DEPLOYMENT}?fieldManager=bob"), Some((MERGE_PATCH, body)));
-    let scaled = text(&answer, &["metadata", "resourceVersion"]).to_owned();
+    let (_, response) = request(
+        &server.address,
+        "PATCH",
+        &format!("{DEPLOYMENT}?fieldManager=bob"),
+        Some((MERGE_PATCH, body)),
+    );
+    let scaled = text(&response, &["metadata", "resourceVersion"]).to_owned();
     let body = r#"{"metadata":{"labels":{"x":"y"}}}"#;
-    ask(&server.address, "PATCH", &format!("{DEPLOYMENT}?fieldManager=carol"), Some((MERGE_PATCH, body)));
+    request(&server.address, "PATCH", &format!("{DEPLOYMENT}?fieldManager=carol"), Some((MERGE_PATCH, body)));
     tenure(&server, &["log", "deployment/web"])
-        .says("- .spec.replicas: 3")
-        .says("+ .spec.replicas: 7")
-        .says("(created)");
-    tenure(&server, &["log", "deployment/web", ".spec.replicas"]).says("3 → 7").says("bob");
-    tenure(&server, &["blame", "deployment/web", "--at", &first]).says("alice").says("replicas: 3");
+        .succeeds_with("- .spec.replicas: 3")
+        .succeeds_with("+ .spec.replicas: 7")
+        .succeeds_with("(created)");
+    tenure(&server, &["log", "deployment/web", ".spec.replicas"]).succeeds_with("3 → 7").succeeds_with("bob");
+    tenure(&server, &["blame", "deployment/web", "--at", &first])
+        .succeeds_with("alice")
+        .succeeds_with("replicas: 3");
     let diff = tenure(&server, &["diff", "deployment/web", "--from", &first]);
     assert!(diff.code == Some(2) && diff.out.contains("+ .metadata.labels.x: \"y\""), "{diff:?}");
     // Nobody has changed the replicas since: the change is taken back, and alice owns them again.
-    tenure(&server, &["undo", "deployment/web", "--revision", &scaled]).says("taken back");
-    let (_, live) = ask(&server.address, "GET", DEPLOYMENT, None);
+    tenure(&server, &["undo", "deployment/web", "--revision", &scaled]).succeeds_with("taken back");
+    let (_, live) = request(&server.address, "GET", DEPLOYMENT, None);
     assert_eq!(live.at(["spec", "replicas"]), Some(&Value::from(3)));
     assert_eq!(text(&live, &["metadata", "labels", "x"]), "y", "the later change stays");
     let blame = tenure(&server, &["why", "deployment/web", ".spec.replicas"]);
@@ -177,14 +184,15 @@ fn a_change_is_found_taken_back_and_a_deletion_undone() {
         refused.code == Some(3) && refused.out.contains("dave") && refused.out.contains("app:3"),
         "{refused:?}"
     );
-    tenure(&server, &["undo", "deployment/web", "--revision", &imaged, "--force"]).says("taken back");
+    tenure(&server, &["undo", "deployment/web", "--revision", &imaged, "--force"])
+        .succeeds_with("taken back");
     // A deleted object comes back with its owners.
-    let (_, before) = ask(&server.address, "GET", DEPLOYMENT, None);
-    tenure(&server, &["restore", "deployment/web"]).fails("exists");
-    ask(&server.address, "DELETE", DEPLOYMENT, None);
-    tenure(&server, &["log", "deployment/web", "--limit", "1"]).says("(deleted)");
-    tenure(&server, &["restore", "deployment/web"]).says("restored");
-    let (_, after) = ask(&server.address, "GET", DEPLOYMENT, None);
+    let (_, before) = request(&server.address, "GET", DEPLOYMENT, None);
+    tenure(&server, &["restore", "deployment/web"]).fails_with("exists");
+    request(&server.address, "DELETE", DEPLOYMENT, None);
+    tenure(&server, &["log", "deployment/web", "--limit", "1"]).succeeds_with("(deleted)");
+    tenure(&server, &["restore", "deployment/web"]).succeeds_with("restored");
+    let (_, after) = request(&server.address, "GET", DEPLOYMENT, None);
     assert_eq!(after.get("spec"), before.get("spec"));
     let owners = |shown: &Value| {
         let entries =
@@ -197,7 +205,7 @@ fn a_change_is_found_taken_back_and_a_deletion_undone() {
         owners
     };
     assert_eq!(owners(&after), owners(&before));
-    tenure(&server, &["fights"]).says("No managers fight");
-    tenure(&server, &["top", "writers"]).says("alice").says(".spec.replicas");
-    tenure(&server, &["log", "deployment/never"]).fails("no such object");
+    tenure(&server, &["fights"]).succeeds_with("No managers fight");
+    tenure(&server, &["top", "writers"]).succeeds_with("alice").succeeds_with(".spec.replicas");
+    tenure(&server, &["log", "deployment/never"]).fails_with("no such object");
 }

@@ -1,6 +1,6 @@
 //! `kubectl` as people use it, against a server with TLS and a token.
 
-use crate::process::{Said, Tenure, read_until, run};
+use crate::process::{CommandOutput, Tenure, read_until, run};
 use std::{
     fs,
     os::unix::fs::PermissionsExt,
@@ -38,9 +38,9 @@ pub struct Cluster {
 /// Returns the minor version of the client, 0 if it does not say. Flags and commands came over the years; what they
 /// need of a server did not.
 pub fn version() -> u32 {
-    let said = run(Command::new("kubectl").args(["version", "--client", "-o", "json"]), "").out;
+    let output = run(Command::new("kubectl").args(["version", "--client", "-o", "json"]), "").out;
     let minor =
-        said.split("\"minor\": \"").nth(1).and_then(|rest| rest.split(['"', '+']).next()?.parse().ok());
+        output.split("\"minor\": \"").nth(1).and_then(|rest| rest.split(['"', '+']).next()?.parse().ok());
     minor.unwrap_or_default()
 }
 
@@ -60,12 +60,12 @@ impl Cluster {
         command
     }
 
-    /// Runs a line of words, quoted where they have spaces, with something to read.
-    pub fn with(&self, input: &str, line: &str) -> Said {
+    /// Runs a line of words, quoted where they have spaces, with input.
+    pub fn with(&self, input: &str, line: &str) -> CommandOutput {
         run(&mut self.command(line), input)
     }
 
-    pub fn kubectl(&self, line: &str) -> Said {
+    pub fn kubectl(&self, line: &str) -> CommandOutput {
         self.with("", line)
     }
 
@@ -79,7 +79,7 @@ impl Cluster {
     }
 
     /// Runs `kubectl edit` with an editor that replaces one text by another.
-    fn edit(&self, what: &str, from: &str, to: &str) -> Said {
+    fn edit(&self, what: &str, from: &str, to: &str) -> CommandOutput {
         let editor = self.home.path().join("editor");
         fs::write(&editor, format!("#!/bin/sh\nsed -i 's|{from}|{to}|' \"$1\"\n")).expect("an editor");
         fs::set_permissions(&editor, fs::Permissions::from_mode(0o755)).expect("it may run");
@@ -102,45 +102,54 @@ fn words(line: &str) -> Vec<String> {
 #[test]
 fn apply_in_the_old_way_merges_with_what_was_applied_last() {
     let cluster = Cluster::start();
-    cluster.with(DEPLOYMENT, "apply -f -").says("deployment.apps/web created");
-    cluster.with(DEPLOYMENT, "apply -f -").says("deployment.apps/web unchanged");
-    cluster.kubectl("scale deployment web --replicas=5").says("scaled");
+    cluster.with(DEPLOYMENT, "apply -f -").succeeds_with("deployment.apps/web created");
+    cluster.with(DEPLOYMENT, "apply -f -").succeeds_with("deployment.apps/web unchanged");
+    cluster.kubectl("scale deployment web --replicas=5").succeeds_with("scaled");
     let without_port =
         DEPLOYMENT.replace("        ports: [{containerPort: 80}]\n", "").replace("nginx:1", "nginx:2");
-    cluster.with(&without_port, "apply -f -").says("deployment.apps/web configured");
+    cluster.with(&without_port, "apply -f -").succeeds_with("deployment.apps/web configured");
     let shown = cluster.kubectl("get deployment web -o jsonpath={.spec.replicas}/{.spec.template.spec.containers[0].image}/{.spec.template.spec.containers[0].ports}");
-    assert_eq!(shown.says("").out, "2/nginx:2/");
+    assert_eq!(shown.succeeds_with("").out, "2/nginx:2/");
     let wrong = DEPLOYMENT.replace("replicas: 2", "replicaz: 2");
     // An old client finds it in the OpenAPI document, a new one is told by the server.
-    cluster.with(&wrong, "apply -f -").fails("replicaz\"");
-    cluster.with(&without_port, "apply view-last-applied -f -").says("nginx:2");
+    cluster.with(&wrong, "apply -f -").fails_with("replicaz\"");
+    cluster.with(&without_port, "apply view-last-applied -f -").succeeds_with("nginx:2");
 }
 
 #[test]
 fn server_side_apply_shows_owners() {
     let cluster = Cluster::start();
-    cluster.with(DEPLOYMENT, "apply --server-side -f -").says("deployment.apps/web serverside-applied");
-    cluster.with(DEPLOYMENT, "apply --server-side -f -").says("deployment.apps/web serverside-applied");
+    cluster
+        .with(DEPLOYMENT, "apply --server-side -f -")
+        .succeeds_with("deployment.apps/web serverside-applied");
+    cluster
+        .with(DEPLOYMENT, "apply --server-side -f -")
+        .succeeds_with("deployment.apps/web serverside-applied");
     let more = DEPLOYMENT.replace("replicas: 2", "replicas: 3");
     let other = "apply --server-side --field-manager=other -f -";
-    cluster.with(&more, other).fails("conflict with \"kubectl\": .spec.replicas");
-    cluster.with(&more, &format!("{other} --force-conflicts --dry-run=server")).says("(server dry run)");
-    cluster.kubectl("get deployment web -o jsonpath={.spec.replicas}").says("2");
-    cluster.with(&more, &format!("{other} --force-conflicts")).says("serverside-applied");
+    cluster.with(&more, other).fails_with("conflict with \"kubectl\": .spec.replicas");
+    cluster
+        .with(&more, &format!("{other} --force-conflicts --dry-run=server"))
+        .succeeds_with("(server dry run)");
+    cluster.kubectl("get deployment web -o jsonpath={.spec.replicas}").succeeds_with("2");
+    cluster.with(&more, &format!("{other} --force-conflicts")).succeeds_with("serverside-applied");
     let managers = if cluster.is_client_since(21) { " --show-managed-fields" } else { "" };
-    let shown = cluster.kubectl(&format!("get deployment web -o yaml{managers}")).says("manager: other").out;
+    let shown =
+        cluster.kubectl(&format!("get deployment web -o yaml{managers}")).succeeds_with("manager: other").out;
     assert!(shown.contains("replicas: 3") && shown.contains("f:replicas: {}"), "{shown}");
     // What was applied in the old way moves to the server without a conflict.
-    cluster.with(MAP, "apply -f -").says("created");
-    cluster.with(&MAP.replace("k: v", "k: w"), "apply --server-side -f -").says("serverside-applied");
+    cluster.with(MAP, "apply -f -").succeeds_with("created");
+    cluster
+        .with(&MAP.replace("k: v", "k: w"), "apply --server-side -f -")
+        .succeeds_with("serverside-applied");
 }
 
 #[test]
 fn dry_runs_and_differences_change_nothing() {
     let cluster = Cluster::start();
-    cluster.with(DEPLOYMENT, "apply --dry-run=server -f -").says("created (server dry run)");
-    cluster.kubectl("get deployment web").fails("NotFound");
-    cluster.with(DEPLOYMENT, "create -f -").says("created");
+    cluster.with(DEPLOYMENT, "apply --dry-run=server -f -").succeeds_with("created (server dry run)");
+    cluster.kubectl("get deployment web").fails_with("NotFound");
+    cluster.with(DEPLOYMENT, "create -f -").succeeds_with("created");
     let before = cluster.kubectl("get deployment web -o jsonpath={.metadata.resourceVersion}").out;
     let changed = DEPLOYMENT.replace("nginx:1", "nginx:3");
     for line in ["diff -f -", "diff --server-side --force-conflicts -f -"] {
@@ -161,7 +170,7 @@ fn dry_runs_and_differences_change_nothing() {
         ("scale deployment web --replicas=9 --dry-run=server", "scaled"),
         ("patch deployment web -p '{\"spec\":{\"replicas\":7}}' --dry-run=server", "patched"),
     ] {
-        cluster.kubectl(line).says(says);
+        cluster.kubectl(line).succeeds_with(says);
     }
     let after = cluster.kubectl("get deployment web -o jsonpath={.metadata.resourceVersion}").out;
     assert_eq!(before, after);
@@ -170,109 +179,113 @@ fn dry_runs_and_differences_change_nothing() {
 #[test]
 fn every_way_to_change_an_object_works() {
     let cluster = Cluster::start();
-    cluster.with(DEPLOYMENT, "create -f -").says("deployment.apps/web created");
+    cluster.with(DEPLOYMENT, "create -f -").succeeds_with("deployment.apps/web created");
     let value = |path: &str| cluster.kubectl(&format!("get deployment web -o jsonpath={{{path}}}")).out;
-    cluster.kubectl("patch deployment web -p '{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"side\",\"image\":\"s\"}]}}}}'").says("patched");
+    cluster.kubectl("patch deployment web -p '{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"side\",\"image\":\"s\"}]}}}}'").succeeds_with("patched");
     assert_eq!(value(".spec.template.spec.containers[*].name"), "side web");
-    cluster.kubectl("patch deployment web --type=merge -p '{\"spec\":{\"replicas\":4}}'").says("patched");
+    cluster
+        .kubectl("patch deployment web --type=merge -p '{\"spec\":{\"replicas\":4}}'")
+        .succeeds_with("patched");
     assert_eq!(value(".spec.replicas"), "4");
-    cluster.kubectl("patch deployment web --type=json -p '[{\"op\":\"replace\",\"path\":\"/spec/replicas\",\"value\":6}]'").says("patched");
+    cluster.kubectl("patch deployment web --type=json -p '[{\"op\":\"replace\",\"path\":\"/spec/replicas\",\"value\":6}]'").succeeds_with("patched");
     assert_eq!(value(".spec.replicas"), "6");
     if cluster.is_client_since(24) {
         cluster
             .kubectl(
                 "patch deployment web --subresource=status --type=merge -p '{\"status\":{\"replicas\":1}}'",
             )
-            .says("patched");
+            .succeeds_with("patched");
         assert_eq!(value(".status.replicas"), "1");
     }
-    cluster.kubectl("label deployment web tier=front").says("labeled");
-    cluster.kubectl("label deployment web tier=back").fails("already has a value");
-    cluster.kubectl("label deployment web tier=back --overwrite").says("labeled");
-    cluster.kubectl("label deployment web tier-").says("labeled");
-    cluster.kubectl("annotate deployment web 'note=two words'").says("annotated");
-    cluster.kubectl("scale deployment web --replicas=3").says("scaled");
+    cluster.kubectl("label deployment web tier=front").succeeds_with("labeled");
+    cluster.kubectl("label deployment web tier=back").fails_with("already has a value");
+    cluster.kubectl("label deployment web tier=back --overwrite").succeeds_with("labeled");
+    cluster.kubectl("label deployment web tier-").succeeds_with("labeled");
+    cluster.kubectl("annotate deployment web 'note=two words'").succeeds_with("annotated");
+    cluster.kubectl("scale deployment web --replicas=3").succeeds_with("scaled");
     cluster
         .kubectl("scale deployment web --current-replicas=9 --replicas=1")
-        .fails("Expected replicas to be 9");
-    cluster.kubectl("set image deployment/web web=nginx:9").says("image updated");
-    cluster.edit("deployment web", "replicas: 3", "replicas: 8").says("edited");
+        .fails_with("Expected replicas to be 9");
+    cluster.kubectl("set image deployment/web web=nginx:9").succeeds_with("image updated");
+    cluster.edit("deployment web", "replicas: 3", "replicas: 8").succeeds_with("edited");
     assert_eq!(value(".spec.replicas"), "8");
     cluster.edit("deployment web", "nowhere", "else");
     let refused = cluster.edit("deployment web", "replicas: 8", "replicas: -1");
     assert!(refused.code != Some(0) && refused.err.contains("is invalid"), "{refused:?}");
     let replaced = DEPLOYMENT.replace("replicas: 2", "replicas: 1");
-    cluster.with(&replaced, "replace -f -").says("replaced");
+    cluster.with(&replaced, "replace -f -").succeeds_with("replaced");
     assert_eq!(value(".spec.replicas"), "1");
-    cluster.kubectl("expose deployment web --port=80").says("service/web exposed");
-    cluster.kubectl("run pod --image=i").says("pod/pod created");
+    cluster.kubectl("expose deployment web --port=80").succeeds_with("service/web exposed");
+    cluster.kubectl("run pod --image=i").succeeds_with("pod/pod created");
     // These send protobuf.
-    cluster.kubectl("create configmap c --from-literal=k=v").says("configmap/c created");
-    cluster.kubectl("create secret generic s --from-literal=k=v").says("secret/s created");
-    cluster.kubectl("create deployment other --image=i").says("deployment.apps/other created");
-    cluster.kubectl("autoscale deployment web --max=3").says("autoscaled");
-    cluster.kubectl("rollout restart deployment web").says("restarted");
+    cluster.kubectl("create configmap c --from-literal=k=v").succeeds_with("configmap/c created");
+    cluster.kubectl("create secret generic s --from-literal=k=v").succeeds_with("secret/s created");
+    cluster.kubectl("create deployment other --image=i").succeeds_with("deployment.apps/other created");
+    cluster.kubectl("autoscale deployment web --max=3").succeeds_with("autoscaled");
+    cluster.kubectl("rollout restart deployment web").succeeds_with("restarted");
 }
 
 #[test]
 fn objects_are_shown_in_every_form() {
     let cluster = Cluster::start();
-    cluster.with(DEPLOYMENT, "apply -f -").says("created");
-    let table = cluster.kubectl("get deployments").says("NAME").out;
+    cluster.with(DEPLOYMENT, "apply -f -").succeeds_with("created");
+    let table = cluster.kubectl("get deployments").succeeds_with("NAME").out;
     assert!(table.contains("READY") && table.contains("UP-TO-DATE") && table.contains("0/2"), "{table}");
-    let wide = cluster.kubectl("get deployments -o wide").says("nginx:1").out;
+    let wide = cluster.kubectl("get deployments -o wide").succeeds_with("nginx:1").out;
     assert!(wide.contains("CONTAINERS") && wide.contains("SELECTOR") && wide.contains("app=web"), "{wide}");
-    cluster.kubectl("get deployment web -o yaml").says("kind: Deployment");
-    cluster.kubectl("get deployment web -o json").says("\"kind\": \"Deployment\"");
-    cluster.kubectl("get deployment web -o name").says("deployment.apps/web");
+    cluster.kubectl("get deployment web -o yaml").succeeds_with("kind: Deployment");
+    cluster.kubectl("get deployment web -o json").succeeds_with("\"kind\": \"Deployment\"");
+    cluster.kubectl("get deployment web -o name").succeeds_with("deployment.apps/web");
     let columns = cluster.kubectl("get deployments -o custom-columns=N:.metadata.name,R:.spec.replicas").out;
     assert_eq!(columns.split_whitespace().collect::<Vec<_>>(), ["N", "R", "web", "2"], "{columns}");
-    cluster.kubectl("get deployments -l app=web --show-labels").says("app=web");
+    cluster.kubectl("get deployments -l app=web --show-labels").succeeds_with("app=web");
     assert_eq!(
         cluster.kubectl("get deployments -l app=other").err,
         "No resources found in default namespace.\n"
     );
-    cluster.kubectl("get deployments,services,configmaps -A").says("deployment.apps/web");
-    cluster.kubectl("get all").says("deployment.apps/web");
-    cluster.kubectl("get ns").says("kube-system");
-    cluster.kubectl("describe deployment web").says("nginx:1");
-    cluster.kubectl("get deployment nope").fails("deployments.apps \"nope\" not found");
-    cluster.kubectl("get nopes").fails("the server doesn't have a resource type \"nopes\"");
+    cluster.kubectl("get deployments,services,configmaps -A").succeeds_with("deployment.apps/web");
+    cluster.kubectl("get all").succeeds_with("deployment.apps/web");
+    cluster.kubectl("get ns").succeeds_with("kube-system");
+    cluster.kubectl("describe deployment web").succeeds_with("nginx:1");
+    cluster.kubectl("get deployment nope").fails_with("deployments.apps \"nope\" not found");
+    cluster.kubectl("get nopes").fails_with("the server doesn't have a resource type \"nopes\"");
 }
 
 #[test]
 fn the_api_explains_itself() {
     let cluster = Cluster::start();
-    let resources = cluster.kubectl("api-resources").says("deployments").out;
+    let resources = cluster.kubectl("api-resources").succeeds_with("deployments").out;
     assert!(
         resources.lines().any(|line| line.starts_with("configmaps") && line.contains("cm")),
         "{resources}"
     );
-    cluster.kubectl("api-versions").says("apps/v1");
-    cluster.kubectl("version").says("v1.36");
-    let explained =
-        cluster.kubectl("explain deployment.spec.template.spec.containers.ports").says("containerPort").out;
+    cluster.kubectl("api-versions").succeeds_with("apps/v1");
+    cluster.kubectl("version").succeeds_with("v1.36");
+    let explained = cluster
+        .kubectl("explain deployment.spec.template.spec.containers.ports")
+        .succeeds_with("containerPort")
+        .out;
     assert!(explained.contains("<integer>"), "{explained}");
-    cluster.kubectl("explain configmap --recursive").says("binaryData");
-    cluster.kubectl("explain deployment.nope").fails("does not exist");
-    cluster.kubectl("cluster-info").says("is running at");
+    cluster.kubectl("explain configmap --recursive").succeeds_with("binaryData");
+    cluster.kubectl("explain deployment.nope").fails_with("does not exist");
+    cluster.kubectl("cluster-info").succeeds_with("is running at");
     if cluster.is_client_since(28) {
-        cluster.kubectl("auth whoami").says("admin");
+        cluster.kubectl("auth whoami").succeeds_with("admin");
     }
-    cluster.kubectl("auth can-i create deployments").says("yes");
+    cluster.kubectl("auth can-i create deployments").succeeds_with("yes");
 }
 
 #[test]
 fn changes_are_watched_and_waited_for() {
     let cluster = Cluster::start();
-    cluster.with(MAP, "create -f -").says("configmap/c created");
+    cluster.with(MAP, "create -f -").succeeds_with("configmap/c created");
     let mut watch = cluster.begin("get configmaps -w --output-watch-events");
     let mut events = watch.stdout.take().expect("its output");
     read_until(&mut events, "ADDED");
     let waiting = cluster
         .is_client_since(23)
         .then(|| cluster.begin("wait configmap/c --for=jsonpath={.data.k}=w --timeout=50s"));
-    cluster.kubectl("patch configmap c --type=merge -p '{\"data\":{\"k\":\"w\"}}'").says("patched");
+    cluster.kubectl("patch configmap c --type=merge -p '{\"data\":{\"k\":\"w\"}}'").succeeds_with("patched");
     read_until(&mut events, "MODIFIED");
     if let Some(waiting) = waiting {
         let waited = waiting.wait_with_output().expect("the wait ends");
@@ -282,23 +295,25 @@ fn changes_are_watched_and_waited_for() {
     let gone =
         cluster.is_client_since(24).then(|| cluster.begin("wait configmap/c --for=delete --timeout=50s"));
     // Without --wait=false a deletion returns when the object is gone.
-    cluster.kubectl("delete configmap c").says("configmap \"c\" deleted");
+    cluster.kubectl("delete configmap c").succeeds_with("configmap \"c\" deleted");
     read_until(&mut events, "DELETED");
     if let Some(gone) = gone {
         assert!(gone.wait_with_output().expect("the wait ends").status.success());
     }
     watch.kill().expect("the watch is killed");
     watch.wait().expect("it ends");
-    cluster.with(DEPLOYMENT, "apply -f -").says("created");
+    cluster.with(DEPLOYMENT, "apply -f -").succeeds_with("created");
     let condition = r#"{"status":{"conditions":[{"type":"Available","status":"True","lastUpdateTime":"2026-01-01T00:00:00Z","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}"#;
     if cluster.is_client_since(24) {
         cluster
             .kubectl(&format!("patch deployment web --subresource=status --type=merge -p '{condition}'"))
-            .says("patched");
-        cluster.kubectl("wait deployment/web --for=condition=Available --timeout=30s").says("condition met");
+            .succeeds_with("patched");
+        cluster
+            .kubectl("wait deployment/web --for=condition=Available --timeout=30s")
+            .succeeds_with("condition met");
     }
-    cluster.kubectl("delete deployments --all").says("deleted");
-    cluster.kubectl("get deployment web").fails("NotFound");
-    cluster.kubectl("delete configmap nope").fails("NotFound");
-    cluster.kubectl("delete configmap nope --ignore-not-found").says("");
+    cluster.kubectl("delete deployments --all").succeeds_with("deleted");
+    cluster.kubectl("get deployment web").fails_with("NotFound");
+    cluster.kubectl("delete configmap nope").fails_with("NotFound");
+    cluster.kubectl("delete configmap nope --ignore-not-found").succeeds_with("");
 }

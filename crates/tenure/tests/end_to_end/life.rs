@@ -2,7 +2,7 @@
 
 use crate::{
     kubectl::{Cluster, version},
-    process::{Said, read_until, run},
+    process::{CommandOutput, read_until, run},
 };
 use std::{thread, time::Duration};
 
@@ -21,7 +21,7 @@ spec:
 
 /// Creates a deployment and a replica set that it owns, as its controller would.
 fn family(cluster: &Cluster) {
-    cluster.with(OWNER, "apply --validate=false -f -").says("created");
+    cluster.with(OWNER, "apply --validate=false -f -").succeeds_with("created");
     let uid = cluster.kubectl("get deployment web -o jsonpath={.metadata.uid}").out;
     let owned = OWNER.replace("kind: Deployment", "kind: ReplicaSet").replace(
         "  name: web\n",
@@ -29,7 +29,7 @@ fn family(cluster: &Cluster) {
             "  name: web-1\n  ownerReferences: [{{apiVersion: apps/v1, kind: Deployment, name: web, uid: {uid}, controller: true, blockOwnerDeletion: true}}]\n"
         ),
     );
-    cluster.with(&owned, "apply --validate=false -f -").says("created");
+    cluster.with(&owned, "apply --validate=false -f -").succeeds_with("created");
 }
 
 fn is_there(cluster: &Cluster, what: &str) -> bool {
@@ -45,19 +45,20 @@ fn wait_until_gone(cluster: &Cluster, what: &str) {
 fn deletions_cascade_as_asked() {
     let cluster = Cluster::start();
     family(&cluster);
-    cluster.kubectl("delete deployment web --cascade=foreground").says("deleted");
+    cluster.kubectl("delete deployment web --cascade=foreground").succeeds_with("deleted");
     assert!(
         !is_there(&cluster, "deployment/web") && !is_there(&cluster, "replicaset/web-1"),
         "the owner goes last"
     );
     family(&cluster);
-    cluster.kubectl("delete deployment web --cascade=background").says("deleted");
+    cluster.kubectl("delete deployment web --cascade=background").succeeds_with("deleted");
     wait_until_gone(&cluster, "replicaset/web-1");
     family(&cluster);
-    cluster.kubectl("delete deployment web --cascade=orphan").says("deleted");
+    cluster.kubectl("delete deployment web --cascade=orphan").succeeds_with("deleted");
     assert!(!is_there(&cluster, "deployment/web"));
     thread::sleep(Duration::from_secs(3));
-    let owners = cluster.kubectl("get replicaset web-1 -o jsonpath={.metadata.ownerReferences}").says("").out;
+    let owners =
+        cluster.kubectl("get replicaset web-1 -o jsonpath={.metadata.ownerReferences}").succeeds_with("").out;
     assert_eq!(owners, "", "an orphan stays and has no owner");
 }
 
@@ -65,28 +66,28 @@ fn deletions_cascade_as_asked() {
 fn a_deletion_waits_for_finalizers() {
     let cluster = Cluster::start();
     let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, finalizers: [example.com/held]}\n";
-    cluster.with(map, "create --validate=false -f -").says("created");
+    cluster.with(map, "create --validate=false -f -").succeeds_with("created");
     let mut watch = cluster.begin("get configmap held -w --output-watch-events");
     let mut events = watch.stdout.take().expect("its output");
     read_until(&mut events, "ADDED");
     let mut deletion = cluster.begin("delete configmap held --wait=true --timeout=50s");
     read_until(&mut events, "MODIFIED");
     assert!(deletion.try_wait().expect("its state").is_none(), "it waits");
-    cluster.kubectl("delete configmap held --wait=false").says("deleted");
+    cluster.kubectl("delete configmap held --wait=false").succeeds_with("deleted");
     assert!(is_there(&cluster, "configmap/held"));
     cluster
         .kubectl("patch configmap held --type=merge -p '{\"metadata\":{\"finalizers\":null}}'")
-        .says("patched");
+        .succeeds_with("patched");
     assert!(deletion.wait().expect("it ends").success());
     read_until(&mut events, "DELETED");
     watch.kill().expect("the watch is killed");
     watch.wait().expect("it ends");
-    cluster.kubectl("create namespace short").says("created");
-    cluster.kubectl("create configmap c -n short").says("created");
-    cluster.kubectl("delete namespace short").says("deleted");
+    cluster.kubectl("create namespace short").succeeds_with("created");
+    cluster.kubectl("create configmap c -n short").succeeds_with("created");
+    cluster.kubectl("delete namespace short").succeeds_with("deleted");
     assert!(!is_there(&cluster, "namespace/short"));
-    cluster.kubectl("run pod --image=i").says("created");
-    cluster.kubectl("delete pod pod --force --grace-period=0").says("deleted");
+    cluster.kubectl("run pod --image=i").succeeds_with("created");
+    cluster.kubectl("delete pod pod --force --grace-period=0").succeeds_with("deleted");
     assert!(!is_there(&cluster, "pod/pod"));
 }
 
@@ -100,12 +101,12 @@ fn two_maps(which: &[&str]) -> String {
 #[test]
 fn what_is_not_applied_any_more_is_pruned() {
     let cluster = Cluster::start();
-    cluster.kubectl("create configmap theirs").says("created");
+    cluster.kubectl("create configmap theirs").succeeds_with("created");
     let line = "apply --validate=false --prune -l part=ours --prune-allowlist=core/v1/ConfigMap -f -";
     // Since 1.26 the flag has this name.
     if version() >= 26 {
-        cluster.with(&two_maps(&["one", "two"]), line).says("configmap/two created");
-        cluster.with(&two_maps(&["one"]), line).says("configmap/two pruned");
+        cluster.with(&two_maps(&["one", "two"]), line).succeeds_with("configmap/two created");
+        cluster.with(&two_maps(&["one"]), line).succeeds_with("configmap/two pruned");
         assert!(!is_there(&cluster, "configmap/two") && is_there(&cluster, "configmap/theirs"));
     }
     // Sets of what was applied came with 1.27, and reading the types that validation needs as JSON too.
@@ -113,12 +114,12 @@ fn what_is_not_applied_any_more_is_pruned() {
         println!("kubectl 1.{} knows no sets of what was applied", version());
         return;
     }
-    let in_set = |input: &str| -> Said {
+    let in_set = |input: &str| -> CommandOutput {
         let line = "apply --server-side --force-conflicts --prune --applyset=parts -n default -f -";
         run(cluster.command(line).env("KUBECTL_APPLYSET", "true"), input)
     };
-    in_set(&two_maps(&["three", "four"])).says("configmap/four serverside-applied");
-    in_set(&two_maps(&["three"])).says("configmap/four pruned");
+    in_set(&two_maps(&["three", "four"])).succeeds_with("configmap/four serverside-applied");
+    in_set(&two_maps(&["three"])).succeeds_with("configmap/four pruned");
     assert!(!is_there(&cluster, "configmap/four") && is_there(&cluster, "configmap/three"));
     assert!(is_there(&cluster, "configmap/theirs"));
 }

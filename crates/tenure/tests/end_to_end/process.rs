@@ -1,4 +1,4 @@
-//! A running `tenure serve`, and commands with what they said.
+//! A running `tenure serve`, and commands with their output.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -10,34 +10,34 @@ use std::{
 use tempfile::TempDir;
 
 /// How long anything may take before the test gives up.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What a command said and how it ended.
+/// The output and the exit code of a command.
 #[derive(Debug)]
-pub struct Said {
+pub struct CommandOutput {
     pub code: Option<i32>,
     pub out: String,
     pub err: String,
 }
 
-impl Said {
-    /// Checks that the command succeeded and said something.
+impl CommandOutput {
+    /// Checks that the command succeeded and printed a text.
     #[track_caller]
-    pub fn says(self, part: &str) -> Said {
+    pub fn succeeds_with(self, part: &str) -> CommandOutput {
         assert!(self.code == Some(0) && self.out.contains(part), "{part:?} in {self:#?}");
         self
     }
 
     /// Checks that the command failed and gave a reason.
     #[track_caller]
-    pub fn fails(self, part: &str) -> Said {
+    pub fn fails_with(self, part: &str) -> CommandOutput {
         assert!(self.code != Some(0) && self.err.contains(part), "{part:?} in {self:#?}");
         self
     }
 }
 
-/// Runs a command with something to read.
-pub fn run(command: &mut Command, input: &str) -> Said {
+/// Runs a command with input.
+pub fn run(command: &mut Command, input: &str) -> CommandOutput {
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -48,7 +48,7 @@ pub fn run(command: &mut Command, input: &str) -> Said {
     let _ = child.stdin.take().map(|mut stdin| stdin.write_all(input.as_bytes()));
     let output = child.wait_with_output().expect("the command ends");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Said { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
+    CommandOutput { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
 }
 
 /// Returns the command `tenure serve` with arguments.
@@ -62,7 +62,7 @@ pub fn serve(directory: &Path, arguments: &[&str]) -> Command {
 pub struct Tenure {
     child: Child,
     pub address: String,
-    pub greeting: String,
+    pub banner: String,
     pub directory: PathBuf,
 }
 
@@ -73,19 +73,19 @@ impl Tenure {
         let mut child =
             command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the binary starts");
         let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
-        let mut greeting = String::new();
+        let mut banner = String::new();
         for line in lines.by_ref().take(5) {
-            greeting += &(line.expect("a line") + "\n");
+            banner += &(line.expect("a line") + "\n");
         }
-        // What is said later must not fill the pipe.
+        // Later output must not fill the pipe.
         thread::spawn(move || lines.for_each(drop));
-        let address = greeting
+        let address = banner
             .lines()
             .next()
             .and_then(|line| line.strip_prefix("Tenure listens on "))
-            .unwrap_or_else(|| panic!("no greeting but {greeting:?}"))
+            .unwrap_or_else(|| panic!("no banner but {banner:?}"))
             .to_string();
-        Tenure { child, address, greeting, directory: directory.into() }
+        Tenure { child, address, banner, directory: directory.into() }
     }
 
     /// Starts a server with TLS and a token on a free port.
@@ -121,7 +121,7 @@ impl Tenure {
             if let Some(status) = self.child.try_wait().expect("its status") {
                 return status;
             }
-            assert!(start.elapsed() < PATIENCE, "the server does not stop");
+            assert!(start.elapsed() < TIMEOUT, "the server does not stop");
             thread::sleep(Duration::from_millis(20));
         }
     }
@@ -143,7 +143,7 @@ fn signal(child: &Child, name: &str) {
 pub fn read_until(mut from: impl Read, wanted: &str) -> String {
     let (mut text, mut piece, start) = (String::new(), [0; 4096], Instant::now());
     while !text.contains(wanted) {
-        assert!(start.elapsed() < PATIENCE, "{wanted:?} in {text:?}");
+        assert!(start.elapsed() < TIMEOUT, "{wanted:?} in {text:?}");
         let count = from.read(&mut piece).expect("the stream goes on");
         assert!(count > 0, "{wanted:?} in {text:?}, which ended");
         text += &String::from_utf8_lossy(&piece[..count]);

@@ -1,6 +1,6 @@
 //! Credentials that change while a server runs: files are read again, and a watch ends with the certificate that opened it.
 
-use crate::process::{PATIENCE, Said, Tenure, run};
+use crate::process::{CommandOutput, TIMEOUT, Tenure, run};
 use rcgen::{BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
 use std::{
     fs,
@@ -77,7 +77,7 @@ impl Files {
     }
 }
 
-fn curl(tenure: &Tenure, path: &str, arguments: &[&str]) -> Said {
+fn curl(tenure: &Tenure, path: &str, arguments: &[&str]) -> CommandOutput {
     let mut command = Command::new("curl");
     command.args(["-s", "--max-time", "50", "-w", "\n%{http_code}"]).args(arguments);
     run(command.arg(format!("{}{path}", tenure.address)), "")
@@ -85,15 +85,15 @@ fn curl(tenure: &Tenure, path: &str, arguments: &[&str]) -> Said {
 
 /// Returns the status of a request whose server is not verified.
 fn status(tenure: &Tenure, arguments: &[&str]) -> String {
-    let said = curl(tenure, MAPS, &[&["-k"], arguments].concat());
-    said.out.rsplit('\n').next().unwrap_or_default().to_string()
+    let output = curl(tenure, MAPS, &[&["-k"], arguments].concat());
+    output.out.rsplit('\n').next().unwrap_or_default().to_string()
 }
 
 #[track_caller]
 fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let start = Instant::now();
     while !is_so() {
-        assert!(start.elapsed() < PATIENCE, "waited in vain until {what}");
+        assert!(start.elapsed() < TIMEOUT, "waited in vain until {what}");
         thread::sleep(Duration::from_millis(200));
     }
 }

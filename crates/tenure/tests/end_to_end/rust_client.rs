@@ -56,8 +56,8 @@ fn deployment() -> Value {
 
 /// Returns the code of a refusal.
 #[track_caller]
-fn code<T: std::fmt::Debug>(answer: Result<T, kube::Error>) -> u16 {
-    match answer {
+fn code<T: std::fmt::Debug>(response: Result<T, kube::Error>) -> u16 {
+    match response {
         Err(kube::Error::Api(status)) => status.code,
         other => panic!("no refusal but {other:?}"),
     }

@@ -11,7 +11,7 @@ fn directory() -> TempDir {
     TempDir::new().expect("a directory")
 }
 
-fn curl(tenure: &Tenure, arguments: &[&str]) -> crate::process::Said {
+fn curl(tenure: &Tenure, arguments: &[&str]) -> crate::process::CommandOutput {
     let path = arguments.last().copied().unwrap_or_default();
     let mut command = Command::new("curl");
     command.args(["-sk", "--max-time", "30"]).args(&arguments[..arguments.len() - 1]);
@@ -20,10 +20,10 @@ fn curl(tenure: &Tenure, arguments: &[&str]) -> crate::process::Said {
 
 /// Runs a server that cannot start and returns the one line it says.
 fn refused(directory: &TempDir, arguments: &[&str]) -> String {
-    let said = run(&mut serve(directory.path(), arguments), "");
-    assert_eq!(said.code, Some(1), "{said:?}");
-    assert_eq!(said.err.lines().count(), 1, "one clear line: {}", said.err);
-    said.err
+    let output = run(&mut serve(directory.path(), arguments), "");
+    assert_eq!(output.code, Some(1), "{output:?}");
+    assert_eq!(output.err.lines().count(), 1, "one clear line: {}", output.err);
+    output.err
 }
 
 #[test]
@@ -33,11 +33,11 @@ fn the_greeting_says_where_it_is_and_how_to_use_it() {
     assert!(tenure.address.starts_with("https://127.0.0.1:"), "{}", tenure.address);
     let kubeconfig = tenure.kubeconfig().canonicalize().expect("a kubeconfig");
     assert!(
-        tenure.greeting.contains(&format!("export KUBECONFIG={}", kubeconfig.display())),
+        tenure.banner.contains(&format!("export KUBECONFIG={}", kubeconfig.display())),
         "{}",
-        tenure.greeting
+        tenure.banner
     );
-    assert_eq!(tenure.greeting.matches("kubectl ").count(), 2, "{}", tenure.greeting);
+    assert_eq!(tenure.banner.matches("kubectl ").count(), 2, "{}", tenure.banner);
 }
 
 #[test]
@@ -61,9 +61,9 @@ fn a_directory_that_cannot_be_gets_one_clear_line() {
     let directory = directory();
     let file = directory.path().join("file");
     std::fs::write(&file, "").expect("a file");
-    let said = run(&mut serve(&file.join("below"), &[]), "");
-    assert!(said.code == Some(1) && said.err.lines().count() == 1, "{said:?}");
-    assert!(said.err.contains("cannot create the data directory"), "{}", said.err);
+    let output = run(&mut serve(&file.join("below"), &[]), "");
+    assert!(output.code == Some(1) && output.err.lines().count() == 1, "{output:?}");
+    assert!(output.err.contains("cannot create the data directory"), "{}", output.err);
 }
 
 #[test]
@@ -76,9 +76,9 @@ fn bad_flags_are_named() {
         (&["--log", "tenure=loud"], "--log"),
         (&["extra"], "extra"),
     ] {
-        let said = run(&mut serve(directory.path(), arguments), "");
-        assert!(matches!(said.code, Some(1 | 2)), "{arguments:?}: {said:?}");
-        assert!(said.err.contains(names), "{arguments:?}: {}", said.err);
+        let output = run(&mut serve(directory.path(), arguments), "");
+        assert!(matches!(output.code, Some(1 | 2)), "{arguments:?}: {output:?}");
+        assert!(output.err.contains(names), "{arguments:?}: {}", output.err);
     }
 }
 
@@ -92,7 +92,7 @@ fn plain_http_is_for_loopback_only() {
     let tenure =
         Tenure::start(directory.path(), &["--insecure-http", "--in-memory", "--listen", "127.0.0.1:0"]);
     assert!(tenure.address.starts_with("http://127.0.0.1:"), "{}", tenure.address);
-    curl(&tenure, &["/api/v1/namespaces/default"]).says("\"default\"");
+    curl(&tenure, &["/api/v1/namespaces/default"]).succeeds_with("\"default\"");
 }
 
 #[test]
@@ -114,8 +114,8 @@ fn nobody_gets_in_without_the_token() {
     }
     assert_eq!(asked("", "/readyz"), "200");
     let plain = tenure.address.replace("https://", "http://");
-    let said = run(Command::new("curl").args(["-s", "--max-time", "10"]).arg(format!("{plain}/api")), "");
-    assert!(!said.out.contains("APIVersions"), "plain HTTP where TLS is spoken: {said:?}");
+    let output = run(Command::new("curl").args(["-s", "--max-time", "10"]).arg(format!("{plain}/api")), "");
+    assert!(!output.out.contains("APIVersions"), "plain HTTP where TLS is spoken: {output:?}");
 }
 
 #[test]
@@ -133,13 +133,14 @@ fn a_restart_keeps_objects_and_credentials() {
     let path = "/api/v1/namespaces/default/configmaps";
     let state = |tenure: &Tenure| {
         let bearer = format!("Authorization: Bearer {}", tenure.token());
-        let found = curl(tenure, &["-H", &bearer, &format!("{path}/kept")]).says("\"k\":\"v\"").out;
+        let found = curl(tenure, &["-H", &bearer, &format!("{path}/kept")]).succeeds_with("\"k\":\"v\"").out;
         (found, tenure.token())
     };
     let tenure = Tenure::secure(&directory);
     let bearer = format!("Authorization: Bearer {}", tenure.token());
     let body = r#"{"metadata":{"name":"kept"},"data":{"k":"v"}}"#;
-    curl(&tenure, &["-H", &bearer, "-H", "Content-Type: application/json", "-d", body, path]).says("kept");
+    curl(&tenure, &["-H", &bearer, "-H", "Content-Type: application/json", "-d", body, path])
+        .succeeds_with("kept");
     let before = state(&tenure);
     assert_eq!(tenure.terminate().code(), Some(0));
     let tenure = Tenure::secure(&directory);

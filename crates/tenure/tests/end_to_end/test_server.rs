@@ -34,8 +34,8 @@ fn start(arguments: &[&str]) -> (TestServer, Value) {
 fn curl(arguments: &[&str]) -> Value {
     let mut command = Command::new("curl");
     command.args(["-s", "--max-time", "30", "-H", "Content-Type: application/json"]).args(arguments);
-    let said = run(&mut command, "");
-    serde_json::from_str(&said.out).unwrap_or_else(|error| panic!("{error}: {said:#?}"))
+    let output = run(&mut command, "");
+    serde_json::from_str(&output.out).unwrap_or_else(|error| panic!("{error}: {output:#?}"))
 }
 
 #[test]
@@ -70,5 +70,5 @@ fn the_endpoints_are_off_unless_asked_for() {
     assert!(kubeconfig.contains(url), "{kubeconfig}");
     let mut refused = Command::new(env!("CARGO_BIN_EXE_tenure"));
     refused.args(["test-server", "--listen", "0.0.0.0:0"]);
-    run(&mut refused, "").fails("is not a loopback address");
+    run(&mut refused, "").fails_with("is not a loopback address");
 }

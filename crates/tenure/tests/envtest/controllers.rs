@@ -1,7 +1,7 @@
 //! The objects behave as in a cluster without nodes: namespaces are finalized and dependents collected, unless a flag turns
 //! this off for suites that rely on it.
 
-use crate::harness::{Environment, PATIENCE, code, typed};
+use crate::harness::{Environment, TIMEOUT, code, typed};
 use k8s_openapi::{
     api::{
         coordination::v1::Lease,
@@ -35,7 +35,7 @@ where
     K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static,
 {
     let waiting = await_condition(api.clone(), name, is_deleted(uid));
-    let ended = timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{name} is still there"));
+    let ended = timeout(TIMEOUT, waiting).await.unwrap_or_else(|_| panic!("{name} is still there"));
     ended.expect("the watch works");
 }
 

@@ -19,7 +19,7 @@ use std::{
 use tempfile::TempDir;
 
 /// How long anything may take before the test gives up.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const TIMEOUT: Duration = Duration::from_secs(60);
 /// The interval of health checks.
 const POLL: Duration = Duration::from_millis(10);
 
@@ -90,7 +90,7 @@ impl Process {
             if healthy || self.child.try_wait().expect("its status").is_some() {
                 return self.child.try_wait().expect("its status").is_none();
             }
-            assert!(start.elapsed() < PATIENCE, "{url} is not healthy");
+            assert!(start.elapsed() < TIMEOUT, "{url} is not healthy");
             thread::sleep(POLL);
         }
     }
@@ -109,7 +109,7 @@ impl Process {
             if let Some(status) = self.child.try_wait().expect("its status") {
                 return status;
             }
-            assert!(start.elapsed() < PATIENCE, "it does not stop");
+            assert!(start.elapsed() < TIMEOUT, "it does not stop");
             thread::sleep(POLL);
         }
     }
@@ -304,8 +304,8 @@ pub fn typed<T: k8s_openapi::serde::de::DeserializeOwned>(value: serde_json::Val
 
 /// Returns the code of a refusal.
 #[track_caller]
-pub fn code<T: std::fmt::Debug>(answer: Result<T, kube::Error>) -> u16 {
-    match answer {
+pub fn code<T: std::fmt::Debug>(response: Result<T, kube::Error>) -> u16 {
+    match response {
         Err(kube::Error::Api(status)) => status.code,
         other => panic!("no refusal but {other:?}"),
     }

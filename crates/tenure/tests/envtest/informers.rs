@@ -1,6 +1,6 @@
 //! Informers: initial events in a watch, the bookmark that ends them, and changes after it.
 
-use crate::harness::{Environment, PATIENCE, typed};
+use crate::harness::{Environment, TIMEOUT, typed};
 use futures::{Stream, TryStreamExt};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{
@@ -15,7 +15,7 @@ use tokio::time::timeout;
 async fn next(
     events: &mut (impl Stream<Item = Result<Event<ConfigMap>, watcher::Error>> + Unpin),
 ) -> Event<ConfigMap> {
-    let event = timeout(PATIENCE, events.try_next()).await.expect("an event comes");
+    let event = timeout(TIMEOUT, events.try_next()).await.expect("an event comes");
     event.expect("the watch works").expect("the watch goes on")
 }
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 /// How long an answer may take: longer than the server's own deadline.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub struct Client {
     address: SocketAddr,
@@ -15,7 +15,7 @@ pub struct Client {
 }
 
 #[derive(Debug)]
-pub struct Answer {
+pub struct Response {
     pub code: u16,
     pub retry_after: bool,
     pub body: String,
@@ -27,10 +27,10 @@ impl Client {
     }
 
     /// Sends a request; an error says nothing about whether it was carried out.
-    pub fn ask(&mut self, method: &str, path: &str, kind: &str, body: &str) -> io::Result<Answer> {
+    pub fn request(&mut self, method: &str, path: &str, kind: &str, body: &str) -> io::Result<Response> {
         let connection = match self.connection.take() {
             Some(connection) => connection,
-            None => connect(self.address, PATIENCE)?,
+            None => connect(self.address, TIMEOUT)?,
         };
         let mut connection = send(connection, method, path, kind, body)?;
         let head = Head::read(&mut connection)?;
@@ -44,7 +44,7 @@ impl Client {
             None => while chunk(&mut connection, &mut body)? {},
         }
         self.connection = Some(connection);
-        Ok(Answer { code: head.code, retry_after: head.retry_after, body })
+        Ok(Response { code: head.code, retry_after: head.retry_after, body })
     }
 }
 
@@ -81,7 +81,7 @@ impl Head {
         let mut line = String::new();
         connection.read_line(&mut line)?;
         let code = line.split(' ').nth(1).and_then(|code| code.parse().ok());
-        let code = code.ok_or_else(|| io::Error::other(format!("not an answer: {line:?}")))?;
+        let code = code.ok_or_else(|| io::Error::other(format!("not a response: {line:?}")))?;
         let mut head = Head { code, length: None, retry_after: false };
         loop {
             line.clear();
@@ -118,7 +118,7 @@ impl Watch {
     pub fn open(address: SocketAddr, path: &str) -> io::Result<Watch> {
         let connection = connect(address, Duration::from_millis(200))?;
         let mut connection = send(connection, "GET", path, "application/json", "")?;
-        connection.get_mut().set_read_timeout(Some(PATIENCE))?;
+        connection.get_mut().set_read_timeout(Some(TIMEOUT))?;
         let head = Head::read(&mut connection)?;
         if head.code != 200 {
             return Err(io::Error::other(format!("a watch answered {}", head.code)));
@@ -144,7 +144,7 @@ impl Watch {
                 }
                 Err(error) => return Err(error),
             }
-            self.connection.get_mut().set_read_timeout(Some(PATIENCE))?;
+            self.connection.get_mut().set_read_timeout(Some(TIMEOUT))?;
             if !chunk(&mut self.connection, &mut self.received)? {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }

@@ -76,7 +76,7 @@ const FAULTS: [Fault; 9] = [
     Fault::Pause(Who::Follower),
 ];
 
-struct World {
+struct TestCluster {
     etcd: Etcd,
     proxies: Proxies,
     directories: [TempDir; 2],
@@ -84,19 +84,24 @@ struct World {
     servers: [Option<Tenure>; 2],
 }
 
-impl World {
-    fn start() -> World {
+impl TestCluster {
+    fn start() -> TestCluster {
         let proxies = Proxies::default();
         let etcd = Etcd::cluster(MEMBERS, |port| proxies.add(port));
         let directory = || TempDir::new().expect("a directory");
         let directories = [directory(), directory()];
-        let mut world =
-            World { etcd, proxies, directories, ports: [free_port(), free_port()], servers: [None, None] };
-        world.tell_proxies();
+        let mut cluster = TestCluster {
+            etcd,
+            proxies,
+            directories,
+            ports: [free_port(), free_port()],
+            servers: [None, None],
+        };
+        cluster.tell_proxies();
         for place in 0..2 {
-            world.start_server(place);
+            cluster.start_server(place);
         }
-        world
+        cluster
     }
 
     fn tell_proxies(&self) {
@@ -182,13 +187,14 @@ fn seconds() -> u64 {
 
 #[test]
 fn acknowledged_writes_survive_every_fault_of_etcd_and_servers() {
-    let mut world = World::start();
-    let addresses = world.addresses();
+    let mut cluster = TestCluster::start();
+    let addresses = cluster.addresses();
     let mut client = Client::new(addresses[0]);
     for counter in 0..COUNTERS {
         let body = counter_body(&format!("counter-{counter}"), 0, None);
-        let answer = client.ask("POST", "/api/v1/namespaces/default/configmaps", "application/json", &body);
-        assert_eq!(answer.as_ref().map(|answer| answer.code).ok(), Some(201), "{answer:?}");
+        let response =
+            client.request("POST", "/api/v1/namespaces/default/configmaps", "application/json", &body);
+        assert_eq!(response.as_ref().map(|response| response.code).ok(), Some(201), "{response:?}");
     }
     let start = version(&list(addresses[0]));
     let (shared, unwatched) = (Shared::default(), Arc::new(AtomicBool::new(false)));
@@ -203,7 +209,7 @@ fn acknowledged_writes_survive_every_fault_of_etcd_and_servers() {
         if Instant::now() >= end {
             break;
         }
-        world.suffer(*fault);
+        cluster.suffer(*fault);
         let mended = Instant::now();
         while recent(&shared, Duration::from_secs(1)) < usual.div_ceil(4) {
             assert!(mended.elapsed() < RECOVERY, "{fault:?}: work does not go on");
@@ -227,8 +233,8 @@ fn list(server: SocketAddr) -> String {
     let start = Instant::now();
     loop {
         let path = "/api/v1/namespaces/default/configmaps";
-        match Client::new(server).ask("GET", path, "application/json", "") {
-            Ok(answer) if answer.code == 200 => return answer.body,
+        match Client::new(server).request("GET", path, "application/json", "") {
+            Ok(response) if response.code == 200 => return response.body,
             other => assert!(start.elapsed() < RECOVERY, "{other:?}"),
         }
         sleep(Duration::from_millis(100));

@@ -23,7 +23,7 @@ const JSON: &str = "application/json";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Created,
-    /// The server said that it did not happen.
+    /// The server answered that the write did not happen.
     Refused,
     /// Nobody knows.
     Open,
@@ -96,21 +96,27 @@ pub fn client(shared: &Shared, servers: &[SocketAddr], seed: u64, counters: u64)
     })
 }
 
-fn ask(shared: &Shared, server: &mut Client, method: &str, path: &str, body: &str) -> Option<(u16, String)> {
+fn request(
+    shared: &Shared,
+    server: &mut Client,
+    method: &str,
+    path: &str,
+    body: &str,
+) -> Option<(u16, String)> {
     let start = Instant::now();
-    let answer = server.ask(method, path, JSON, body);
+    let response = server.request(method, path, JSON, body);
     let took = start.elapsed();
     shared.with(|record| {
         record.slowest = record.slowest.max(took);
-        if let Ok(answer) = &answer
-            && answer.code >= 500
-            && !answer.retry_after
+        if let Ok(response) = &response
+            && response.code >= 500
+            && !response.retry_after
         {
-            record.rude.push(format!("{method} {path}: {} {}", answer.code, answer.body));
+            record.rude.push(format!("{method} {path}: {} {}", response.code, response.body));
         }
     });
-    match answer {
-        Ok(answer) => Some((answer.code, answer.body)),
+    match response {
+        Ok(response) => Some((response.code, response.body)),
         Err(_) => {
             thread::sleep(Duration::from_millis(20));
             None
@@ -120,7 +126,7 @@ fn ask(shared: &Shared, server: &mut Client, method: &str, path: &str, body: &st
 
 fn create(shared: &Shared, server: &mut Client, name: &str) {
     let body = format!(r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{name}"}}}}"#);
-    let fate = match ask(shared, server, "POST", PLACE, &body) {
+    let fate = match request(shared, server, "POST", PLACE, &body) {
         Some((201, _)) => Fate::Created,
         Some((503, _)) => Fate::Refused,
         Some((504, _)) | None => Fate::Open,
@@ -137,7 +143,7 @@ fn create(shared: &Shared, server: &mut Client, name: &str) {
 fn swap(shared: &Shared, server: &mut Client, counter: &str) {
     let path = format!("{PLACE}/{counter}");
     let began = shared.tick();
-    let Some((200, body)) = ask(shared, server, "GET", &path, "") else { return };
+    let Some((200, body)) = request(shared, server, "GET", &path, "") else { return };
     let ended = shared.tick();
     let (Some(from), Some(count)) = (number(&body, "resourceVersion"), number(&body, "count")) else {
         panic!("not a counter: {body}")
@@ -146,7 +152,7 @@ fn swap(shared: &Shared, server: &mut Client, counter: &str) {
     shared.with(|record| record.operations.entry(counter.to_owned()).or_default().push(operation));
     let next = counter_body(counter, count + 1, Some(from));
     let began = shared.tick();
-    match ask(shared, server, "PUT", &path, &next) {
+    match request(shared, server, "PUT", &path, &next) {
         Some((200, body)) => {
             let to = number(&body, "resourceVersion").unwrap_or_default();
             let operation = Operation { began, ended: shared.tick(), act: Act::Write(to) };

@@ -25,39 +25,39 @@ const COMMANDS: [&[&str]; 17] = [
 #[test]
 fn every_help_has_examples() {
     for command in COMMANDS {
-        let said = tenure(&[command, &["--help"]].concat()).ends(0);
-        let examples = said.text().split("Examples:\n").nth(1).unwrap_or_default().to_owned();
+        let output = tenure(&[command, &["--help"]].concat()).exits_with(0);
+        let examples = output.text().split("Examples:\n").nth(1).unwrap_or_default().to_owned();
         let begins = format!("tenure {}", command.join(" "));
-        assert!(examples.contains(&begins), "{begins}: {}", said.text());
+        assert!(examples.contains(&begins), "{begins}: {}", output.text());
     }
 }
 
 #[test]
 fn completions_have_every_command() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let script = tenure(&["completions", shell]).ends(0).text();
+        let script = tenure(&["completions", shell]).exits_with(0).text();
         assert!(
             ["three-way", "simulate", "encode", "audit"].iter().all(|word| script.contains(word)),
             "{shell}"
         );
     }
-    let said = tenure(&["completions", "csh"]).ends(1);
-    assert!(said.err.contains("bash"), "{}", said.err);
+    let output = tenure(&["completions", "csh"]).exits_with(1);
+    assert!(output.err.contains("bash"), "{}", output.err);
 }
 
 #[test]
 fn every_command_has_a_manual_page() {
-    assert!(tenure(&["man"]).ends(0).text().contains(".TH tenure 1"));
-    let page = tenure(&["man", "patch", "three-way"]).ends(0).text();
+    assert!(tenure(&["man"]).exits_with(0).text().contains(".TH tenure 1"));
+    let page = tenure(&["man", "patch", "three-way"]).exits_with(0).text();
     assert!(page.contains("tenure\\-patch\\-three\\-way"), "{page}");
     let directory = tempfile::TempDir::new().expect("a directory");
-    tenure(&["man", "--dir", &directory.path().to_string_lossy()]).ends(0);
+    tenure(&["man", "--dir", &directory.path().to_string_lossy()]).exits_with(0);
     for command in COMMANDS {
         let page = directory.path().join(format!("tenure-{}.1", command.join("-")));
         assert!(page.exists(), "{}", page.display());
     }
-    let said = tenure(&["man", "patch", "nothing"]).ends(1);
-    assert!(said.err.contains("the commands are apply, diff"), "{}", said.err);
+    let output = tenure(&["man", "patch", "nothing"]).exits_with(1);
+    assert!(output.err.contains("the commands are apply, diff"), "{}", output.err);
 }
 
 #[test]

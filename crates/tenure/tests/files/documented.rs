@@ -15,9 +15,9 @@ fn the_documentation_shows_what_the_commands_print() {
         }
         let command = lines.next().unwrap_or_default();
         let words: Vec<&str> = command.trim_start_matches("$ tenure ").split_whitespace().collect();
-        let said = tenure(&words);
+        let output = tenure(&words);
         lines.by_ref().take_while(|line| *line != "```").for_each(drop);
-        now += &format!("{command}\n{}{}```\n", said.text(), said.err);
+        now += &format!("{command}\n{}{}```\n", output.text(), output.err);
         blocks += 1;
     }
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
@@ -26,6 +26,6 @@ fn the_documentation_shows_what_the_commands_print() {
     assert!(blocks > 10, "{blocks} blocks");
     assert!(
         text == now,
-        "docs/commands.md does not show what is printed (UPDATE_SNAPSHOTS=1 takes it anew):\n{now}"
+        "docs/commands.md does not show what is printed (UPDATE_SNAPSHOTS=1 updates it):\n{now}"
     );
 }

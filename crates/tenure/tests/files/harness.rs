@@ -8,18 +8,18 @@ use std::{
 };
 use tenure_value::{Limits, Value, json};
 
-/// What a command said and how it ended.
+/// The output and the exit code of a command.
 #[derive(Debug)]
-pub struct Said {
+pub struct CommandOutput {
     pub code: Option<i32>,
     pub out: Vec<u8>,
     pub err: String,
 }
 
-impl Said {
-    /// Checks how the command ended.
+impl CommandOutput {
+    /// Checks the exit code.
     #[track_caller]
-    pub fn ends(self, code: i32) -> Said {
+    pub fn exits_with(self, code: i32) -> CommandOutput {
         assert_eq!(self.code, Some(code), "{}{}", self.text(), self.err);
         self
     }
@@ -35,9 +35,9 @@ impl Said {
         json::parse(&self.out, &Limits::TRUSTED).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
     }
 
-    /// Checks that it printed what it printed when the snapshot was taken; UPDATE_SNAPSHOTS=1 takes it anew.
+    /// Checks that it printed what it printed when the snapshot was taken; UPDATE_SNAPSHOTS=1 updates it.
     #[track_caller]
-    pub fn is_as_in(&self, name: &str) {
+    pub fn matches_snapshot(&self, name: &str) {
         let path = folder("snapshots").join(name);
         // Escape sequences are readable in the file.
         let printed = self.text().replace('\u{1b}', "␛");
@@ -47,18 +47,18 @@ impl Said {
         let expected = fs::read_to_string(&path).unwrap_or_default();
         assert!(
             printed == expected,
-            "{name} was\n{expected}\nand is (UPDATE_SNAPSHOTS=1 takes it anew)\n{printed}"
+            "{name} was\n{expected}\nand is (UPDATE_SNAPSHOTS=1 updates it)\n{printed}"
         );
     }
 }
 
 /// Runs a command among the sample files, 100 columns wide.
-pub fn tenure(line: &[&str]) -> Said {
+pub fn tenure(line: &[&str]) -> CommandOutput {
     tenure_reading(line, b"")
 }
 
-/// Runs a command among the sample files with something to read.
-pub fn tenure_reading(line: &[&str], input: &[u8]) -> Said {
+/// Runs a command among the sample files with input.
+pub fn tenure_reading(line: &[&str], input: &[u8]) -> CommandOutput {
     let mut child = Command::new(env!("CARGO_BIN_EXE_tenure"))
         .args(line)
         .current_dir(folder("samples"))
@@ -73,7 +73,7 @@ pub fn tenure_reading(line: &[&str], input: &[u8]) -> Said {
     // A command that does not read its input closes it.
     let _ = child.stdin.take().map(|mut stdin| stdin.write_all(input));
     let output = child.wait_with_output().expect("the command ends");
-    Said {
+    CommandOutput {
         code: output.status.code(),
         out: output.stdout,
         err: String::from_utf8_lossy(&output.stderr).into_owned(),

@@ -5,9 +5,9 @@ use tenure_value::Value;
 
 #[test]
 fn a_patch_is_applied_by_the_type_of_the_document() {
-    tenure(&["patch", "apply", "live.yaml", "patch.yaml"]).ends(0).is_as_in("patch-apply.txt");
-    let merged =
-        tenure(&["patch", "apply", "live.yaml", "manifest.yaml", "--type", "merge", "-o", "json"]).ends(0);
+    tenure(&["patch", "apply", "live.yaml", "patch.yaml"]).exits_with(0).matches_snapshot("patch-apply.txt");
+    let merged = tenure(&["patch", "apply", "live.yaml", "manifest.yaml", "--type", "merge", "-o", "json"])
+        .exits_with(0);
     let containers = merged.json();
     let containers =
         containers.at(["spec", "template", "spec", "containers"]).and_then(Value::as_array).cloned();
@@ -15,26 +15,26 @@ fn a_patch_is_applied_by_the_type_of_the_document() {
     let operations = br#"[{"op": "replace", "path": "/spec/replicas", "value": 7}]"#;
     let patched =
         tenure_reading(&["patch", "apply", "live.yaml", "-", "--type", "json", "-o", "json"], operations);
-    assert_eq!(patched.ends(0).json().at(["spec", "replicas"]), Some(&Value::Int(7)));
+    assert_eq!(patched.exits_with(0).json().at(["spec", "replicas"]), Some(&Value::Int(7)));
 }
 
 #[test]
 fn types_of_custom_resources_come_from_their_definition() {
     let patch = b"spec: {parts: [{name: axle, colour: green}], tags: [old]}";
     let line = |crd| ["patch", "apply", "cog.yaml", "-", "--schema", crd, "-o", "json"];
-    let atomic = tenure_reading(&line("widget-crd.yaml"), patch).ends(0).json();
+    let atomic = tenure_reading(&line("widget-crd.yaml"), patch).exits_with(0).json();
     assert_eq!(atomic.at(["spec", "tags"]).map(Value::to_string).as_deref(), Some(r#"["old"]"#));
-    let keyed = tenure_reading(&line("widget-crd-keyed.yaml"), patch).ends(0).json();
+    let keyed = tenure_reading(&line("widget-crd-keyed.yaml"), patch).exits_with(0).json();
     assert_eq!(keyed.at(["spec", "tags"]).map(Value::to_string).as_deref(), Some(r#"["old","new"]"#));
     assert_eq!(
         keyed.at(["spec", "parts"]).map(Value::to_string).as_deref(),
         Some(r#"[{"colour":"red","name":"wheel"},{"colour":"green","name":"axle"}]"#)
     );
-    let said = tenure_reading(&["patch", "apply", "cog.yaml", "-"], patch).ends(1);
+    let output = tenure_reading(&["patch", "apply", "cog.yaml", "-"], patch).exits_with(1);
     assert!(
-        said.err.contains("no type is known for example.com/v1 Widget; give its definition with --schema"),
+        output.err.contains("no type is known for example.com/v1 Widget; give its definition with --schema"),
         "{}",
-        said.err
+        output.err
     );
 }
 
@@ -46,10 +46,10 @@ fn entries_that_only_live_go_where_they_are_told() {
     std::fs::write(&file, patch).expect("a file");
     let names = |order: &str| {
         let file = file.to_string_lossy();
-        let said = tenure_reading(&["patch", "apply", "-", &file, "--order", order, "-o", "json"], live)
-            .ends(0)
+        let output = tenure_reading(&["patch", "apply", "-", &file, "--order", order, "-o", "json"], live)
+            .exits_with(0)
             .json();
-        let list = said.at(["spec", "containers"]).and_then(Value::as_array).cloned().unwrap_or_default();
+        let list = output.at(["spec", "containers"]).and_then(Value::as_array).cloned().unwrap_or_default();
         list.iter()
             .map(|entry| entry.get("name").and_then(Value::as_str).unwrap_or_default().to_owned())
             .collect::<String>()
@@ -61,76 +61,81 @@ fn entries_that_only_live_go_where_they_are_told() {
 
 #[test]
 fn a_difference_leads_from_one_document_to_the_other() {
-    let difference = tenure(&["patch", "diff", "service.yaml", "service-new.yaml", "-o", "json"]).ends(0);
+    let difference =
+        tenure(&["patch", "diff", "service.yaml", "service-new.yaml", "-o", "json"]).exits_with(0);
     let both = tenure_reading(&["patch", "apply", "service.yaml", "-", "-o", "json"], &difference.out)
-        .ends(0)
+        .exits_with(0)
         .json();
     assert_eq!(both.at(["spec", "ports"]).and_then(Value::as_array).map(|ports| ports.len()), Some(2));
     assert!(both.at(["metadata", "annotations"]).is_none());
     tenure(&["patch", "diff", "service.yaml", "service-new.yaml", "--keys", "recommended"])
-        .ends(0)
-        .is_as_in("patch-diff-recommended.txt");
+        .exits_with(0)
+        .matches_snapshot("patch-diff-recommended.txt");
     tenure(&["patch", "diff", "service.yaml", "service-new.yaml", "--type", "json"])
-        .ends(0)
-        .is_as_in("patch-diff-json.txt");
+        .exits_with(0)
+        .matches_snapshot("patch-diff-json.txt");
 }
 
 #[test]
 fn conflicts_of_three_documents_are_shown_with_both_sides() {
-    let said = tenure(&["patch", "three-way", "service-new.yaml", "service.yaml"]).ends(3);
-    assert_eq!(said.text(), "", "who reads the output must not take conflicts for a patch");
+    let output = tenure(&["patch", "three-way", "service-new.yaml", "service.yaml"]).exits_with(3);
+    assert_eq!(output.text(), "", "who reads the output must not take conflicts for a patch");
     assert!(
-        said.err.contains(".spec.type\n    manifest  \"LoadBalancer\"\n    live      \"NodePort\""),
+        output.err.contains(".spec.type\n    manifest  \"LoadBalancer\"\n    live      \"NodePort\""),
         "{}",
-        said.err
+        output.err
     );
-    assert!(said.err.contains("--overwrite"), "{}", said.err);
-    let told =
-        tenure(&["patch", "three-way", "service-new.yaml", "service.yaml", "-o", "json"]).ends(3).json();
+    assert!(output.err.contains("--overwrite"), "{}", output.err);
+    let told = tenure(&["patch", "three-way", "service-new.yaml", "service.yaml", "-o", "json"])
+        .exits_with(3)
+        .json();
     assert_eq!(
         told.get("conflicts").and_then(Value::as_array).and_then(|all| all.first()?.get("path").cloned()),
         Some(Value::from(".spec.type"))
     );
     tenure(&["patch", "three-way", "service-new.yaml", "service.yaml", "--overwrite"])
-        .ends(0)
-        .is_as_in("patch-three-way.txt");
+        .exits_with(0)
+        .matches_snapshot("patch-three-way.txt");
 }
 
 #[test]
 fn without_a_last_applied_manifest_nothing_is_removed_and_that_is_said() {
-    let said = tenure(&["patch", "three-way", "manifest.yaml", "cog.yaml", "--overwrite", "--type", "merge"])
-        .ends(0);
-    assert!(said.err.contains("nothing is removed; give it with --last-applied"), "{}", said.err);
-    assert!(!said.text().contains("null"), "{}", said.text());
+    let output =
+        tenure(&["patch", "three-way", "manifest.yaml", "cog.yaml", "--overwrite", "--type", "merge"])
+            .exits_with(0);
+    assert!(output.err.contains("nothing is removed; give it with --last-applied"), "{}", output.err);
+    assert!(!output.text().contains("null"), "{}", output.text());
 }
 
 #[test]
 fn lint_tells_place_problem_and_fix_and_ends_with_a_code() {
-    let said = tenure(&["patch", "lint", "bad-patch.yaml", "--kind", "Deployment"]).ends(2);
-    said.is_as_in("patch-lint.txt");
+    let output = tenure(&["patch", "lint", "bad-patch.yaml", "--kind", "Deployment"]).exits_with(2);
+    output.matches_snapshot("patch-lint.txt");
     tenure(&["patch", "lint", "bad-patch.yaml", "--kind", "Deployment", "--color", "always"])
-        .ends(2)
-        .is_as_in("patch-lint-colours.txt");
-    assert_eq!(tenure(&["patch", "lint", "patch.yaml", "--kind", "deploy"]).ends(0).text(), "");
+        .exits_with(2)
+        .matches_snapshot("patch-lint-colours.txt");
+    assert_eq!(tenure(&["patch", "lint", "patch.yaml", "--kind", "deploy"]).exits_with(0).text(), "");
     let told = tenure(&["patch", "lint", "bad-patch.yaml", "--kind", "apps/v1/Deployment", "-o", "json"])
-        .ends(2)
+        .exits_with(2)
         .json();
     let first = told.as_array().and_then(|all| all.first().cloned()).unwrap_or_default();
     assert!(["file", "path", "problem", "fix"].iter().all(|name| first.get(name).is_some()), "{first}");
-    let manifest = tenure(&["patch", "lint", "--manifest", "manifest.yaml"]).ends(0);
+    let manifest = tenure(&["patch", "lint", "--manifest", "manifest.yaml"]).exits_with(0);
     assert_eq!(manifest.text(), "");
-    let said = tenure(&["patch", "lint", "bad-patch.yaml"]).ends(1);
-    assert!(said.err.contains("name the kind with --kind"), "{}", said.err);
+    let output = tenure(&["patch", "lint", "bad-patch.yaml"]).exits_with(1);
+    assert!(output.err.contains("name the kind with --kind"), "{}", output.err);
 }
 
 #[test]
 fn explain_shows_the_rule_beside_each_line_that_the_patch_touched() {
-    tenure(&["patch", "explain", "live.yaml", "patch.yaml"]).ends(0).is_as_in("patch-explain.txt");
+    tenure(&["patch", "explain", "live.yaml", "patch.yaml"])
+        .exits_with(0)
+        .matches_snapshot("patch-explain.txt");
     tenure(&["patch", "explain", "live.yaml", "patch.yaml", "--color", "always"])
-        .ends(0)
-        .is_as_in("patch-explain-colours.txt");
-    let told = tenure(&["patch", "explain", "live.yaml", "patch.yaml", "-o", "json"]).ends(0).json();
-    let applied = tenure(&["patch", "apply", "live.yaml", "patch.yaml", "-o", "json"]).ends(0).json();
+        .exits_with(0)
+        .matches_snapshot("patch-explain-colours.txt");
+    let told = tenure(&["patch", "explain", "live.yaml", "patch.yaml", "-o", "json"]).exits_with(0).json();
+    let applied = tenure(&["patch", "apply", "live.yaml", "patch.yaml", "-o", "json"]).exits_with(0).json();
     assert_eq!(told.get("result"), Some(&applied));
     assert!(told.get("trace").and_then(Value::as_array).is_some_and(|trace| trace.len() > 5));
 }
@@ -150,7 +155,7 @@ fn what_cannot_be_read_or_patched_is_said_with_its_place() {
         (&["patch", "apply", "live.yaml", "-", "--type", "json"], "{}", "JSON patch"),
         (&["patch", "three-way", "manifest.yaml", "live.yaml", "--type", "json"], "", "strategic or merge"),
     ] {
-        let said = tenure_reading(line, input.as_bytes()).ends(1);
-        assert!(said.err.contains(part) && said.err.starts_with("tenure: "), "{line:?}: {}", said.err);
+        let output = tenure_reading(line, input.as_bytes()).exits_with(1);
+        assert!(output.err.contains(part) && output.err.starts_with("tenure: "), "{line:?}: {}", output.err);
     }
 }

@@ -5,15 +5,16 @@ use tenure_value::Value;
 
 #[test]
 fn effects_of_writes_are_described() {
-    tenure(&["schema", "show", "Service.spec.ports"]).ends(0).is_as_in("schema-show.txt");
+    tenure(&["schema", "show", "Service.spec.ports"]).exits_with(0).matches_snapshot("schema-show.txt");
     tenure(&["schema", "show", "Service.spec.ports", "--color", "always", "--width", "60"])
-        .ends(0)
-        .is_as_in("schema-show-colours.txt");
+        .exits_with(0)
+        .matches_snapshot("schema-show-colours.txt");
     tenure(&["schema", "show", "Deployment.spec.strategy", "--depth", "2"])
-        .ends(0)
-        .is_as_in("schema-show-depth.txt");
-    let told =
-        tenure(&["schema", "show", "deploy.spec.template.spec.containers", "-o", "json"]).ends(0).json();
+        .exits_with(0)
+        .matches_snapshot("schema-show-depth.txt");
+    let told = tenure(&["schema", "show", "deploy.spec.template.spec.containers", "-o", "json"])
+        .exits_with(0)
+        .json();
     assert_eq!(told.get("kind"), Some(&Value::from("Deployment")));
     assert_eq!(told.get("path"), Some(&Value::from(".spec.template.spec.containers")));
     assert!(told.get("fields").and_then(Value::as_array).is_some_and(|fields| fields.len() > 20));
@@ -21,40 +22,44 @@ fn effects_of_writes_are_described() {
 
 #[test]
 fn entries_that_are_atomic_are_owned_as_units() {
-    let said = tenure(&["schema", "show", "Pod.spec.imagePullSecrets", "--width", "200"]).ends(0).text();
+    let output =
+        tenure(&["schema", "show", "Pod.spec.imagePullSecrets", "--width", "200"]).exits_with(0).text();
     assert!(
-        said.contains(
+        output.contains(
             "a list keyed by name (default \"\"); each entry is atomic: owned and replaced as a unit"
         ),
-        "{said}"
+        "{output}"
     );
-    let said = tenure(&["schema", "show", "Pod.spec.containers", "--width", "200"]).ends(0).text();
-    assert!(said.contains("each field of each entry is owned separately"), "{said}");
+    let output = tenure(&["schema", "show", "Pod.spec.containers", "--width", "200"]).exits_with(0).text();
+    assert!(output.contains("each field of each entry is owned separately"), "{output}");
 }
 
 #[test]
 fn kinds_of_definitions_are_shown_too() {
-    let said = tenure(&["schema", "show", "widgets.spec.parts", "--schema", "widget-crd-keyed.yaml"]).ends(0);
-    assert!(said.text().contains("a list keyed by name"), "{}", said.text());
-    let said = tenure(&["schema", "show", "Widget.spec.sise", "--schema", "widget-crd.yaml"]).ends(1);
-    assert!(said.err.contains("did you mean \"size\"?"), "{}", said.err);
-    let said = tenure(&["schema", "show", "Widget"]).ends(1);
-    assert!(said.err.contains("--schema FILE"), "{}", said.err);
+    let output =
+        tenure(&["schema", "show", "widgets.spec.parts", "--schema", "widget-crd-keyed.yaml"]).exits_with(0);
+    assert!(output.text().contains("a list keyed by name"), "{}", output.text());
+    let output = tenure(&["schema", "show", "Widget.spec.sise", "--schema", "widget-crd.yaml"]).exits_with(1);
+    assert!(output.err.contains("did you mean \"size\"?"), "{}", output.err);
+    let output = tenure(&["schema", "show", "Widget"]).exits_with(1);
+    assert!(output.err.contains("--schema FILE"), "{}", output.err);
 }
 
 #[test]
 fn weak_keys_are_found_with_what_would_be_better() {
-    tenure(&["schema", "audit"]).ends(2).is_as_in("schema-audit.txt");
-    tenure(&["schema", "audit", "--schema", "loose-crd.yaml"]).ends(2).is_as_in("schema-audit-custom.txt");
+    tenure(&["schema", "audit"]).exits_with(2).matches_snapshot("schema-audit.txt");
+    tenure(&["schema", "audit", "--schema", "loose-crd.yaml"])
+        .exits_with(2)
+        .matches_snapshot("schema-audit-custom.txt");
     tenure(&["schema", "audit", "--schema", "loose-crd.yaml", "--color", "always"])
-        .ends(2)
-        .is_as_in("schema-audit-colours.txt");
-    let said = tenure_reading(
+        .exits_with(2)
+        .matches_snapshot("schema-audit-colours.txt");
+    let output = tenure_reading(
         &["schema", "audit", "--schema", "-", "-o", "json"],
         sample("widget-crd-keyed.yaml").as_bytes(),
     );
-    assert_eq!(said.ends(0).json(), Value::array([]));
-    let all = tenure(&["schema", "audit", "-o", "json"]).ends(2).json();
+    assert_eq!(output.exits_with(0).json(), Value::array([]));
+    let all = tenure(&["schema", "audit", "-o", "json"]).exits_with(2).json();
     let ports = all.as_array().and_then(|all| {
         all.iter()
             .find(|weak| {
@@ -71,26 +76,28 @@ fn weak_keys_are_found_with_what_would_be_better() {
 #[test]
 fn a_changed_definition_is_told_with_who_it_touches() {
     let objects = ["schema", "diff", "widget-crd.yaml", "widget-crd-keyed.yaml", "--objects", "widgets.yaml"];
-    tenure(&objects).ends(2).is_as_in("schema-diff.txt");
-    tenure(&[&objects[..], &["--color", "always"]].concat()).ends(2).is_as_in("schema-diff-colours.txt");
-    let told = tenure(&[&objects[..], &["-o", "json"]].concat()).ends(2).json();
+    tenure(&objects).exits_with(2).matches_snapshot("schema-diff.txt");
+    tenure(&[&objects[..], &["--color", "always"]].concat())
+        .exits_with(2)
+        .matches_snapshot("schema-diff-colours.txt");
+    let told = tenure(&[&objects[..], &["-o", "json"]].concat()).exits_with(2).json();
     let changes = told
         .as_array()
         .and_then(|kinds| kinds.first()?.get("changes")?.as_array().cloned())
         .unwrap_or_default();
     assert_eq!(changes.len(), 2);
-    tenure(&["schema", "diff", "widget-crd.yaml", "widget-crd.yaml"]).ends(0);
-    let said = tenure(&["schema", "diff", "widget-crd.yaml", "loose-crd.yaml"]).ends(1);
-    assert!(said.err.contains("--from and --to"), "{}", said.err);
+    tenure(&["schema", "diff", "widget-crd.yaml", "widget-crd.yaml"]).exits_with(0);
+    let output = tenure(&["schema", "diff", "widget-crd.yaml", "loose-crd.yaml"]).exits_with(1);
+    assert!(output.err.contains("--from and --to"), "{}", output.err);
 }
 
 #[test]
 fn two_versions_of_one_definition_are_compared() {
     let two = sample("widget-crd-keyed.yaml").replace("name: v1\n", "name: v2\n");
-    let said = tenure_reading(
+    let output = tenure_reading(
         &["schema", "diff", "widget-crd.yaml", "-", "--from", "v1", "--to", "v2"],
         two.as_bytes(),
     )
-    .ends(2);
-    assert!(said.text().starts_with("example.com/v1 Widget becomes example.com/v2\n"), "{}", said.text());
+    .exits_with(2);
+    assert!(output.text().starts_with("example.com/v1 Widget becomes example.com/v2\n"), "{}", output.text());
 }

@@ -5,18 +5,18 @@ use tenure_value::Value;
 
 #[test]
 fn four_ways_stand_side_by_side() {
-    tenure(&["simulate", "manifest.yaml", "live.yaml"]).ends(2).is_as_in("simulate.txt");
+    tenure(&["simulate", "manifest.yaml", "live.yaml"]).exits_with(2).matches_snapshot("simulate.txt");
     tenure(&["simulate", "manifest.yaml", "live.yaml", "--color", "always"])
-        .ends(2)
-        .is_as_in("simulate-colours.txt");
+        .exits_with(2)
+        .matches_snapshot("simulate-colours.txt");
     tenure(&["simulate", "manifest.yaml", "live.yaml", "--width", "60", "--force"])
-        .ends(2)
-        .is_as_in("simulate-narrow.txt");
+        .exits_with(2)
+        .matches_snapshot("simulate-narrow.txt");
 }
 
 #[test]
 fn the_document_has_the_objects_and_what_differs() {
-    let told = tenure(&["simulate", "manifest.yaml", "live.yaml", "-o", "json"]).ends(2).json();
+    let told = tenure(&["simulate", "manifest.yaml", "live.yaml", "-o", "json"]).exits_with(2).json();
     let methods = told.get("methods").and_then(Value::as_array).cloned().unwrap_or_default();
     let names: Vec<&str> = methods.iter().filter_map(|method| method.get("method")?.as_str()).collect();
     assert_eq!(names, ["client-side apply", "strategic merge", "JSON merge", "server-side apply"]);
@@ -49,15 +49,15 @@ fn custom_resources_go_by_their_definition() {
         manifest.lines().filter(|line| !line.contains("wheel")).map(|line| format!("{line}\n")).collect();
     let line =
         ["simulate", "-", "cog-live.yaml", "--schema", "widget-crd-keyed.yaml", "--manager", "designer"];
-    tenure_reading(&line, manifest.as_bytes()).ends(2).is_as_in("simulate-custom.txt");
-    let said = tenure_reading(&line[..3], manifest.as_bytes()).ends(1);
-    assert!(said.err.contains("give its definition with --schema FILE"), "{}", said.err);
+    tenure_reading(&line, manifest.as_bytes()).exits_with(2).matches_snapshot("simulate-custom.txt");
+    let output = tenure_reading(&line[..3], manifest.as_bytes()).exits_with(1);
+    assert!(output.err.contains("give its definition with --schema FILE"), "{}", output.err);
 }
 
 #[test]
 fn what_is_not_the_same_object_is_refused() {
-    let said = tenure(&["simulate", "manifest.yaml", "service.yaml"]).ends(1);
-    assert!(said.err.contains("both must have the same kind and version"), "{}", said.err);
-    let said = tenure(&["simulate", "manifest.yaml", "bad-live.yaml"]).ends(1);
-    assert!(said.err.contains("not a valid live object"), "{}", said.err);
+    let output = tenure(&["simulate", "manifest.yaml", "service.yaml"]).exits_with(1);
+    assert!(output.err.contains("both must have the same kind and version"), "{}", output.err);
+    let output = tenure(&["simulate", "manifest.yaml", "bad-live.yaml"]).exits_with(1);
+    assert!(output.err.contains("not a valid live object"), "{}", output.err);
 }

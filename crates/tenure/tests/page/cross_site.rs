@@ -17,7 +17,7 @@ const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const ATTACKS: &str = r#"
 const url = TARGET + "/api/v1/namespaces/default/configmaps";
 const body = (name) => JSON.stringify({apiVersion: "v1", kind: "ConfigMap", metadata: {name}});
-const quietly = (promise) => promise.then((answer) => answer.text()).catch(() => "refused");
+const quietly = (promise) => promise.then((response) => response.text()).catch(() => "refused");
 const submit = (name, enctype) => new Promise((done) => {
   const frame = document.createElement("iframe");
   frame.name = name;
@@ -53,7 +53,7 @@ window.attack = Promise.all([
   quietly(fetch(url + "/victim", {method: "PATCH", headers: {"Content-Type": "application/merge-patch+json"}, body: '{"data":{"a":"changed"}}'})),
   quietly(fetch(url + "/victim")),
   quietly(fetch(url + "/victim", {mode: "no-cors"})),
-]).then((answers) => { window.answers = answers; });
+]).then((responses) => { window.responses = responses; });
 "#;
 
 /// A server of the attacker: it serves an empty page for everything and records what it is sent.
@@ -71,14 +71,14 @@ impl Recorder {
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let recorded = recorded.clone();
-                thread::spawn(move || answer(stream, &recorded));
+                thread::spawn(move || respond(stream, &recorded));
             }
         });
         Recorder { port, bodies }
     }
 }
 
-fn answer(stream: TcpStream, recorded: &Mutex<Vec<String>>) -> Option<()> {
+fn respond(stream: TcpStream, recorded: &Mutex<Vec<String>>) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let mut length = 0;
     loop {
@@ -120,9 +120,9 @@ impl Target {
             .spawn()
             .expect("tenure starts");
         let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
-        let greeting = lines.next().expect("a greeting").expect("a line");
+        let banner = lines.next().expect("a banner").expect("a line");
         thread::spawn(move || lines.for_each(drop));
-        let address = greeting.strip_prefix("Tenure listens on http://").expect("an address").to_owned();
+        let address = banner.strip_prefix("Tenure listens on http://").expect("an address").to_owned();
         Target { child, address, _data: data }
     }
 
@@ -139,9 +139,9 @@ impl Target {
             body.len()
         );
         stream.write_all((head + body).as_bytes()).expect("the server reads");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("an answer");
-        answer
+        let mut response = String::new();
+        stream.read_to_string(&mut response).expect("a response");
+        response
     }
 
     /// Checks that there is the one object that was there before, unchanged.
@@ -162,8 +162,8 @@ impl Drop for Target {
 /// Runs the attacks from the page that is open, and returns what it could read.
 fn attack(browser: &Browser, target: &str) -> String {
     browser.script(&ATTACKS.replace("TARGET", &format!("{target:?}")));
-    browser.wait("window.answers");
-    browser.script("return JSON.stringify(window.answers)").as_str().unwrap_or_default().to_owned()
+    browser.wait("window.responses");
+    browser.script("return JSON.stringify(window.responses)").as_str().unwrap_or_default().to_owned()
 }
 
 #[test]
@@ -193,8 +193,8 @@ fn pages_of_other_sites_write_and_read_nothing() {
         }
         for host in ["127.0.0.1", "localhost"] {
             browser.open(&page);
-            let answers = attack(&browser, &format!("http://{host}:{}", target.port()));
-            assert!(!answers.contains("original"), "{page} read from {host}: {answers}");
+            let responses = attack(&browser, &format!("http://{host}:{}", target.port()));
+            assert!(!responses.contains("original"), "{page} read from {host}: {responses}");
             target.check_unchanged(&format!("{page} to {host}"));
         }
     }
@@ -202,11 +202,11 @@ fn pages_of_other_sites_write_and_read_nothing() {
     let rebound = format!("http://rebind.example.com:{}", target.port());
     browser.open(&format!("{rebound}{MAPS}/victim"));
     assert!(!browser.script("return document.documentElement.innerText").to_string().contains("original"));
-    let answers = attack(&browser, &rebound);
-    assert!(!answers.contains("original"), "{answers}");
+    let responses = attack(&browser, &rebound);
+    assert!(!responses.contains("original"), "{responses}");
     target.check_unchanged("DNS rebinding");
     // A page of the server itself may do what it wants, which shows that the attacks are not broken.
     browser.open(&format!("http://{}/version", target.address));
-    let answers = attack(&browser, &format!("http://{}", target.address));
-    assert!(target.send("GET", MAPS, "").contains("fetch-json"), "{answers}");
+    let responses = attack(&browser, &format!("http://{}", target.address));
+    assert!(target.send("GET", MAPS, "").contains("fetch-json"), "{responses}");
 }

@@ -11,7 +11,7 @@ use std::{
 };
 
 /// How long the page may take for anything before the test gives up; a busy machine is slow.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A running browser; it ends with the test.
 pub struct Browser {
@@ -84,7 +84,7 @@ impl Browser {
             if self.script(&format!("return Boolean({expression})")) == Value::Bool(true) {
                 return;
             }
-            if start.elapsed() > PATIENCE {
+            if start.elapsed() > TIMEOUT {
                 let text = self.script("return document.body.innerText");
                 panic!("never true: {expression}\non the page: {}", text.as_str().unwrap_or_default());
             }
@@ -226,7 +226,7 @@ impl Browser {
     #[track_caller]
     fn send(&self, method: &str, path: &str, body: &Value) -> Value {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the driver listens");
-        stream.set_read_timeout(Some(3 * PATIENCE)).expect("a timeout");
+        stream.set_read_timeout(Some(3 * TIMEOUT)).expect("a timeout");
         let body = if body.is_null() { String::new() } else { body.to_string() };
         let head = format!(
             "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
@@ -246,10 +246,10 @@ impl Browser {
                 length = value.trim().parse::<usize>().ok();
             }
         }
-        let mut answer = vec![0; length.expect("a length")];
-        reader.read_exact(&mut answer).expect("an answer");
-        let answer: Value = serde_json::from_slice(&answer).expect("JSON");
-        let value = answer["value"].clone();
+        let mut response = vec![0; length.expect("a length")];
+        reader.read_exact(&mut response).expect("a response");
+        let response: Value = serde_json::from_slice(&response).expect("JSON");
+        let value = response["value"].clone();
         assert!(
             value["error"].is_null() || !value["stacktrace"].is_string(),
             "{path}: {}: {}",

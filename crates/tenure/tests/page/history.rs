@@ -2,8 +2,8 @@
 
 use crate::{
     accessibility,
+    cluster::{TestCluster, sign_in},
     driver::Browser,
-    world::{World, sign_in},
 };
 
 const WEB: &str = "object/apps%2Fv1/deployments/shop/web";
@@ -18,15 +18,15 @@ fn accessible(browser: &Browser, view: &str) {
 
 #[test]
 fn a_slider_leads_through_the_versions_and_why_tells_the_changes() {
-    let world = World::start(&["--insecure-http"]);
-    world.furnish();
+    let cluster = TestCluster::start(&["--insecure-http"]);
+    cluster.furnish();
     for replicas in [7, 9] {
         let replicas = format!("--replicas={replicas}");
-        world.kubectl(&["-n", "shop", "scale", "deployment", "web", &replicas], "");
+        cluster.kubectl(&["-n", "shop", "scale", "deployment", "web", &replicas], "");
     }
     let browser = Browser::start();
-    let page = world.server.page();
-    sign_in(&browser, &world.server.link());
+    let page = cluster.server.page();
+    sign_in(&browser, &cluster.server.link());
     browser.open(&format!("{page}{WEB}?path=.spec.replicas"));
     browser.wait_for_text("replicas: 9");
     // The changes of the field, newest first.
@@ -46,7 +46,7 @@ fn a_slider_leads_through_the_versions_and_why_tells_the_changes() {
     browser.wait("document.querySelector('.moment').innerText.includes('.spec.replicas')");
     accessible(&browser, "a past version");
     // While the past is shown, a change of the live object does not replace it.
-    world.kubectl(&["-n", "shop", "scale", "deployment", "web", "--replicas=4"], "");
+    cluster.kubectl(&["-n", "shop", "scale", "deployment", "web", "--replicas=4"], "");
     browser.wait_for_text("Changes while you watch");
     browser.wait_for_text("replicas: 7");
     browser.press("Now");
@@ -56,21 +56,21 @@ fn a_slider_leads_through_the_versions_and_why_tells_the_changes() {
 
 #[test]
 fn managers_that_fight_are_named_at_the_object() {
-    let world = World::start(&["--insecure-http"]);
-    world.furnish();
+    let cluster = TestCluster::start(&["--insecure-http"]);
+    cluster.furnish();
     for _ in 0..4 {
         for (manager, replicas) in [("left", "3"), ("right", "5")] {
             let patch = format!(r#"{{"spec":{{"replicas":{replicas}}}}}"#);
             let manager = format!("--field-manager={manager}");
-            world.kubectl(
+            cluster.kubectl(
                 &["-n", "shop", "patch", "deployment", "web", "--type=merge", &manager, "-p", &patch],
                 "",
             );
         }
     }
     let browser = Browser::start();
-    let page = world.server.page();
-    sign_in(&browser, &world.server.link());
+    let page = cluster.server.page();
+    sign_in(&browser, &cluster.server.link());
     browser.open(&format!("{page}{WEB}"));
     browser.wait_for_text("Managers keep overwriting .spec.replicas");
     accessible(&browser, "a fight");

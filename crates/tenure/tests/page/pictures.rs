@@ -2,8 +2,8 @@
 //! copied from there.
 
 use crate::{
+    cluster::{CONFLICTING, TestCluster, sign_in},
     driver::Browser,
-    world::{CONFLICTING, World, sign_in},
 };
 use std::path::Path;
 
@@ -35,16 +35,16 @@ const SIZES: [(u32, u32); 3] = [(1280, 800), (320, 700), (1920, 1080)];
 
 #[test]
 fn every_view_has_its_picture() {
-    let world = World::start(&["--insecure-http"]);
-    world.furnish();
+    let cluster = TestCluster::start(&["--insecure-http"]);
+    cluster.furnish();
     let browser = Browser::start();
-    sign_in(&browser, &world.server.link());
+    sign_in(&browser, &cluster.server.link());
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("page");
     for scheme in ["light", "dark"] {
         browser.appearance(scheme);
         for (name, address, ready) in VIEWS {
             browser.resize(1280, 800);
-            browser.open(&format!("{}{address}", world.server.page()));
+            browser.open(&format!("{}{address}", cluster.server.page()));
             browser.wait(ready);
             prepare(&browser, name);
             for (width, height) in SIZES {

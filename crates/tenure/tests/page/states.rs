@@ -2,21 +2,21 @@
 
 use crate::{
     accessibility,
+    cluster::{TestCluster, sign_in},
     driver::Browser,
-    world::{World, sign_in},
 };
 use serde_json::Value;
 
 #[test]
 fn what_the_user_may_not_do_is_disabled_with_the_reason() {
-    let world = World::start(&[]);
-    world.furnish();
-    world.kubectl(&["-n", "shop", "create", "serviceaccount", "visitor"], "");
+    let cluster = TestCluster::start(&[]);
+    cluster.furnish();
+    cluster.kubectl(&["-n", "shop", "create", "serviceaccount", "visitor"], "");
     let visitor = "--serviceaccount=shop:visitor";
-    world.kubectl(&["create", "clusterrolebinding", "visitors", "--clusterrole=view", visitor], "");
-    let token = world.kubectl(&["-n", "shop", "create", "token", "visitor"], "");
+    cluster.kubectl(&["create", "clusterrolebinding", "visitors", "--clusterrole=view", visitor], "");
+    let token = cluster.kubectl(&["-n", "shop", "create", "token", "visitor"], "");
     let browser = Browser::start();
-    let page = world.server.page();
+    let page = cluster.server.page();
 
     // A wrong token is refused where it is entered, and a right one leads to where the user wanted to go.
     browser.open(&format!("{page}object/apps%2Fv1/deployments/shop/web"));
@@ -53,9 +53,9 @@ fn what_the_user_may_not_do_is_disabled_with_the_reason() {
 #[test]
 fn an_ended_session_and_a_lost_connection_are_shown() {
     // A server that behaves as Kubernetes does, through `tenure ui`.
-    let world = World::start(&["--compatibility", "kubernetes"]);
-    world.furnish();
-    let ui = world.ui();
+    let cluster = TestCluster::start(&["--compatibility", "kubernetes"]);
+    cluster.furnish();
+    let ui = cluster.ui();
     let browser = Browser::start();
     sign_in(&browser, &ui.link());
     browser.open(&format!("{}object/apps%2Fv1/deployments/shop/web", ui.page()));
@@ -70,7 +70,7 @@ fn an_ended_session_and_a_lost_connection_are_shown() {
     assert_eq!(accessibility::problems(&browser), Vec::<String>::new());
 
     // With the token of the administrator the user goes on where they were.
-    let kubeconfig = std::fs::read_to_string(world.kubeconfig()).expect("a kubeconfig");
+    let kubeconfig = std::fs::read_to_string(cluster.kubeconfig()).expect("a kubeconfig");
     browser.press("Use a kubeconfig");
     browser.paste("sign-in-view textarea", &kubeconfig);
     browser.press("Sign in");

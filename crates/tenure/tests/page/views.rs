@@ -3,8 +3,8 @@
 
 use crate::{
     accessibility,
+    cluster::{CONFLICTING, TestCluster, sign_in},
     driver::Browser,
-    world::{CONFLICTING, World, sign_in},
 };
 
 const WEB: &str = "object/apps%2Fv1/deployments/shop/web";
@@ -20,16 +20,16 @@ fn accessible(browser: &Browser, view: &str) {
 
 #[test]
 fn objects_are_found_and_their_owners_explained_live() {
-    let world = World::start(&["--insecure-http"]);
-    world.furnish();
+    let cluster = TestCluster::start(&["--insecure-http"]);
+    cluster.furnish();
     let browser = Browser::start();
-    let page = world.server.page();
+    let page = cluster.server.page();
 
     // Without a session there is a way to sign in; the link signs in once.
     browser.open(&page);
     browser.wait("document.querySelector('sign-in-view')");
     accessible(&browser, "sign in");
-    sign_in(&browser, &world.server.link());
+    sign_in(&browser, &cluster.server.link());
     assert!(
         !browser.script("return location.href").to_string().contains("code="),
         "the code leaves the address"
@@ -56,9 +56,9 @@ fn objects_are_found_and_their_owners_explained_live() {
     accessible(&browser, "no objects");
     browser.open(&format!("{page}objects/apps%2Fv1/deployments"));
     browser.wait_for_text("4 objects");
-    world.kubectl(&["-n", "shop", "create", "deployment", "news", "--image=registry.example/news:1"], "");
+    cluster.kubectl(&["-n", "shop", "create", "deployment", "news", "--image=registry.example/news:1"], "");
     browser.wait_for_text("5 objects");
-    world.kubectl(&["-n", "shop", "delete", "deployment", "news"], "");
+    cluster.kubectl(&["-n", "shop", "delete", "deployment", "news"], "");
     browser.wait_for_text("4 objects");
 
     // One object: the owners of every line, and why.
@@ -73,7 +73,7 @@ fn objects_are_found_and_their_owners_explained_live() {
     accessible(&browser, "why");
 
     // A change by somebody else appears as it happens, with who and what.
-    world.kubectl(&["-n", "shop", "scale", "deployment/web", "--replicas=7"], "");
+    cluster.kubectl(&["-n", "shop", "scale", "deployment/web", "--replicas=7"], "");
     browser.wait_for_text("replicas: 7");
     browser.wait("document.querySelector('.activity li').innerText.includes('kubectl') && document.querySelector('.activity').innerText.includes('.spec.replicas')");
     accessible(&browser, "object with changes");
@@ -85,7 +85,7 @@ fn objects_are_found_and_their_owners_explained_live() {
     browser.wait_for_text("LOG_LEVEL");
     browser.wait("!document.querySelector('object-lines').innerText.includes('replicas')");
 
-    // What does not exist is said so.
+    // An object that does not exist is reported as missing.
     browser.open(&format!("{page}object/apps%2Fv1/deployments/shop/nothing"));
     browser.wait_for_text("The object does not exist");
     accessible(&browser, "no object");
@@ -98,7 +98,7 @@ fn objects_are_found_and_their_owners_explained_live() {
     browser.click("[title='Sign out']");
     browser.wait_for_text("You have signed out");
     browser.open("about:blank");
-    browser.open(&world.server.link());
+    browser.open(&cluster.server.link());
     browser.wait_for_text("was used already");
     let expected = ["api/session", "api/object?"];
     assert_eq!(browser.console(&expected), Vec::<String>::new());
@@ -107,9 +107,9 @@ fn objects_are_found_and_their_owners_explained_live() {
 #[test]
 fn conflicts_are_settled_and_owners_hand_over() {
     // Over TLS, through the page of `tenure ui`, as with any other server.
-    let world = World::start(&[]);
-    world.furnish();
-    let ui = world.ui();
+    let cluster = TestCluster::start(&[]);
+    cluster.furnish();
+    let ui = cluster.ui();
     let browser = Browser::start();
     let page = ui.page();
     sign_in(&browser, &ui.link());
@@ -143,20 +143,20 @@ fn conflicts_are_settled_and_owners_hand_over() {
     accessible(&browser, "settled");
     browser.click("#apply");
     browser.wait_for_text("applied");
-    let managers =
-        world.kubectl(&["-n", "shop", "get", "deployment", "web", "-o", "yaml", "--show-managed-fields"], "");
+    let managers = cluster
+        .kubectl(&["-n", "shop", "get", "deployment", "web", "-o", "yaml", "--show-managed-fields"], "");
     assert!(managers.contains("replicas: 2") && managers.contains("team: checkout"), "{managers}");
     assert!(!managers.contains("manager: alice"), "alice handed her only field over: {managers}");
 
     // Leaving out: the field stays with its owner.
-    world.kubectl(&["-n", "shop", "scale", "deployment/web", "--replicas=9"], "");
+    cluster.kubectl(&["-n", "shop", "scale", "deployment/web", "--replicas=9"], "");
     browser.open(&format!("{page}apply?manager=argocd"));
     browser.paste(".editor textarea", CONFLICTING);
     browser.wait_for_text("One conflict");
     choose(".spec.replicas", "leave-out");
     browser.wait("document.querySelector('.plan .card').innerText.includes('Unchanged') || document.querySelector('#apply:not([aria-disabled])')");
     let replicas =
-        world.kubectl(&["-n", "shop", "get", "deployment", "web", "-o", "jsonpath={.spec.replicas}"], "");
+        cluster.kubectl(&["-n", "shop", "get", "deployment", "web", "-o", "jsonpath={.spec.replicas}"], "");
     assert_eq!(replicas, "9", "a plan writes nothing");
 
     // A manifest that cannot be read, and one that the server refuses.
@@ -179,7 +179,7 @@ fn conflicts_are_settled_and_owners_hand_over() {
     browser.click(".plan button.primary");
     browser.wait_for_text("It can be undone below");
     let owners = || {
-        world.kubectl(
+        cluster.kubectl(
             &[
                 "-n",
                 "shop",
@@ -205,7 +205,7 @@ fn conflicts_are_settled_and_owners_hand_over() {
     browser.wait("document.querySelector('.plan').innerText.includes('Leaves the object')");
     browser.click(".plan button.primary");
     browser.wait_for_text("It can be undone below");
-    let reports = world
+    let reports = cluster
         .kubectl(&["-n", "shop", "get", "deployment", "reports", "-o", "yaml", "--show-managed-fields"], "");
     assert!(!reports.contains("last-applied") && reports.contains("manager: argocd"), "{reports}");
 
@@ -220,7 +220,7 @@ fn conflicts_are_settled_and_owners_hand_over() {
     browser.press("ports");
     browser.wait_for_text("A list keyed by port");
     let definition = |kind: &str| CUSTOM.replace("LIST", kind);
-    world.kubectl(&["apply", "--server-side", "-f", "-"], &definition("atomic"));
+    cluster.kubectl(&["apply", "--server-side", "-f", "-"], &definition("atomic"));
     browser.open(&format!("{page}types/example.com%2Fv1/Widget?path=.spec"));
     browser.wait("document.querySelector('table')?.innerText.includes('tags') || (document.querySelector('.state.error button')?.click(), false)");
     browser.press("What would a new definition change?");
@@ -233,16 +233,16 @@ fn conflicts_are_settled_and_owners_hand_over() {
 
 #[test]
 fn the_keyboard_alone_is_enough_and_contents_are_never_markup() {
-    let world = World::start(&[]);
-    world.kubectl(&["create", "namespace", "shop"], "");
-    world.apply("argocd", HOSTILE);
-    world.kubectl(
+    let cluster = TestCluster::start(&[]);
+    cluster.kubectl(&["create", "namespace", "shop"], "");
+    cluster.apply("argocd", HOSTILE);
+    cluster.kubectl(
         &["-n", "shop", "create", "secret", "generic", "token", "--from-literal=password=hunter2"],
         "",
     );
-    world.apply("<b onclick=alert(1)>mallory</b>", HOSTILE_TOO);
+    cluster.apply("<b onclick=alert(1)>mallory</b>", HOSTILE_TOO);
     let browser = Browser::start();
-    sign_in(&browser, &world.server.link());
+    sign_in(&browser, &cluster.server.link());
 
     // From the start to a field and back, without a mouse.
     browser.tab_to(".skip");
@@ -280,19 +280,19 @@ fn the_keyboard_alone_is_enough_and_contents_are_never_markup() {
     browser.wait(&format!("{lines} === {}", before.unwrap_or_default()));
 
     // What is secret is shown on request only.
-    browser.open(&format!("{}object/v1/secrets/shop/token?path=.data.password", world.server.page()));
+    browser.open(&format!("{}object/v1/secrets/shop/token?path=.data.password", cluster.server.page()));
     browser.wait("document.querySelector('why-panel dl')");
     assert_eq!(browser.script("return document.body.innerHTML.includes('aHVudGVyMg==')"), false);
     browser.press("Show values");
     browser.wait_for_text("password: aHVudGVyMg==");
 
     // Markup in values, annotations and manager names is shown as text.
-    browser.open(&format!("{}object/v1/configmaps/shop/hostile", world.server.page()));
+    browser.open(&format!("{}object/v1/configmaps/shop/hostile", cluster.server.page()));
     browser.wait_for_text("<img src=x onerror=alert(1)>");
     browser.wait_for_text("<b onclick=alert(1)>mallory</b>");
-    browser.open(&format!("{}managers", world.server.page()));
+    browser.open(&format!("{}managers", cluster.server.page()));
     browser.wait_for_text("<b onclick=alert(1)>mallory</b>");
-    browser.open(&format!("{}objects/v1/configmaps?namespace=shop", world.server.page()));
+    browser.open(&format!("{}objects/v1/configmaps?namespace=shop", cluster.server.page()));
     browser.wait_for_text("<b onclick=alert(1)>mallory</b>");
     assert_eq!(
         browser.script("return document.querySelectorAll('main img, main [onclick], main script').length"),
@@ -303,9 +303,9 @@ fn the_keyboard_alone_is_enough_and_contents_are_never_markup() {
 
 #[test]
 fn what_is_long_is_drawn_as_far_as_it_is_seen() {
-    let world = World::start(&["--insecure-http"]);
+    let cluster = TestCluster::start(&["--insecure-http"]);
     let entries: String = (0..19_000).map(|number| format!("  key-{number:05}: \"{number}\"\n")).collect();
-    world.apply(
+    cluster.apply(
         "bulk",
         &format!(
             "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: large, namespace: default}}\ndata:\n{entries}"
@@ -314,14 +314,14 @@ fn what_is_long_is_drawn_as_far_as_it_is_seen() {
     let many: Vec<String> = (0..1_200)
         .map(|number| format!("{{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{{\"name\":\"item-{number:04}\",\"namespace\":\"default\"}},\"data\":{{\"n\":\"{number}\"}}}}"))
         .collect();
-    world.kubectl(
+    cluster.kubectl(
         &["create", "--validate=false", "-f", "-"],
         &format!("{{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[{}]}}", many.join(",")),
     );
     let browser = Browser::start();
-    sign_in(&browser, &world.server.link());
+    sign_in(&browser, &cluster.server.link());
 
-    browser.open(&format!("{}object/v1/configmaps/default/large", world.server.page()));
+    browser.open(&format!("{}object/v1/configmaps/default/large", cluster.server.page()));
     browser.wait_for_text("key-00000");
     let rows = "return document.querySelectorAll('object-lines .row').length";
     assert!(browser.script(rows).as_i64().is_some_and(|rows| rows < 120), "{}", browser.script(rows));
@@ -330,7 +330,7 @@ fn what_is_long_is_drawn_as_far_as_it_is_seen() {
     browser.click(".legend button:last-child");
     browser.wait("document.querySelector('object-lines').innerText.includes('data: …')");
 
-    browser.open(&format!("{}objects/v1/configmaps?namespace=default", world.server.page()));
+    browser.open(&format!("{}objects/v1/configmaps?namespace=default", cluster.server.page()));
     browser.wait_for_text("1,201 objects");
     assert!(
         browser

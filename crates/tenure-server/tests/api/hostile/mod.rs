@@ -57,16 +57,16 @@ fn check(table: Vec<Bad>, at_least: usize) {
     let before = server.revision();
     let mut failures = Vec::new();
     for Bad { about, request, says } in &table {
-        let answer = server.send(request);
-        let short: String = answer.text().chars().take(300).collect();
-        let refused = (400..500).contains(&answer.code);
-        let status = answer.says("kind") == "Status" && answer.says("status") == "Failure";
+        let response = server.send(request);
+        let short: String = response.text().chars().take(300).collect();
+        let refused = (400..500).contains(&response.code);
+        let status = response.field("kind") == "Status" && response.field("status") == "Failure";
         // A path that no resource could have is answered as a web server would.
-        let nowhere = answer.code == 404 && answer.text().starts_with("404 page not found");
-        let told = status && answer.says("message").contains(says) || nowhere && says.is_empty();
+        let nowhere = response.code == 404 && response.text().starts_with("404 page not found");
+        let told = status && response.field("message").contains(says) || nowhere && says.is_empty();
         let revision = server.revision();
         if !(refused && told && revision == before) {
-            failures.push(format!("{about}: {} {short}; stored: {}", answer.code, revision != before));
+            failures.push(format!("{about}: {} {short}; stored: {}", response.code, revision != before));
         }
         if revision != before {
             break;

@@ -61,7 +61,7 @@ fn what_is_accepted_by_any_write_can_be_put_back() {
             if !first.is_empty() {
                 server.create(BLOBS, &first);
             }
-            let answer = match kind {
+            let response = match kind {
                 "create" => server.post(BLOBS, &blob(&format!("d{depth}"), &spec)),
                 "apply" => server.apply(&path, "tester", &body),
                 _ => server.patch(&path, media_type, &body),
@@ -69,17 +69,21 @@ fn what_is_accepted_by_any_write_can_be_put_back() {
             // The field `spec` and the object itself are two levels more.
             let fits = depth < 200;
             assert_eq!(
-                answer.code < 300,
+                response.code < 300,
                 fits,
                 "{about}: {}",
-                answer.text().chars().take(300).collect::<String>()
+                response.text().chars().take(300).collect::<String>()
             );
             if fits {
                 put_back(&server, &path, &about);
                 accepted.push(about);
             } else {
-                assert!(matches!(answer.code, 400 | 413), "{about}: {}", answer.code);
-                assert!(answer.says("message").contains("level"), "{about}: {}", answer.says("message"));
+                assert!(matches!(response.code, 400 | 413), "{about}: {}", response.code);
+                assert!(
+                    response.field("message").contains("level"),
+                    "{about}: {}",
+                    response.field("message")
+                );
             }
             server.delete(&path);
         }
@@ -96,10 +100,15 @@ fn an_object_does_not_grow_beyond_what_can_be_put_back() {
     for (what, part) in [("values", format!("[{numbers}]")), ("bytes", format!("{text:?}"))] {
         server.create(BLOBS, &blob("large", "{}"));
         for (at, fits) in [(1, true), (2, true), (3, false)] {
-            let answer = server.patch(&path, MERGE_PATCH, &format!(r#"{{"spec":{{"p{at}":{part}}}}}"#));
-            assert_eq!(answer.code, if fits { 200 } else { 413 }, "part {at}: {}", answer.says("message"));
+            let response = server.patch(&path, MERGE_PATCH, &format!(r#"{{"spec":{{"p{at}":{part}}}}}"#));
+            assert_eq!(
+                response.code,
+                if fits { 200 } else { 413 },
+                "part {at}: {}",
+                response.field("message")
+            );
             if !fits {
-                assert!(answer.says("message").contains(what), "{}", answer.says("message"));
+                assert!(response.field("message").contains(what), "{}", response.field("message"));
             }
         }
         put_back(&server, &path, what);
@@ -115,11 +124,11 @@ fn managers_do_not_make_an_object_larger_than_what_can_be_put_back() {
     let config = blob("managed", &format!("{{{}}}", fields.join(",")));
     let mut refused = 0;
     for manager in 0..8 {
-        let answer = server.apply(&path, &format!("manager-{manager}"), &config);
-        match answer.code {
+        let response = server.apply(&path, &format!("manager-{manager}"), &config);
+        match response.code {
             200 | 201 => {}
             413 => refused += 1,
-            code => panic!("{code}: {}", answer.says("message")),
+            code => panic!("{code}: {}", response.field("message")),
         }
     }
     assert!(refused > 0 && refused < 8, "{refused}");

@@ -2,7 +2,7 @@
 
 use super::{ITEM, JSON, PATH, assert_well, prepared};
 use crate::{
-    http::{Request, read_answer, send_bytes},
+    http::{Request, read_response, send_bytes},
     server::Server,
 };
 use std::{
@@ -36,8 +36,8 @@ fn bytes_that_are_not_http_are_refused() {
         ("a chunk of no size", format!("{post}Transfer-Encoding: chunked\r\n\r\nzz\r\n{{}}\r\n0\r\n\r\n")),
         ("a chunk beyond all", format!("{post}Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n{{}}")),
     ] {
-        let answer = read_answer(&send_bytes(server.address, bytes.as_bytes()));
-        let code = answer.as_ref().map_or(0, |answer| answer.code);
+        let response = read_response(&send_bytes(server.address, bytes.as_bytes()));
+        let code = response.as_ref().map_or(0, |response| response.code);
         // To what is no HTTP of a version we know there is no answer in HTTP either: the server hangs up.
         assert!((400..500).contains(&code) || code == 0, "{about}: {code}");
         assert_eq!(server.revision(), before, "{about}");
@@ -56,7 +56,7 @@ fn unfinished(server: &Server, ending: impl FnOnce(&TcpStream)) -> u16 {
     ending(&stream);
     let mut bytes = Vec::new();
     let _ = stream.read_to_end(&mut bytes);
-    read_answer(&bytes).map_or(0, |answer| answer.code)
+    read_response(&bytes).map_or(0, |response| response.code)
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_disconnected_client_leaves_no_watch_behind() {
         let mut stream = TcpStream::connect(server.address).expect("the server listens");
         let watch = format!("GET {PATH}?watch=1 HTTP/1.1\r\nHost: localhost\r\n\r\n");
         stream.write_all(watch.as_bytes()).expect("the request is sent");
-        stream.read_exact(&mut [0; 1]).expect("the answer begins");
+        stream.read_exact(&mut [0; 1]).expect("the response begins");
     }
     let watches = || {
         let text = server.get("/metrics").text();
@@ -117,7 +117,7 @@ fn thousands_of_managers_are_refused_or_kept_within_bounds() {
     let before = server.revision();
     let put = server.send(&Request::new("PUT", ITEM).body(JSON, body));
     assert!((400..500).contains(&put.code), "{}: {} bytes", put.code, put.body.len());
-    assert!(put.says("message").contains("managedFields"), "{}", put.text());
+    assert!(put.field("message").contains("managedFields"), "{}", put.text());
     assert_eq!(server.revision(), before);
     // One update after the other by managers of their own: the oldest are united, as recorded.
     for at in 0..40 {

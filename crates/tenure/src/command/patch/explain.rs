@@ -101,7 +101,7 @@ impl Beside {
             let _ = writeln!(out, "{text}{:room$}  {} {}", "", paint.ink(Ink::Faint, "#"), paint.ink(ink(rules), words));
         }
         if !self.gone.is_empty() {
-            let _ = writeln!(out, "# {}", paint.ink(Ink::Strong, "Gone:"));
+            let _ = writeln!(out, "# {}", paint.ink(Ink::Strong, "Removed:"));
         }
         for decision in &self.gone {
             let _ = writeln!(out, "#   {}: {}", decision.path, paint.ink(Ink::Removed, &decision.rule));

@@ -1,7 +1,7 @@
 //! What two accounts of the same thing must have in common: a plan and the apply that follows, a sheet of `blame` and the
 //! `managedFields` it was made from.
 
-use crate::process::Said;
+use crate::process::CommandOutput;
 use std::collections::{BTreeMap, BTreeSet};
 use tenure_apply::{LAST_APPLIED, Managers, State, ownership, ownership_changes};
 use tenure_fields::{FieldSet, Path};
@@ -119,22 +119,22 @@ fn owners_between(before: &State, after: &State, ty: TypeRef<'_>) -> Owners {
 
 /// Compares a plan with what the apply did.
 pub fn compare(
-    said: &Said,
+    output: &CommandOutput,
     code: u16,
-    answer: &Value,
+    response: &Value,
     before: Option<&Value>,
     after: Option<&Value>,
     ty: TypeRef<'_>,
     plans: &mut Plans,
 ) -> Result<(), String> {
-    let contested: BTreeSet<&str> = conflicts(answer).collect();
+    let contested: BTreeSet<&str> = conflicts(response).collect();
     if code == 409 && !contested.is_empty() {
         plans.contested += 1;
-        if said.code != Some(3) {
-            return Err(format!("the apply conflicts, the plan ends with {:?}: {}", said.code, said.err));
+        if output.code != Some(3) {
+            return Err(format!("the apply conflicts, the plan ends with {:?}: {}", output.code, output.err));
         }
-        let said = said.json();
-        let plan = plan_of(&said);
+        let output = output.json();
+        let plan = plan_of(&output);
         let planned = plan.get("conflicts").and_then(Value::as_array).expect("conflicts");
         let path =
             |entry: &Value| entry.get("path").and_then(Value::as_str).and_then(|path| Path::parse(path).ok());
@@ -147,21 +147,21 @@ pub fn compare(
     }
     if !(200..300).contains(&code) {
         plans.refused += 1;
-        return if said.code == Some(1) {
+        return if output.code == Some(1) {
             Ok(())
         } else {
-            Err(format!("refused with {code}, planned {:?}", said.code))
+            Err(format!("refused with {code}, planned {:?}", output.code))
         };
     }
     plans.applied += 1;
     let (before_state, after_state) = (split(before), split(after));
     let values = values_between(&before_state, &after_state, ty);
     let owners = owners_between(&before_state, &after_state, ty);
-    if !matches!(said.code, Some(0 | 2)) {
-        return Err(format!("applied with {code}, planned {:?}: {}{}", said.code, said.out, said.err));
+    if !matches!(output.code, Some(0 | 2)) {
+        return Err(format!("applied with {code}, planned {:?}: {}{}", output.code, output.out, output.err));
     }
-    let said_json = said.json();
-    let plan = plan_of(&said_json);
+    let output_json = output.json();
+    let plan = plan_of(&output_json);
     // The values of secrets are not shown, and entries that are there twice have no path of their own.
     let twice =
         |state: &State| leaves(state, ty).len() < ownership(&state.object, &Managers::default(), ty).len();
@@ -175,18 +175,18 @@ pub fn compare(
         return Err(format!("planned {:?}\nfound {owners:?}", planned_owners(plan)));
     }
     let changed = before.is_none() || !values.is_empty() || !owners.is_empty();
-    if changed != (said.code == Some(2)) {
-        return Err(format!("the plan ends with {:?}, changed: {changed}", said.code));
+    if changed != (output.code == Some(2)) {
+        return Err(format!("the plan ends with {:?}, changed: {changed}", output.code));
     }
     Ok(())
 }
 
-fn plan_of(said: &Value) -> &Value {
-    said.get("plans").and_then(Value::as_array).and_then(|plans| plans.first()).expect("one plan")
+fn plan_of(output: &Value) -> &Value {
+    output.get("plans").and_then(Value::as_array).and_then(|plans| plans.first()).expect("one plan")
 }
 
-fn conflicts(answer: &Value) -> impl Iterator<Item = &str> {
-    let causes = answer.at(["details", "causes"]).and_then(Value::as_array).map(|causes| causes.items());
+fn conflicts(response: &Value) -> impl Iterator<Item = &str> {
+    let causes = response.at(["details", "causes"]).and_then(Value::as_array).map(|causes| causes.items());
     let contest =
         |cause: &&Value| cause.get("reason").and_then(Value::as_str) == Some("FieldManagerConflict");
     causes.unwrap_or_default().iter().filter(contest).filter_map(|cause| cause.get("field")?.as_str())

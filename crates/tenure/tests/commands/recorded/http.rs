@@ -7,7 +7,14 @@ use std::{
 use tenure_value::{Limits, Value, json};
 
 /// Sends a request and returns the code and the answer, or the text where it is no JSON.
-pub fn ask(address: &str, method: &str, path: &str, kind: &str, accept: &str, body: &str) -> (u16, Value) {
+pub fn request(
+    address: &str,
+    method: &str,
+    path: &str,
+    kind: &str,
+    accept: &str,
+    body: &str,
+) -> (u16, Value) {
     let host = address.strip_prefix("http://").expect("plain HTTP");
     let mut stream = TcpStream::connect(host).expect("the server listens");
     let kind = if kind.is_empty() { String::new() } else { format!("Content-Type: {kind}\r\n") };
@@ -18,12 +25,12 @@ pub fn ask(address: &str, method: &str, path: &str, kind: &str, accept: &str, bo
     stream.write_all(head.as_bytes()).expect("a request");
     // A server that refuses early need not read all of it.
     let _ = stream.write_all(body.as_bytes());
-    let mut answer = Vec::new();
-    let _ = stream.read_to_end(&mut answer);
-    let end = answer.windows(4).position(|four| four == b"\r\n\r\n").expect("an answer");
-    let head = String::from_utf8_lossy(&answer[..end]).to_lowercase();
+    let mut response = Vec::new();
+    let _ = stream.read_to_end(&mut response);
+    let end = response.windows(4).position(|four| four == b"\r\n\r\n").expect("a response");
+    let head = String::from_utf8_lossy(&response[..end]).to_lowercase();
     let code = head.split_whitespace().nth(1).and_then(|code| code.parse().ok()).expect("a code");
-    let mut content = answer[end + 4..].to_vec();
+    let mut content = response[end + 4..].to_vec();
     if head.contains("transfer-encoding: chunked") {
         content = joined(&content);
     }

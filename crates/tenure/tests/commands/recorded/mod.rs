@@ -5,7 +5,7 @@ mod agreement;
 pub mod http;
 mod replay;
 
-use crate::harness::{World, offline};
+use crate::harness::{TestCluster, offline};
 use agreement::Plans;
 use std::{
     path::{Path, PathBuf},
@@ -40,7 +40,7 @@ fn scenarios() -> Vec<Value> {
 
 #[test]
 fn every_plan_is_what_the_apply_that_follows_does() {
-    let world = World::start();
+    let cluster = TestCluster::start();
     let all = scenarios();
     let (next, total) = (Mutex::new(all.iter().enumerate()), Mutex::new(Plans::default()));
     std::thread::scope(|scope| {
@@ -48,7 +48,7 @@ fn every_plan_is_what_the_apply_that_follows_does() {
             scope.spawn(|| {
                 loop {
                     let Some((number, scenario)) = next.lock().expect("a lock").next() else { return };
-                    let plans = replay::scenario(&world, scenario, &format!("s{number}"));
+                    let plans = replay::scenario(&cluster, scenario, &format!("s{number}"));
                     total.lock().expect("a lock").add(plans);
                 }
             });
@@ -106,8 +106,8 @@ fn blame_shows_exactly_the_owners_of_every_recorded_object() {
             line.extend(["--schema".into(), file.to_string_lossy().into_owned()]);
         }
         let line: Vec<&str> = line.iter().map(String::as_str).collect();
-        let said = offline(&line, "").ends(0).json();
-        let sheets = match &said {
+        let output = offline(&line, "").exits_with(0).json();
+        let sheets = match &output {
             Value::Array(sheets) => sheets.to_vec(),
             one => vec![one.clone()],
         };

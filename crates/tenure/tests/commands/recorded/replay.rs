@@ -4,7 +4,7 @@ use super::{
     agreement::{self, Plans},
     http,
 };
-use crate::{harness::World, process::Said};
+use crate::{harness::TestCluster, process::CommandOutput};
 use std::{collections::HashMap, time::Duration};
 use tenure_value::{Value, json, yaml};
 
@@ -14,13 +14,13 @@ const APPLY: &str = "application/apply-patch+yaml";
 const TRIES: usize = 100;
 
 /// Replays a scenario and compares the plan of each apply with what came of it.
-pub fn scenario(world: &World, scenario: &Value, word: &str) -> Plans {
+pub fn scenario(cluster: &TestCluster, scenario: &Value, word: &str) -> Plans {
     let name = scenario.get("name").and_then(Value::as_str).unwrap_or_default();
-    let mut replay = Replay { world, words: HashMap::new(), plans: Plans::default() };
+    let mut replay = Replay { cluster, words: HashMap::new(), plans: Plans::default() };
     replay.words.insert("ns".into(), word.into());
     replay.words.insert("id".into(), format!("x{word}"));
     let namespace = format!(r#"{{"metadata":{{"name":"{word}"}}}}"#);
-    world.ask("POST", "/api/v1/namespaces", "application/json", &namespace);
+    cluster.request("POST", "/api/v1/namespaces", "application/json", &namespace);
     for (number, step) in scenario.get("steps").and_then(Value::as_array).expect("steps").iter().enumerate() {
         if let Err(difference) = replay.step(step) {
             replay.plans.differences.push(format!("{name}, step {number}: {difference}"));
@@ -40,7 +40,7 @@ pub fn scenario(world: &World, scenario: &Value, word: &str) -> Plans {
 }
 
 struct Replay<'a> {
-    world: &'a World,
+    cluster: &'a TestCluster,
     words: HashMap<String, String>,
     plans: Plans,
 }
@@ -67,16 +67,16 @@ impl Replay<'_> {
         };
         let line: Vec<&str> = line.iter().map(String::as_str).collect();
         let path = &request.path;
-        let object = |world: &World| {
-            let (code, value) = world.ask("GET", path, "", "");
+        let object = |cluster: &TestCluster| {
+            let (code, value) = cluster.request("GET", path, "", "");
             (code == 200).then_some(value)
         };
-        let before = object(self.world);
-        let said: Said = self.world.with(&request.body, &line);
-        let (code, answer) = self.send(step);
-        let after = object(self.world);
+        let before = object(self.cluster);
+        let output: CommandOutput = self.cluster.with(&request.body, &line);
+        let (code, response) = self.send(step);
+        let after = object(self.cluster);
         let ty = self.type_of(path, &request.body);
-        agreement::compare(&said, code, &answer, before.as_ref(), after.as_ref(), ty, &mut self.plans)
+        agreement::compare(&output, code, &response, before.as_ref(), after.as_ref(), ty, &mut self.plans)
     }
 
     /// Returns the command line that plans a request, if it is an apply that a manifest can stand for.
@@ -130,7 +130,7 @@ impl Replay<'_> {
         let definition = api_version.split_once('/').and_then(|(group, _)| {
             let plural = path.rsplit('/').nth(1)?;
             let name = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{plural}.{group}");
-            let (code, value) = self.world.ask("GET", &name, "", "");
+            let (code, value) = self.cluster.request("GET", &name, "", "");
             (code == 200).then_some(value)
         });
         agreement::type_of(api_version, kind, definition.as_ref())
@@ -150,9 +150,9 @@ impl Replay<'_> {
         };
         let until = step.at(["until", "code"]).and_then(Value::as_i64);
         for _ in 0..TRIES {
-            let address = &self.world.server.address;
+            let address = &self.cluster.server.address;
             let (code, value) =
-                http::ask(address, &request.method, &path, &request.kind, &request.accept, &request.body);
+                http::request(address, &request.method, &path, &request.kind, &request.accept, &request.body);
             if until.is_none_or(|until| i64::from(code) == until) {
                 self.save(step, &value);
                 return (code, value);
@@ -162,11 +162,11 @@ impl Replay<'_> {
         panic!("{path} never answers as recorded");
     }
 
-    fn save(&mut self, step: &Value, answer: &Value) {
+    fn save(&mut self, step: &Value, response: &Value) {
         let Some(saved) = step.get("save").and_then(Value::as_object) else { return };
         for (name, pointer) in saved {
             let way = pointer.as_str().unwrap_or_default().split('/').skip(1);
-            if let Some(Value::String(text)) = answer.at(way) {
+            if let Some(Value::String(text)) = response.at(way) {
                 self.words.insert(name.to_string(), text.to_string());
             }
         }

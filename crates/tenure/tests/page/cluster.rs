@@ -50,15 +50,15 @@ impl Drop for Running {
     }
 }
 
-/// A server, and a home directory for those who use it.
-pub struct World {
+/// A server, and a home directory for its clients.
+pub struct TestCluster {
     pub server: Running,
     data: TempDir,
 }
 
-impl World {
+impl TestCluster {
     /// Starts a server with some objects.
-    pub fn start(arguments: &[&str]) -> World {
+    pub fn start(arguments: &[&str]) -> TestCluster {
         let data = TempDir::new().expect("a directory");
         let server = Running::start(
             Command::new(env!("CARGO_BIN_EXE_tenure"))
@@ -67,7 +67,7 @@ impl World {
                 .args(arguments)
                 .env_remove("TENURE_LOG"),
         );
-        World { server, data }
+        TestCluster { server, data }
     }
 
     /// Starts `tenure ui` for the server.
