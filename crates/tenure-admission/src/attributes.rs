@@ -39,13 +39,36 @@ pub struct ResourceAction<'a> {
     pub subresource: &'a str,
 }
 
-impl ResourceAction<'_> {
-    /// Whether the action is an operation on the objects of a resource.
-    pub fn is(&self, operation: Operation, group: &str, resource: &str) -> bool {
-        self.operation == operation
-            && self.subresource.is_empty()
-            && self.resource == resource
-            && self.group == group
+/// A resource, some of its subresources and the operations on them: what a plugin handles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResourceRule {
+    operations: &'static [Operation],
+    group: &'static str,
+    resource: &'static str,
+    subresources: &'static [&'static str],
+}
+
+impl ResourceRule {
+    /// Creates a rule for operations on the objects of a resource.
+    pub const fn new(
+        operations: &'static [Operation],
+        group: &'static str,
+        resource: &'static str,
+    ) -> ResourceRule {
+        ResourceRule { operations, group, resource, subresources: &[""] }
+    }
+
+    /// Returns the rule for these subresources instead; an empty one is the object itself.
+    pub const fn at(self, subresources: &'static [&'static str]) -> ResourceRule {
+        ResourceRule { subresources, ..self }
+    }
+
+    /// Whether an action is one of those that the rule names.
+    pub fn matches(&self, action: &ResourceAction<'_>) -> bool {
+        self.operations.contains(&action.operation)
+            && self.resource == action.resource
+            && self.group == action.group
+            && self.subresources.contains(&action.subresource)
     }
 }
 

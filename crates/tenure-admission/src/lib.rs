@@ -20,10 +20,10 @@ pub mod resource_quota;
 mod webhook;
 mod webhook_client;
 
-pub use attributes::{AdmissionAttributes, Operation, ResourceAction, ResourceVariant};
+pub use attributes::{AdmissionAttributes, Operation, ResourceAction, ResourceRule, ResourceVariant};
 pub use chain::{AdmissionChain, AdmissionError, PluginSelection, plugin_names};
 pub use cluster::Cluster;
 pub use config::{AdmissionConfig, CONFIGURATIONS, GROUP};
-pub use plugin::{AdmissionContext, AdmissionPlugin, Complete, webhook_error};
+pub use plugin::{AdmissionContext, AdmissionPlugin, Complete, ObjectPlugin, webhook_error};
 pub use plugin_configuration::{PluginConfiguration, PluginConfigurationError};
 pub use webhook_client::{Endpoint, WebhookClient, WebhookInterceptor};

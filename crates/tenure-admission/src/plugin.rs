@@ -1,18 +1,26 @@
 //! The trait of all admission plugins.
 
-use crate::{AdmissionAttributes, AdmissionConfig, Cluster, ResourceAction, WebhookClient};
+use crate::{AdmissionAttributes, AdmissionConfig, Cluster, ResourceAction, ResourceRule, WebhookClient};
 use async_trait::async_trait;
 use std::{sync::Arc, time::Instant};
 use tenure_crd::rules::Decide;
 use tenure_meta::{ApiError, Cause};
 use tenure_value::{Text, Value};
 
-/// An admission plugin. Mutating plugins implement [`admit`](AdmissionPlugin::admit), validating ones
-/// [`validate`](AdmissionPlugin::validate).
+/// An admission plugin. It declares what it handles by [`rules`](AdmissionPlugin::rules), or by
+/// [`handles`](AdmissionPlugin::handles) if that depends on the configuration; the chain calls it for nothing else. Mutating plugins
+/// implement [`admit`](AdmissionPlugin::admit), validating ones [`validate`](AdmissionPlugin::validate).
 #[async_trait]
 pub trait AdmissionPlugin: Send + Sync {
-    /// Whether the plugin handles an action. This must be cheap: it is asked for every write.
-    fn handles(&self, action: &ResourceAction<'_>, config: &AdmissionConfig) -> bool;
+    /// Returns the resources and operations that the plugin handles.
+    fn rules(&self) -> &'static [ResourceRule] {
+        &[]
+    }
+
+    /// Whether the plugin handles an action. This must be cheap: it is called for every write.
+    fn handles(&self, action: &ResourceAction<'_>, _: &AdmissionConfig) -> bool {
+        self.rules().iter().any(|rule| rule.matches(action))
+    }
 
     /// Returns the prefix of the labels of a namespace without which the plugin does nothing in it; `None` if the plugin does
     /// not depend on them.
@@ -28,6 +36,56 @@ pub trait AdmissionPlugin: Send + Sync {
     /// Refuses the request if the object may not be written as it is.
     async fn validate(&self, _: &mut AdmissionAttributes, _: &AdmissionContext<'_>) -> Result<(), ApiError> {
         Ok(())
+    }
+}
+
+/// A plugin that needs the object of the request only. It is a value, not a type: its rules and two functions.
+#[derive(Clone, Copy)]
+pub struct ObjectPlugin {
+    rules: &'static [ResourceRule],
+    admit: fn(&AdmissionAttributes) -> Value,
+    validate: fn(&AdmissionAttributes) -> Result<(), ApiError>,
+}
+
+impl ObjectPlugin {
+    /// Creates a plugin that replaces the object.
+    pub const fn mutating(
+        rules: &'static [ResourceRule],
+        admit: fn(&AdmissionAttributes) -> Value,
+    ) -> ObjectPlugin {
+        ObjectPlugin { rules, admit, validate: |_| Ok(()) }
+    }
+
+    /// Creates a plugin that may refuse the object.
+    pub const fn validating(
+        rules: &'static [ResourceRule],
+        validate: fn(&AdmissionAttributes) -> Result<(), ApiError>,
+    ) -> ObjectPlugin {
+        ObjectPlugin { rules, admit: |attributes| attributes.object.clone(), validate }
+    }
+}
+
+#[async_trait]
+impl AdmissionPlugin for ObjectPlugin {
+    fn rules(&self) -> &'static [ResourceRule] {
+        self.rules
+    }
+
+    async fn admit(
+        &self,
+        attributes: &mut AdmissionAttributes,
+        _: &AdmissionContext<'_>,
+    ) -> Result<(), ApiError> {
+        attributes.object = (self.admit)(attributes);
+        Ok(())
+    }
+
+    async fn validate(
+        &self,
+        attributes: &mut AdmissionAttributes,
+        _: &AdmissionContext<'_>,
+    ) -> Result<(), ApiError> {
+        (self.validate)(attributes)
     }
 }
 

@@ -24,7 +24,6 @@ mod resource;
 mod response;
 mod select;
 mod tls;
-mod trusted_certificate;
 mod watch;
 mod web;
 

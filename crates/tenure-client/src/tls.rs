@@ -1,7 +1,8 @@
 //! TLS as the kubeconfig configures it: the authorities to trust, the client certificate to present, or no verification.
 
-use crate::{ClientError, trusted_certificate::TrustedCertificates};
+use crate::ClientError;
 use std::sync::Arc;
+use tenure_tls::TrustedCertificates;
 use tokio_rustls::rustls::{
     ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
     client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
@@ -38,7 +39,9 @@ impl TlsOptions {
             _ if self.insecure => Some(Arc::new(NoVerification(provider))),
             Some(authority) => {
                 let certificates = certificates(authority, "certificate-authority")?;
-                Some(Arc::new(TrustedCertificates::new(certificates, provider)?))
+                let trusted = TrustedCertificates::new(certificates, provider)
+                    .map_err(|error| ClientError::config(format!("certificate-authority: {error}")))?;
+                Some(Arc::new(trusted))
             }
             None => None,
         };

@@ -1,40 +1,20 @@
 //! AlwaysPullImages: every container of a pod pulls its image, so that only pods with the credentials for an image run it.
 
 use super::{fields, with_spec};
-use crate::{
-    AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, Operation, ResourceAction,
-};
-use async_trait::async_trait;
-use tenure_meta::ApiError;
+use crate::{AdmissionAttributes, ObjectPlugin, Operation, ResourceRule};
 use tenure_value::Value;
 
 /// The lists of containers in the spec of a pod.
 const LISTS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
 
-/// Sets the pull policy of all containers to `Always`.
-pub(crate) struct AlwaysPullImages;
-
-#[async_trait]
-impl AdmissionPlugin for AlwaysPullImages {
-    fn handles(&self, action: &ResourceAction<'_>, _: &AdmissionConfig) -> bool {
-        action.operation != Operation::Delete
-            && action.group.is_empty()
-            && action.resource == "pods"
-            && matches!(action.subresource, "" | "ephemeralcontainers")
-    }
-
-    async fn admit(
-        &self,
-        attributes: &mut AdmissionAttributes,
-        _: &AdmissionContext<'_>,
-    ) -> Result<(), ApiError> {
-        // An update keeps what a pod has, since it cannot change; new images are pulled by new containers.
-        if attributes.operation == Operation::Create || attributes.subresource == "ephemeralcontainers" {
-            attributes.object = always_pulling(&attributes.object);
-        }
-        Ok(())
-    }
-}
+/// Sets the pull policy of all new containers to `Always`. Those of a pod that exists keep theirs, which cannot change.
+pub(crate) const ALWAYS_PULL_IMAGES: ObjectPlugin = ObjectPlugin::mutating(
+    &[
+        ResourceRule::new(&[Operation::Create], "", "pods"),
+        ResourceRule::new(&[Operation::Create, Operation::Update], "", "pods").at(&["ephemeralcontainers"]),
+    ],
+    |attributes: &AdmissionAttributes| always_pulling(&attributes.object),
+);
 
 /// Returns a pod all of whose containers pull their images.
 fn always_pulling(pod: &Value) -> Value {

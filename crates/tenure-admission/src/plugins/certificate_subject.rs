@@ -1,10 +1,7 @@
 //! CertificateSubjectRestriction: no certificate of a client of the API may be requested for the group `system:masters`,
 //! whose members may do everything.
 
-use crate::{
-    AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, Operation, ResourceAction,
-};
-use async_trait::async_trait;
+use crate::{AdmissionAttributes, ObjectPlugin, Operation, ResourceRule};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use tenure_meta::ApiError;
 use tenure_value::Value;
@@ -22,32 +19,23 @@ const INTEGER: u8 = 0x02;
 const OBJECT_IDENTIFIER: u8 = 0x06;
 
 /// Checks the subjects of certificate signing requests.
-pub(crate) struct CertificateSubjectRestriction;
+pub(crate) const CERTIFICATE_SUBJECT_RESTRICTION: ObjectPlugin = ObjectPlugin::validating(
+    &[ResourceRule::new(&[Operation::Create], "certificates.k8s.io", "certificatesigningrequests")],
+    check,
+);
 
-#[async_trait]
-impl AdmissionPlugin for CertificateSubjectRestriction {
-    fn handles(&self, action: &ResourceAction<'_>, _: &AdmissionConfig) -> bool {
-        action.is(Operation::Create, "certificates.k8s.io", "certificatesigningrequests")
+fn check(attributes: &AdmissionAttributes) -> Result<(), ApiError> {
+    let text =
+        |field: &str| attributes.object.at(["spec", field]).and_then(Value::as_str).unwrap_or_default();
+    if text("signerName") != SIGNER {
+        return Ok(());
     }
-
-    async fn validate(
-        &self,
-        attributes: &mut AdmissionAttributes,
-        _: &AdmissionContext<'_>,
-    ) -> Result<(), ApiError> {
-        let text =
-            |field: &str| attributes.object.at(["spec", field]).and_then(Value::as_str).unwrap_or_default();
-        if text("signerName") != SIGNER {
-            return Ok(());
+    match organizations(text("request")) {
+        Err(why) => Err(attributes.forbidden(&format!("failed to parse CSR: {why}"))),
+        Ok(groups) if groups.iter().any(|group| group == MASTERS) => {
+            Err(attributes.forbidden(&format!("use of {SIGNER} signer with {MASTERS} group is not allowed")))
         }
-        match organizations(text("request")) {
-            Err(why) => Err(attributes.forbidden(&format!("failed to parse CSR: {why}"))),
-            Ok(groups) if groups.iter().any(|group| group == MASTERS) => {
-                Err(attributes
-                    .forbidden(&format!("use of {SIGNER} signer with {MASTERS} group is not allowed")))
-            }
-            Ok(_) => Ok(()),
-        }
+        Ok(_) => Ok(()),
     }
 }
 

@@ -2,23 +2,16 @@
 //! defaults the newest counts, of those created in the same second the first by name.
 
 use super::{fields, meta_text, with_spec};
-use crate::{
-    AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, Operation, ResourceAction,
-};
+use crate::{AdmissionAttributes, AdmissionContext, AdmissionPlugin, Operation, ResourceRule};
 use async_trait::async_trait;
 use std::cmp::Reverse;
 use tenure_meta::ApiError;
 use tenure_value::Value;
 
-/// Sets the default `StorageClass`.
-pub(crate) struct DefaultStorageClass;
-/// Sets the default `IngressClass`.
-pub(crate) struct DefaultIngressClass;
-
-/// How objects of a kind name their class.
-struct Classes {
-    /// Group and resource of the objects.
-    resource: (&'static str, &'static str),
+/// Sets the default class of the objects of a resource.
+pub(crate) struct DefaultClass {
+    /// Creations of the objects.
+    rules: &'static [ResourceRule],
     /// The field of the spec that names the class.
     field: &'static str,
     /// The annotation that named the class before there was a field.
@@ -29,8 +22,8 @@ struct Classes {
     default_annotations: &'static [&'static str],
 }
 
-const STORAGE: Classes = Classes {
-    resource: ("", "persistentvolumeclaims"),
+pub(crate) const DEFAULT_STORAGE_CLASS: DefaultClass = DefaultClass {
+    rules: &[ResourceRule::new(&[Operation::Create], "", "persistentvolumeclaims")],
     field: "storageClassName",
     annotation: "volume.beta.kubernetes.io/storage-class",
     kind: ("storage.k8s.io/v1", "StorageClass"),
@@ -40,8 +33,8 @@ const STORAGE: Classes = Classes {
     ],
 };
 
-const INGRESS: Classes = Classes {
-    resource: ("networking.k8s.io", "ingresses"),
+pub(crate) const DEFAULT_INGRESS_CLASS: DefaultClass = DefaultClass {
+    rules: &[ResourceRule::new(&[Operation::Create], "networking.k8s.io", "ingresses")],
     field: "ingressClassName",
     annotation: "kubernetes.io/ingress.class",
     kind: ("networking.k8s.io/v1", "IngressClass"),
@@ -49,41 +42,12 @@ const INGRESS: Classes = Classes {
 };
 
 #[async_trait]
-impl AdmissionPlugin for DefaultStorageClass {
-    fn handles(&self, action: &ResourceAction<'_>, _: &AdmissionConfig) -> bool {
-        STORAGE.handles(action)
+impl AdmissionPlugin for DefaultClass {
+    fn rules(&self) -> &'static [ResourceRule] {
+        self.rules
     }
 
     async fn admit(
-        &self,
-        attributes: &mut AdmissionAttributes,
-        context: &AdmissionContext<'_>,
-    ) -> Result<(), ApiError> {
-        STORAGE.set_default(attributes, context).await
-    }
-}
-
-#[async_trait]
-impl AdmissionPlugin for DefaultIngressClass {
-    fn handles(&self, action: &ResourceAction<'_>, _: &AdmissionConfig) -> bool {
-        INGRESS.handles(action)
-    }
-
-    async fn admit(
-        &self,
-        attributes: &mut AdmissionAttributes,
-        context: &AdmissionContext<'_>,
-    ) -> Result<(), ApiError> {
-        INGRESS.set_default(attributes, context).await
-    }
-}
-
-impl Classes {
-    fn handles(&self, action: &ResourceAction<'_>) -> bool {
-        action.is(Operation::Create, self.resource.0, self.resource.1)
-    }
-
-    async fn set_default(
         &self,
         attributes: &mut AdmissionAttributes,
         context: &AdmissionContext<'_>,
@@ -102,7 +66,9 @@ impl Classes {
         }
         Ok(())
     }
+}
 
+impl DefaultClass {
     fn has_class(&self, object: &Value) -> bool {
         object.at(["spec", self.field]).is_some_and(|class| !class.is_null())
             || object.at(["metadata", "annotations", self.annotation]).is_some()

@@ -2,32 +2,15 @@
 //! resource tolerate the taint.
 
 use super::{fields, items, text, with_spec};
-use crate::{
-    AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, Operation, ResourceAction,
-};
-use async_trait::async_trait;
+use crate::{AdmissionAttributes, ObjectPlugin, Operation, ResourceRule};
 use std::collections::BTreeSet;
-use tenure_meta::ApiError;
 use tenure_value::Value;
 
 /// Lets pods that request an extended resource run on nodes that are reserved for it by a taint of its name.
-pub(crate) struct ExtendedResourceToleration;
-
-#[async_trait]
-impl AdmissionPlugin for ExtendedResourceToleration {
-    fn handles(&self, action: &ResourceAction<'_>, _: &AdmissionConfig) -> bool {
-        action.is(Operation::Create, "", "pods") || action.is(Operation::Update, "", "pods")
-    }
-
-    async fn admit(
-        &self,
-        attributes: &mut AdmissionAttributes,
-        _: &AdmissionContext<'_>,
-    ) -> Result<(), ApiError> {
-        attributes.object = with_resource_tolerations(&attributes.object);
-        Ok(())
-    }
-}
+pub(crate) const EXTENDED_RESOURCE_TOLERATION: ObjectPlugin = ObjectPlugin::mutating(
+    &[ResourceRule::new(&[Operation::Create, Operation::Update], "", "pods")],
+    |attributes: &AdmissionAttributes| with_resource_tolerations(&attributes.object),
+);
 
 fn with_resource_tolerations(pod: &Value) -> Value {
     let containers =

@@ -2,9 +2,7 @@
 //! within the limit ranges of their namespace. Only new objects are checked.
 
 use super::{fields, items, with_spec};
-use crate::{
-    AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, Operation, ResourceAction,
-};
+use crate::{AdmissionAttributes, AdmissionContext, AdmissionPlugin, Operation, ResourceRule};
 use async_trait::async_trait;
 use tenure_meta::{ApiError, Quantity};
 use tenure_value::{Object, Text, Value};
@@ -21,8 +19,14 @@ pub(crate) struct LimitRanger;
 
 #[async_trait]
 impl AdmissionPlugin for LimitRanger {
-    fn handles(&self, action: &ResourceAction<'_>, _: &AdmissionConfig) -> bool {
-        action.is(Operation::Create, "", "pods") || action.is(Operation::Create, "", "persistentvolumeclaims")
+    fn rules(&self) -> &'static [ResourceRule] {
+        const CREATED: &[Operation] = &[Operation::Create];
+        const {
+            &[
+                ResourceRule::new(CREATED, "", "pods"),
+                ResourceRule::new(CREATED, "", "persistentvolumeclaims"),
+            ]
+        }
     }
 
     async fn admit(

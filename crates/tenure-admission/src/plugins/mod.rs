@@ -18,13 +18,13 @@ mod service_addresses;
 mod signer;
 mod webhook_dispatch;
 
-pub(crate) use always_pull::AlwaysPullImages;
-pub(crate) use certificate_subject::CertificateSubjectRestriction;
-pub(crate) use default_class::{DefaultIngressClass, DefaultStorageClass};
+pub(crate) use always_pull::ALWAYS_PULL_IMAGES;
+pub(crate) use certificate_subject::CERTIFICATE_SUBJECT_RESTRICTION;
+pub(crate) use default_class::{DEFAULT_INGRESS_CLASS, DEFAULT_STORAGE_CLASS};
 pub(crate) use dynamic::{
     MutatingAdmissionPolicy, MutatingAdmissionWebhook, ValidatingAdmissionPolicy, ValidatingAdmissionWebhook,
 };
-pub(crate) use extended_resource::ExtendedResourceToleration;
+pub(crate) use extended_resource::EXTENDED_RESOURCE_TOLERATION;
 pub(crate) use limit_ranger::LimitRanger;
 pub(crate) use pod_resize::PodResizeValidator;
 pub(crate) use pod_security::PodSecurity;
@@ -33,8 +33,8 @@ pub(crate) use priority::Priority;
 pub(crate) use pvc_resize::PersistentVolumeClaimResize;
 pub(crate) use runtime_class::RuntimeClass;
 pub(crate) use service_account::ServiceAccount;
-pub(crate) use service_addresses::DenyServiceExternalIps;
-pub(crate) use signer::{CertificateApproval, CertificateSigning, ClusterTrustBundleAttest};
+pub(crate) use service_addresses::DENY_SERVICE_EXTERNAL_IPS;
+pub(crate) use signer::{CERTIFICATE_APPROVAL, CERTIFICATE_SIGNING, CLUSTER_TRUST_BUNDLE_ATTEST};
 
 use tenure_value::{Object, Value};
 

@@ -1,7 +1,7 @@
 //! PodResizeValidator: a pod is resized on a node that can do it, and within what the node has to give.
 
 use crate::{
-    AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, Operation, ResourceAction,
+    AdmissionAttributes, AdmissionContext, AdmissionPlugin, Operation, ResourceRule,
     resource_quota::pod_requests,
 };
 use async_trait::async_trait;
@@ -16,11 +16,8 @@ pub(crate) struct PodResizeValidator;
 
 #[async_trait]
 impl AdmissionPlugin for PodResizeValidator {
-    fn handles(&self, action: &ResourceAction<'_>, _: &AdmissionConfig) -> bool {
-        action.operation == Operation::Update
-            && action.group.is_empty()
-            && action.resource == "pods"
-            && action.subresource == "resize"
+    fn rules(&self) -> &'static [ResourceRule] {
+        const { &[ResourceRule::new(&[Operation::Update], "", "pods").at(&["resize"])] }
     }
 
     async fn validate(

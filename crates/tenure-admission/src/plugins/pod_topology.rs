@@ -1,9 +1,7 @@
 //! PodTopologyLabels: a pod has the zone and the region of its node among its labels, from its binding or its creation on.
 
 use super::fields;
-use crate::{
-    AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, Operation, ResourceAction,
-};
+use crate::{AdmissionAttributes, AdmissionContext, AdmissionPlugin, Operation, ResourceRule};
 use async_trait::async_trait;
 use tenure_meta::ApiError;
 use tenure_value::{Object, Value};
@@ -16,11 +14,8 @@ pub(crate) struct PodTopologyLabels;
 
 #[async_trait]
 impl AdmissionPlugin for PodTopologyLabels {
-    fn handles(&self, action: &ResourceAction<'_>, _: &AdmissionConfig) -> bool {
-        action.operation == Operation::Create
-            && action.group.is_empty()
-            && action.resource == "pods"
-            && matches!(action.subresource, "" | "binding")
+    fn rules(&self) -> &'static [ResourceRule] {
+        const { &[ResourceRule::new(&[Operation::Create], "", "pods").at(&["", "binding"])] }
     }
 
     async fn admit(

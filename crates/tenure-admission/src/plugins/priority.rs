@@ -1,10 +1,7 @@
 //! Priority: resolves the `PriorityClass` of new pods, or the global default one, and keeps that unique.
 
 use super::{fields, meta_text, with_spec};
-use crate::{
-    AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, Cluster, Operation,
-    ResourceAction,
-};
+use crate::{AdmissionAttributes, AdmissionContext, AdmissionPlugin, Cluster, Operation, ResourceRule};
 use async_trait::async_trait;
 use tenure_meta::ApiError;
 use tenure_value::{Text, Value};
@@ -17,15 +14,15 @@ const PREEMPT: &str = "PreemptLowerPriority";
 const SYSTEM_CLASSES: [(&str, i64); 2] =
     [("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000)];
 
+const NEW_POD: ResourceRule = ResourceRule::new(&[Operation::Create], "", "pods");
+
 /// Sets the priority of pods.
 pub(crate) struct Priority;
 
 #[async_trait]
 impl AdmissionPlugin for Priority {
-    fn handles(&self, action: &ResourceAction<'_>, _: &AdmissionConfig) -> bool {
-        is_new_pod(action)
-            || action.is(Operation::Create, GROUP, "priorityclasses")
-            || action.is(Operation::Update, GROUP, "priorityclasses")
+    fn rules(&self) -> &'static [ResourceRule] {
+        const { &[NEW_POD, ResourceRule::new(&[Operation::Create, Operation::Update], GROUP, "priorityclasses")] }
     }
 
     async fn admit(
@@ -33,7 +30,7 @@ impl AdmissionPlugin for Priority {
         attributes: &mut AdmissionAttributes,
         context: &AdmissionContext<'_>,
     ) -> Result<(), ApiError> {
-        if !is_new_pod(&attributes.action()) {
+        if !NEW_POD.matches(&attributes.action()) {
             return Ok(());
         }
         let named = attributes.object.at(["spec", "priorityClassName"]).and_then(Value::as_str);
@@ -59,7 +56,7 @@ impl AdmissionPlugin for Priority {
         attributes: &mut AdmissionAttributes,
         context: &AdmissionContext<'_>,
     ) -> Result<(), ApiError> {
-        if is_new_pod(&attributes.action()) || !is_global_default(&attributes.object) {
+        if NEW_POD.matches(&attributes.action()) || !is_global_default(&attributes.object) {
             return Ok(());
         }
         match global_default(context.cluster).await? {
@@ -71,10 +68,6 @@ impl AdmissionPlugin for Priority {
             _ => Ok(()),
         }
     }
-}
-
-fn is_new_pod(action: &ResourceAction<'_>) -> bool {
-    action.is(Operation::Create, "", "pods")
 }
 
 /// What a class gives a pod.

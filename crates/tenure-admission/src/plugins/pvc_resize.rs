@@ -1,8 +1,6 @@
 //! PersistentVolumeClaimResize: only bound claims of a class that allows expansion may request more storage.
 
-use crate::{
-    AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, Operation, ResourceAction,
-};
+use crate::{AdmissionAttributes, AdmissionContext, AdmissionPlugin, Operation, ResourceRule};
 use async_trait::async_trait;
 use tenure_meta::{ApiError, Quantity};
 use tenure_value::Value;
@@ -15,8 +13,8 @@ pub(crate) struct PersistentVolumeClaimResize;
 
 #[async_trait]
 impl AdmissionPlugin for PersistentVolumeClaimResize {
-    fn handles(&self, action: &ResourceAction<'_>, _: &AdmissionConfig) -> bool {
-        action.is(Operation::Update, "", "persistentvolumeclaims")
+    fn rules(&self) -> &'static [ResourceRule] {
+        const { &[ResourceRule::new(&[Operation::Update], "", "persistentvolumeclaims")] }
     }
 
     async fn validate(

@@ -2,9 +2,7 @@
 //! something else itself is refused.
 
 use super::{fields, with_spec};
-use crate::{
-    AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, Operation, ResourceAction,
-};
+use crate::{AdmissionAttributes, AdmissionContext, AdmissionPlugin, Operation, ResourceRule};
 use async_trait::async_trait;
 use tenure_meta::ApiError;
 use tenure_value::Value;
@@ -14,8 +12,8 @@ pub(crate) struct RuntimeClass;
 
 #[async_trait]
 impl AdmissionPlugin for RuntimeClass {
-    fn handles(&self, action: &ResourceAction<'_>, _: &AdmissionConfig) -> bool {
-        action.is(Operation::Create, "", "pods")
+    fn rules(&self) -> &'static [ResourceRule] {
+        const { &[ResourceRule::new(&[Operation::Create], "", "pods")] }
     }
 
     async fn admit(

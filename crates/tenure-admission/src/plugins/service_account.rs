@@ -2,10 +2,7 @@
 //! secrets. Secrets are limited to those of the account if the account requires it.
 
 use super::{fields, items, meta_text, text, with_spec};
-use crate::{
-    AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, Cluster, Operation,
-    ResourceAction,
-};
+use crate::{AdmissionAttributes, AdmissionContext, AdmissionPlugin, Cluster, Operation, ResourceRule};
 use async_trait::async_trait;
 use std::{collections::HashSet, time::Duration};
 use tenure_meta::ApiError;
@@ -32,13 +29,17 @@ const CONTAINERS: [(&str, &str); 3] = [
     ("ephemeralContainers", "ephemeral container"),
 ];
 
+/// The addition of containers to a pod that exists.
+const EPHEMERAL_CONTAINERS: ResourceRule =
+    ResourceRule::new(&[Operation::Update], "", "pods").at(&["ephemeralcontainers"]);
+
 /// Gives pods their service account.
 pub(crate) struct ServiceAccount;
 
 #[async_trait]
 impl AdmissionPlugin for ServiceAccount {
-    fn handles(&self, action: &ResourceAction<'_>, _: &AdmissionConfig) -> bool {
-        action.is(Operation::Create, "", "pods") || adds_ephemeral_containers(action)
+    fn rules(&self) -> &'static [ResourceRule] {
+        const { &[ResourceRule::new(&[Operation::Create], "", "pods"), EPHEMERAL_CONTAINERS] }
     }
 
     async fn admit(
@@ -46,7 +47,7 @@ impl AdmissionPlugin for ServiceAccount {
         attributes: &mut AdmissionAttributes,
         context: &AdmissionContext<'_>,
     ) -> Result<(), ApiError> {
-        if is_mirror(&attributes.object) || adds_ephemeral_containers(&attributes.action()) {
+        if is_mirror(&attributes.object) || EPHEMERAL_CONTAINERS.matches(&attributes.action()) {
             return Ok(());
         }
         let name = match account_name(&attributes.object) {
@@ -81,11 +82,6 @@ impl AdmissionPlugin for ServiceAccount {
         let is_new = attributes.operation == Operation::Create;
         check_secrets(pod, &account, is_new).map_err(|why| attributes.forbidden(&why))
     }
-}
-
-fn adds_ephemeral_containers(action: &ResourceAction<'_>) -> bool {
-    action.operation == Operation::Update
-        && (action.group, action.resource, action.subresource) == ("", "pods", "ephemeralcontainers")
 }
 
 fn is_mirror(pod: &Value) -> bool {

@@ -1,30 +1,19 @@
 //! DenyServiceExternalIPs: no service gets further external addresses. Those that it has stay.
 
-use crate::{
-    AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, Operation, ResourceAction,
-};
-use async_trait::async_trait;
+use crate::{AdmissionAttributes, ObjectPlugin, Operation, ResourceRule};
 use tenure_meta::ApiError;
 use tenure_value::Value;
 
 /// Refuses new external addresses of services.
-pub(crate) struct DenyServiceExternalIps;
+pub(crate) const DENY_SERVICE_EXTERNAL_IPS: ObjectPlugin = ObjectPlugin::validating(
+    &[ResourceRule::new(&[Operation::Create, Operation::Update], "", "services")],
+    check,
+);
 
-#[async_trait]
-impl AdmissionPlugin for DenyServiceExternalIps {
-    fn handles(&self, action: &ResourceAction<'_>, _: &AdmissionConfig) -> bool {
-        action.is(Operation::Create, "", "services") || action.is(Operation::Update, "", "services")
-    }
-
-    async fn validate(
-        &self,
-        attributes: &mut AdmissionAttributes,
-        _: &AdmissionContext<'_>,
-    ) -> Result<(), ApiError> {
-        match adds_addresses(&attributes.old_object, &attributes.object) {
-            true => Err(attributes.forbidden("Use of external IPs is denied by admission control.")),
-            false => Ok(()),
-        }
+fn check(attributes: &AdmissionAttributes) -> Result<(), ApiError> {
+    match adds_addresses(&attributes.old_object, &attributes.object) {
+        true => Err(attributes.forbidden("Use of external IPs is denied by admission control.")),
+        false => Ok(()),
     }
 }
 

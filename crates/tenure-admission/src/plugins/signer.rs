@@ -2,9 +2,7 @@
 //! use the signer that the object names (`signers` in `certificates.k8s.io`, by name or by `DOMAIN/*`).
 
 use super::{items, text};
-use crate::{
-    AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, Operation, ResourceAction,
-};
+use crate::{AdmissionAttributes, AdmissionContext, AdmissionPlugin, Operation, ResourceRule};
 use async_trait::async_trait;
 use tenure_crd::rules::AccessAttributes;
 use tenure_meta::ApiError;
@@ -13,66 +11,60 @@ use tenure_value::{Text, Value};
 const GROUP: &str = "certificates.k8s.io";
 const REQUESTS: &str = "certificatesigningrequests";
 
-/// Approving or denying a certificate signing request needs the verb `approve` on its signer.
-pub(crate) struct CertificateApproval;
-
-/// Setting the certificate or the conditions of a certificate signing request needs the verb `sign` on its signer.
-pub(crate) struct CertificateSigning;
-
-/// Writing a cluster trust bundle of a signer needs the verb `attest` on the signer.
-pub(crate) struct ClusterTrustBundleAttest;
-
-#[async_trait]
-impl AdmissionPlugin for CertificateApproval {
-    fn handles(&self, action: &ResourceAction<'_>, _: &AdmissionConfig) -> bool {
-        is_update_of(action, "approval")
-    }
-
-    async fn validate(
-        &self,
-        attributes: &mut AdmissionAttributes,
-        context: &AdmissionContext<'_>,
-    ) -> Result<(), ApiError> {
-        let signer = signer_of(&attributes.old_object);
-        if may_use_signer(context, "approve", signer) {
-            return Ok(());
-        }
-        Err(attributes
-            .forbidden(&format!("user not permitted to approve requests with signerName {signer:?}")))
-    }
+/// Checks that the client may use the signer of an object with a verb.
+pub(crate) struct SignerPermission {
+    rules: &'static [ResourceRule],
+    verb: &'static str,
+    /// What the client does with the signer, in the message of a refusal.
+    action: &'static str,
+    /// Returns the signers of a request that are checked.
+    signers: fn(&AdmissionAttributes) -> Vec<&str>,
 }
 
-#[async_trait]
-impl AdmissionPlugin for CertificateSigning {
-    fn handles(&self, action: &ResourceAction<'_>, _: &AdmissionConfig) -> bool {
-        is_update_of(action, "status")
-    }
+/// Approving or denying a certificate signing request needs the verb `approve` on its signer.
+pub(crate) const CERTIFICATE_APPROVAL: SignerPermission = SignerPermission {
+    rules: &[ResourceRule::new(&[Operation::Update], GROUP, REQUESTS).at(&["approval"])],
+    verb: "approve",
+    action: "approve requests with",
+    signers: |attributes| vec![signer_of(&attributes.old_object)],
+};
 
-    async fn validate(
-        &self,
-        attributes: &mut AdmissionAttributes,
-        context: &AdmissionContext<'_>,
-    ) -> Result<(), ApiError> {
+/// Setting the certificate or the conditions of a certificate signing request needs the verb `sign` on its signer.
+pub(crate) const CERTIFICATE_SIGNING: SignerPermission = SignerPermission {
+    rules: &[ResourceRule::new(&[Operation::Update], GROUP, REQUESTS).at(&["status"])],
+    verb: "sign",
+    action: "sign requests with",
+    signers: |attributes| {
         let (old, new) = (&attributes.old_object, &attributes.object);
         let certificate =
             |of: &Value| Text::from(of.get("status").map_or("", |status| text(status, "certificate")));
         let conditions = |of: &Value| items(of.at(["status", "conditions"])).to_vec();
-        if certificate(old) == certificate(new) && conditions(old) == conditions(new) {
-            return Ok(());
+        match certificate(old) == certificate(new) && conditions(old) == conditions(new) {
+            true => Vec::new(),
+            false => vec![signer_of(old)],
         }
-        let signer = signer_of(old);
-        if may_use_signer(context, "sign", signer) {
-            return Ok(());
+    },
+};
+
+/// Writing a cluster trust bundle of a signer needs the verb `attest` on the signer.
+pub(crate) const CLUSTER_TRUST_BUNDLE_ATTEST: SignerPermission = SignerPermission {
+    rules: &[ResourceRule::new(&[Operation::Create, Operation::Update], GROUP, "clustertrustbundles")],
+    verb: "attest",
+    action: "attest for",
+    signers: |attributes| {
+        let (old, new) = (&attributes.old_object, &attributes.object);
+        // Metadata that only garbage collection uses can be changed without the signer.
+        if !old.is_null() && old.get("spec") == new.get("spec") {
+            return Vec::new();
         }
-        Err(attributes.forbidden(&format!("user not permitted to sign requests with signerName {signer:?}")))
-    }
-}
+        [old, new].map(signer_of).into_iter().filter(|signer| !signer.is_empty()).collect()
+    },
+};
 
 #[async_trait]
-impl AdmissionPlugin for ClusterTrustBundleAttest {
-    fn handles(&self, action: &ResourceAction<'_>, _: &AdmissionConfig) -> bool {
-        action.is(Operation::Create, GROUP, "clustertrustbundles")
-            || action.is(Operation::Update, GROUP, "clustertrustbundles")
+impl AdmissionPlugin for SignerPermission {
+    fn rules(&self) -> &'static [ResourceRule] {
+        self.rules
     }
 
     async fn validate(
@@ -80,28 +72,15 @@ impl AdmissionPlugin for ClusterTrustBundleAttest {
         attributes: &mut AdmissionAttributes,
         context: &AdmissionContext<'_>,
     ) -> Result<(), ApiError> {
-        let (old, new) = (signer_of(&attributes.old_object), signer_of(&attributes.object));
-        // Metadata that only garbage collection uses can be changed without the signer.
-        if !attributes.old_object.is_null()
-            && attributes.old_object.get("spec") == attributes.object.get("spec")
-        {
-            return Ok(());
-        }
-        match [old, new]
-            .into_iter()
-            .find(|signer| !signer.is_empty() && !may_use_signer(context, "attest", signer))
-        {
+        let mut signers = (self.signers)(attributes).into_iter();
+        match signers.find(|signer| !may_use_signer(context, self.verb, signer)) {
             None => Ok(()),
             Some(signer) => {
-                Err(attributes.forbidden(&format!("user not permitted to attest for signerName {signer:?}")))
+                Err(attributes
+                    .forbidden(&format!("user not permitted to {} signerName {signer:?}", self.action)))
             }
         }
     }
-}
-
-fn is_update_of(action: &ResourceAction<'_>, subresource: &str) -> bool {
-    action.operation == Operation::Update
-        && (action.group, action.resource, action.subresource) == (GROUP, REQUESTS, subresource)
 }
 
 fn signer_of(object: &Value) -> &str {

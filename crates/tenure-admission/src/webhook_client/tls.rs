@@ -1,18 +1,13 @@
 //! TLS of the webhook client. A webhook's certificate is trusted if an authority in `caBundle` signed it, or if it is
-//! itself in `caBundle`, whoever signed it.
+//! itself in `caBundle`, whatever its authority.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use std::{error::Error as StdError, io, sync::Arc};
+use tenure_tls::TrustedCertificates;
 use tokio_rustls::rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
-    client::{
-        WebPkiServerVerifier,
-        danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
-        verify_server_name,
-    },
+    CertificateError, ClientConfig, Error,
     crypto::ring,
-    pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject},
-    server::ParsedCertificate,
+    pki_types::{CertificateDer, pem::PemObject},
 };
 
 /// The error for a webhook whose certificate no authority in `caBundle` signed.
@@ -30,20 +25,13 @@ pub(super) fn client_config(ca_bundle: &str) -> Result<ClientConfig, String> {
             CertificateDer::pem_slice_iter(&pem).filter_map(Result::ok).collect()
         }
     };
-    let mut roots = RootCertStore::empty();
-    let (added, _) = roots.add_parsable_certificates(certificates.iter().cloned());
-    if added == 0 {
-        return Err("no certificate to trust: set caBundle to PEM certificates, as base64".into());
-    }
     let provider = Arc::new(ring::default_provider());
-    let chain = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone())
-        .build()
-        .map_err(|error| error.to_string())?;
+    let trusted = TrustedCertificates::of_parsable(certificates, provider.clone())
+        .map_err(|_| "no certificate to trust: set caBundle to PEM certificates, as base64")?;
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?;
-    let verifier = Arc::new(Verifier { chain, certificates });
-    Ok(config.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
+    Ok(config.dangerous().with_custom_certificate_verifier(Arc::new(trusted)).with_no_client_auth())
 }
 
 /// Describes why a request failed, with the remedy if the certificate is not trusted.
@@ -65,118 +53,9 @@ pub(super) fn describe(error: &(dyn StdError + 'static)) -> String {
     described
 }
 
-#[derive(Debug)]
-struct Verifier {
-    /// Verifies the chain up to an authority.
-    chain: Arc<WebPkiServerVerifier>,
-    /// The certificates of `caBundle`.
-    certificates: Vec<CertificateDer<'static>>,
-}
-
-impl ServerCertVerifier for Verifier {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        ocsp_response: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        let verified =
-            self.chain.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
-        match verified {
-            // An authority that presents its own certificate, as `openssl req -x509` creates it, or a certificate whose
-            // authority is not given. The chain verifier reports this after it has checked the validity period, so only the
-            // name is left to check.
-            Err(Error::InvalidCertificate(CertificateError::Other(_) | CertificateError::UnknownIssuer))
-                if self.certificates.iter().any(|given| given == end_entity) =>
-            {
-                verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
-                Ok(ServerCertVerified::assertion())
-            }
-            outcome => outcome,
-        }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.chain.verify_tls12_signature(message, certificate, signature)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.chain.verify_tls13_signature(message, certificate, signature)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.chain.supported_verify_schemes()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair, date_time_ymd};
-
-    /// A certificate that is its own authority, for a name, until a year.
-    fn authority(name: &str, until: i32) -> CertificateDer<'static> {
-        let mut params = CertificateParams::new(vec![name.to_string()]).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.not_after = date_time_ymd(until, 1, 1);
-        params.self_signed(&KeyPair::generate().unwrap()).unwrap().der().clone()
-    }
-
-    /// Whether a certificate is trusted for a name if another one is given.
-    fn is_trusted(given: &CertificateDer<'static>, shown: &CertificateDer<'static>, name: &str) -> bool {
-        let mut roots = RootCertStore::empty();
-        roots.add(given.clone()).unwrap();
-        let provider = Arc::new(ring::default_provider());
-        let chain = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build().unwrap();
-        let verifier = Verifier { chain, certificates: vec![given.clone()] };
-        let name = ServerName::try_from(name.to_string()).unwrap();
-        verifier.verify_server_cert(shown, &[], &name, &[], UnixTime::now()).is_ok()
-    }
-
-    #[test]
-    fn an_authority_may_present_its_own_certificate() {
-        let own = authority("hook.example.com", 4000);
-        assert!(is_trusted(&own, &own, "hook.example.com"));
-        assert!(!is_trusted(&own, &own, "other.example.com"));
-        assert!(
-            !is_trusted(&authority("hook.example.com", 4000), &own, "hook.example.com"),
-            "another certificate"
-        );
-        let old = authority("hook.example.com", 2020);
-        assert!(!is_trusted(&old, &old, "hook.example.com"), "expired");
-    }
-
-    #[test]
-    fn a_certificate_may_be_trusted_itself_whoever_signed_it() {
-        let key = KeyPair::generate().unwrap();
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.distinguished_name.push(rcgen::DnType::CommonName, "authority");
-        let issuer = rcgen::Issuer::new(params, key);
-        let leaf = |until: i32| {
-            let mut params = CertificateParams::new(vec!["hook.example.com".to_string()]).unwrap();
-            params.not_after = date_time_ymd(until, 1, 1);
-            params.signed_by(&KeyPair::generate().unwrap(), &issuer).unwrap().der().clone()
-        };
-        let own = leaf(4000);
-        assert!(is_trusted(&own, &own, "hook.example.com"));
-        assert!(!is_trusted(&own, &own, "other.example.com"));
-        assert!(!is_trusted(&leaf(4000), &own, "hook.example.com"), "another certificate");
-        let old = leaf(2020);
-        assert!(!is_trusted(&old, &old, "hook.example.com"), "expired");
-    }
 
     #[test]
     fn a_bundle_without_certificates_is_refused() {
