@@ -1,4 +1,4 @@
-//! The condition of a pod that is evicted, which tells its controllers why it goes.
+//! The condition of a pod that is evicted, which gives its controllers the reason.
 
 use tenure_meta::{Timestamp, time::Precision};
 use tenure_value::{Object, Value};
@@ -9,7 +9,7 @@ fn fields(of: Option<&Value>) -> Object {
     of.and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
-/// Returns a pod with the condition that it is the target of a disruption. A condition that says so keeps its time.
+/// Returns a pod with the condition that it is the target of a disruption. An existing condition keeps its time.
 pub fn disrupted(pod: &Value, now: Timestamp) -> Value {
     let status = fields(pod.get("status"));
     let conditions = status.get("conditions").and_then(Value::as_array).cloned().unwrap_or_default();

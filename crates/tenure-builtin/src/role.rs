@@ -55,6 +55,17 @@ const ADMISSION_CONFIGURATIONS: [&str; 6] = [
 /// The group and the resources of roles and bindings.
 pub const RBAC: (&str, [&str; 4]) =
     ("rbac.authorization.k8s.io", ["clusterrolebindings", "clusterroles", "rolebindings", "roles"]);
+/// The resources of roles, without bindings.
+pub const ROLES: [&str; 2] = ["clusterroles", "roles"];
+/// The group of flow schemas and priority levels, and their resources.
+pub const FLOW_CONTROL: (&str, [&str; 2]) =
+    ("flowcontrol.apiserver.k8s.io", ["flowschemas", "prioritylevelconfigurations"]);
+/// The group, version and name of the resource of bindings.
+pub const BINDINGS: (&str, &str, &str) = ("", "v1", "bindings");
+/// The group, version and name of the resource of events.
+pub const EVENTS: (&str, &str, &str) = ("", "v1", "events");
+/// The resources that controllers write all the time, as `resource.group`.
+pub const FREQUENTLY_WRITTEN: [&str; 3] = ["events", "events.events.k8s.io", "leases.coordination.k8s.io"];
 /// The group, version and name of the resource of namespaces.
 pub const NAMESPACES: (&str, &str, &str) = ("", "v1", "namespaces");
 /// The group, version and name of the resource of pods.
@@ -85,6 +96,11 @@ pub const DEFINITIONS: (&str, &str, &str) = ("apiextensions.k8s.io", "v1", "cust
 pub const INITIAL_NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 /// The namespaces that cannot be deleted.
 const PROTECTED_NAMESPACES: [&str; 3] = ["default", "kube-public", "kube-system"];
+
+/// Whether the objects of a resource are secrets, whose values are not shown.
+pub fn is_secret(resource: &Resource) -> bool {
+    (resource.storage.0.as_str(), resource.name.as_str()) == (SECRETS.0, SECRETS.2)
+}
 
 /// Whether an object of a role must not be deleted.
 pub fn is_protected(role: Role, name: &str) -> bool {

@@ -110,7 +110,7 @@ pub(crate) fn carry_allocated(old: &Value, new: &Value) -> Value {
         if is_empty(after.get("ipFamilyPolicy")) && !is_empty(before.get("ipFamilyPolicy")) {
             spec = put(&spec, "ipFamilyPolicy", before.get("ipFamilyPolicy"));
         }
-        // Asking for one family is clear enough, whichever families the old service had.
+        // A request for one family is unambiguous, regardless of the families of the old service.
         if let (Some("SingleStack"), Some(Value::Array(families)), true) = (
             spec.get("ipFamilyPolicy").and_then(Value::as_str),
             after.get("ipFamilies"),

@@ -40,7 +40,7 @@ impl Kinds {
         }
         result = carry_system_metadata(&result, old_fields);
         if endpoint == Endpoint::Status {
-            // Conditions that an approval sets have times, whichever endpoint sets them.
+            // Conditions that an approval sets have times, at every endpoint.
             return Value::from(match resource.subresource("approval") {
                 Some(_) => with_stamped_conditions(&result, context.now()),
                 None => result,

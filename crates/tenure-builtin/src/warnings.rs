@@ -1,9 +1,15 @@
-//! Warnings about pods and pod templates that are valid but rarely intended: entries that hide each other, selectors that match
-//! nothing, fields and annotations without effect.
+//! Warnings about deprecated resources, and about pods and pod templates that are valid but rarely intended: entries that hide each
+//! other, selectors that match nothing, fields and annotations without effect.
 
 use std::collections::{HashMap, HashSet};
-use tenure_meta::Row;
+use tenure_meta::{Resource, Row};
 use tenure_value::Value;
+
+/// The deprecated resources by apiVersion and name, and the warnings about them.
+const DEPRECATED: [(&str, &str, &str); 2] = [
+    ("v1", "componentstatuses", "v1 ComponentStatus is deprecated in v1.19+"),
+    ("v1", "endpoints", "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"),
+];
 
 /// Where the template of a kind is.
 const TEMPLATES: [(&str, &[&str]); 8] = [
@@ -50,6 +56,12 @@ const VOLUMES: [(&str, &str); 9] = [
 
 /// How many earlier ports of the same number a port is compared with: comparing all pairs would take quadratic time.
 const COMPARED_PORTS: usize = 16;
+
+/// Returns the warning about every request for a resource; empty if it is not deprecated.
+pub(crate) fn of_resource(resource: &Resource) -> &'static str {
+    let is = |row: &&(&str, &str, &str)| resource.api_version == row.0 && resource.name == row.1;
+    DEPRECATED.iter().find(is).map_or("", |row| row.2)
+}
 
 /// Returns the warnings about a new object, or about one whose desired state has changed.
 pub(crate) fn of_object(kind: &str, object: &Value, old: Option<&Value>) -> Vec<String> {

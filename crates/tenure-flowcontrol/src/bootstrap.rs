@@ -4,6 +4,8 @@
 use tenure_value::{Limits, Object, Value, json};
 
 const DATA: &str = include_str!("../data/bootstrap.json");
+/// The kind of flow schemas.
+pub const FLOW_SCHEMA: &str = "FlowSchema";
 /// The API version of the objects.
 pub const API_VERSION: &str = "flowcontrol.apiserver.k8s.io/v1";
 /// The annotation that lets the server update the spec of a suggested object.

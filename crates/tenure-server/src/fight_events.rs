@@ -1,8 +1,9 @@
-//! Events about managers that fight: one per object and field, which counts the overwrites while the fight goes on.
+//! Events about managers that fight: one per object and field, which counts the overwrites while the fight continues.
 
 use crate::write::Writer;
 use hyper::{HeaderMap, Method, header};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use tenure_builtin::role::EVENTS;
 use tenure_catalog::{
     Target, Verb,
     history::{advice, describe},
@@ -44,7 +45,7 @@ async fn report(writer: &Writer, fight: &Fight) -> Result<(), ApiError> {
     let name = object.name.get(..object.name.len().min(200)).unwrap_or_default();
     let target = Target {
         verb: Verb::Patch,
-        handler: catalog.resource("", "v1", "events")?,
+        handler: catalog.resource(EVENTS.0, EVENTS.1, EVENTS.2)?,
         namespace: if object.namespace.is_empty() { "default".into() } else { object.namespace.clone() },
         name: format!("{name}.{:016x}", hasher.finish()).into(),
         subresource: Text::default(),
@@ -63,8 +64,8 @@ async fn report(writer: &Writer, fight: &Fight) -> Result<(), ApiError> {
         Value::from(seconds(Timestamp { seconds: seconds_of, nanos: 0 }))
     };
     let event = Value::object([
-        ("apiVersion", Value::from("v1")),
-        ("kind", Value::from("Event")),
+        ("apiVersion", Value::from(target.handler.resource.api_version.clone())),
+        ("kind", Value::from(target.handler.resource.kind.clone())),
         (
             "metadata",
             Value::object([

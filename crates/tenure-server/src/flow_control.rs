@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tenure_auth::{Attributes, UserInfo};
-use tenure_builtin::registry;
+use tenure_builtin::{registry, role::FLOW_CONTROL};
 use tenure_catalog::{
     CollectionSize, CollectionSizes, Target, Verb,
     object::{Stored, meta_text, seconds},
@@ -32,7 +32,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-const GROUP: &str = "flowcontrol.apiserver.k8s.io";
+const GROUP: &str = FLOW_CONTROL.0;
 /// The prefix of the keys of flow schemas and priority levels in the store.
 const PREFIX: &str = "objects/flowcontrol.apiserver.k8s.io/";
 const COMPONENT: &str = "api-priority-and-fairness-config-producer-v1";
@@ -144,7 +144,7 @@ impl FlowController {
     /// Reads all flow schemas and priority levels again, and returns them.
     async fn refresh(&self) -> Result<[Vec<Value>; 2], ApiError> {
         let mut objects: [Vec<Value>; 2] = Default::default();
-        for (name, objects) in ["flowschemas", "prioritylevelconfigurations"].iter().zip(&mut objects) {
+        for (name, objects) in FLOW_CONTROL.1.iter().zip(&mut objects) {
             let Some(resource) = registry().find(GROUP, "v1", name) else { continue };
             let stored = read_all(&*self.store, resource, "").await?;
             *objects = stored.into_iter().map(|Stored { object, .. }| object).collect();
@@ -206,7 +206,7 @@ impl FlowController {
             let conditions = Value::object([("conditions", Value::array([condition.into()]))]);
             let object = Value::object([
                 ("apiVersion", Value::from(bootstrap::API_VERSION)),
-                ("kind", Value::from("FlowSchema")),
+                ("kind", Value::from(bootstrap::FLOW_SCHEMA)),
                 ("metadata", Value::object([("name", Value::from(name))])),
                 ("status", conditions),
             ]);

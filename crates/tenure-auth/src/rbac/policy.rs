@@ -310,6 +310,24 @@ impl Role {
 }
 
 impl RoleRef {
+    /// Reads the `roleRef` of a binding; `None` if it names another kind.
+    pub fn read(reference: &Value) -> Option<RoleRef> {
+        let text = |field: &str| reference.get(field).and_then(Value::as_str).unwrap_or_default();
+        match text("kind") {
+            "ClusterRole" => Some(RoleRef::ClusterRole(text("name").into())),
+            "Role" => Some(RoleRef::Role(text("name").into())),
+            _ => None,
+        }
+    }
+
+    /// Returns the resource of the role.
+    pub fn resource(&self) -> &'static str {
+        match self {
+            RoleRef::Role(_) => "roles",
+            RoleRef::ClusterRole(_) => "clusterroles",
+        }
+    }
+
     /// Returns the kind and the name of the role.
     pub fn parts(&self) -> (&'static str, &Text) {
         match self {

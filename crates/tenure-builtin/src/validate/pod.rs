@@ -124,7 +124,7 @@ fn host_port(
 
 /// Validates the addresses of a pod: at most one of each family.
 pub(crate) fn addresses(of: &Context<'_>, errors: &mut FieldErrors) {
-    // An address that is not valid counts as well: only the colon tells the family.
+    // An address that is not valid counts as well: only the colon determines the family.
     let mut families = Seen::default();
     for (at, address) in of.items("podIPs").iter().enumerate() {
         let address = text(address, "ip");

@@ -10,6 +10,7 @@ use crate::{Catalog, ResourceHandler, object::Stored};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tenure_apply::Managers;
+use tenure_builtin::role::{FREQUENTLY_WRITTEN, is_secret};
 pub use tenure_history::{Author, Verb as HistoryVerb};
 use tenure_history::{Churn, Fight, Fights, Values, Version, encode, takeovers};
 use tenure_http::Metrics;
@@ -40,7 +41,7 @@ pub struct HistoryOptions {
 impl HistoryOptions {
     /// The resources that are not recorded unless the operator chooses others: they are written all the time, and say
     /// nothing that is not in them.
-    pub const EXCLUDED: [&str; 3] = ["events", "events.events.k8s.io", "leases.coordination.k8s.io"];
+    pub const EXCLUDED: [&str; 3] = FREQUENTLY_WRITTEN;
 }
 
 impl Default for HistoryOptions {
@@ -98,8 +99,11 @@ impl History {
 
     /// Whether the values of a resource are part of its history.
     pub fn values(&self, handler: &ResourceHandler) -> Values {
-        let is_secret = handler.resource.storage.0.is_empty() && handler.resource.name == "secrets";
-        if is_secret && !self.options.secret_values { Values::Withheld } else { Values::Kept }
+        if is_secret(&handler.resource) && !self.options.secret_values {
+            Values::Withheld
+        } else {
+            Values::Kept
+        }
     }
 
     /// Adds the record of a change to the transaction that makes it; both versions are given as they are stored.

@@ -3,6 +3,7 @@
 
 use hyper::Method;
 use tenure_auth::{Attributes, ResourceAttributes};
+use tenure_builtin::role::NAMESPACES;
 use tenure_catalog::HISTORY;
 use tenure_http::{Query, RequestPath};
 use tenure_value::Text;
@@ -34,7 +35,7 @@ pub(crate) fn request_attributes(
         _ => "",
     };
     // A request for a namespace is authorized in that namespace.
-    let is_namespace = of.group.is_empty() && of.resource == "namespaces";
+    let is_namespace = (of.group.as_str(), of.resource.as_str()) == (NAMESPACES.0, NAMESPACES.2);
     let namespace = if is_namespace { of.name.clone() } else { of.namespace.clone() };
     let name = match is_collection {
         true if matches!(verb, "list" | "watch") => selected_name(query),

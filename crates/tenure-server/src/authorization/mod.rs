@@ -18,7 +18,10 @@ use tenure_auth::{
         check_fields, uncovered,
     },
 };
-use tenure_builtin::{self, role::RBAC};
+use tenure_builtin::{
+    self,
+    role::{RBAC, ROLES},
+};
 use tenure_catalog::{
     object::{Stored, key, meta_text, metadata, with_metadata},
     read_all,
@@ -241,7 +244,7 @@ impl Authorizer {
             policy.authorize(user, &Attributes::Resource(asked)).is_allowed()
         };
         let rules = match attributes.resource.as_str() {
-            "roles" | "clusterroles" => {
+            resource if ROLES.contains(&resource) => {
                 // A new object has no name in its path, so that names in a rule do not match it.
                 if is_allowed("escalate", &attributes.resource, &attributes.name) {
                     return Ok(());
@@ -257,20 +260,15 @@ impl Authorizer {
                 PolicyRule::list(object.get("rules"))
             }
             _ => {
-                let reference = |field: &str| object.at(["roleRef", field]).and_then(Value::as_str);
-                let name = Text::from(reference("name").unwrap_or_default());
-                let (role, resource) = match reference("kind") {
-                    Some("ClusterRole") => (RoleRef::ClusterRole(name.clone()), "clusterroles"),
-                    Some("Role") => (RoleRef::Role(name.clone()), "roles"),
-                    // Validation refuses what is not a role.
-                    _ => return Ok(()),
-                };
-                if is_allowed("bind", resource, &name) {
+                // Validation refuses what is not a role.
+                let Some(role) = object.get("roleRef").and_then(RoleRef::read) else { return Ok(()) };
+                let name = role.parts().1;
+                if is_allowed("bind", role.resource(), name) {
                     return Ok(());
                 }
                 match policy.rules_of_role(&role, namespace) {
                     Some(rules) => rules.to_vec(),
-                    None => return Err(ApiError::not_found(&attributes.group, &attributes.resource, &name)),
+                    None => return Err(ApiError::not_found(&attributes.group, &attributes.resource, name)),
                 }
             }
         };

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// How long controllers wait before they do something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ControllerDelays {
-    /// How long an object must not have been written before its deletion goes on: clients see the state they made, and may change
+    /// How long an object must not have been written before its deletion continues: clients see the state they made, and may change
     /// their minds.
     pub quiet: Duration,
     /// How long writes can postpone a deletion.

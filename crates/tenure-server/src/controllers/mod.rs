@@ -215,7 +215,7 @@ impl Lifecycle {
             let is_soon = self.queue.next().is_some_and(|at| at <= Instant::now() + SOON);
             if !idle.is_empty() && self.queue.running() == 0 && !is_soon && watch.progress() >= store.known()
             {
-                // Whoever has gone meanwhile need not be told.
+                // The receiver may be gone.
                 idle.drain(..).for_each(|idler| _ = idler.send(()));
             }
             tokio::select! {
@@ -263,7 +263,7 @@ impl Lifecycle {
         }
     }
 
-    /// Records a deletion: work that waited for it goes on.
+    /// Records a deletion: work that waited for it continues.
     fn see_deleted(&mut self, change: &Change) {
         let key = key_text(&change.key);
         let namespace = self.context.defaults.namespace_of_deleted(&key).map(Text::from);

@@ -113,7 +113,7 @@ fn with_conditions(namespace: &Value, remaining: &Remaining, now: Value) -> Valu
             ("True", "ContentDeletionFailed", message)
         }
     };
-    let told = [
+    let reported = [
         ("NamespaceDeletionContentFailure", deleted),
         ("NamespaceContentRemaining", content),
         ("NamespaceFinalizersRemaining", finalizers),
@@ -123,8 +123,8 @@ fn with_conditions(namespace: &Value, remaining: &Remaining, now: Value) -> Valu
     let old = status.get("conditions").and_then(Value::as_array).cloned().unwrap_or_default();
     let is = |condition: &Value, kind: &str| condition.get("type").and_then(Value::as_str) == Some(kind);
     let mut conditions: Vec<Value> =
-        old.iter().filter(|of| !told.iter().any(|(kind, _)| is(of, kind))).cloned().collect();
-    for (kind, (state, reason, message)) in told {
+        old.iter().filter(|of| !reported.iter().any(|(kind, _)| is(of, kind))).cloned().collect();
+    for (kind, (state, reason, message)) in reported {
         let before = old.iter().find(|of| is(of, kind));
         let same = before.filter(|of| of.get("status").and_then(Value::as_str) == Some(state));
         let since = same.and_then(|of| of.get("lastTransitionTime")).cloned().unwrap_or_else(|| now.clone());

@@ -21,7 +21,7 @@ pub(super) fn due(quota: &Entry) -> Duration {
     }
 }
 
-/// Counts the usage of a quota. A wrong status is checked once more, for writes that were in progress.
+/// Counts the usage of a quota. A wrong status is checked again, for writes that were in progress.
 pub(super) async fn count(writer: &Writer, key: &str) -> Result<Outcome, ApiError> {
     match writer.recount_quota(key).await? {
         Some(false) => Ok(Outcome::Done),

@@ -1,13 +1,14 @@
 //! Bindings: a scheduler posts one to assign a pod to a node. It sets the node once, records that in the conditions of the pod, and
 //! copies its own labels and annotations to the pod.
 
-use super::Subresources;
+use super::{Subresources, success};
 use crate::write::{Change, Next, TextErrors, WriteRequest};
+use tenure_builtin::role::PODS;
 use tenure_catalog::{
     Endpoint, Target,
     object::{Stored, fields, meta_text, metadata, seconds, with_metadata},
 };
-use tenure_http::{Request, WriteOptions};
+use tenure_http::{Format, Request, Response, WriteOptions};
 use tenure_meta::{ApiError, Cause, Timestamp};
 use tenure_value::{Object, Value};
 
@@ -31,6 +32,24 @@ impl Change for Bind<'_> {
 }
 
 impl Subresources {
+    /// Carries out a binding that is posted to the collection of bindings, where it names its pod.
+    pub(super) async fn post_binding(
+        &self,
+        target: &Target,
+        request: &Request,
+        options: WriteOptions,
+        binding: &Value,
+        format: Format,
+    ) -> Result<Response, ApiError> {
+        let pod = Target {
+            handler: self.writer.objects.catalog.resource(PODS.0, PODS.1, PODS.2)?,
+            name: meta_text(binding, "name").into(),
+            ..target.copy()
+        };
+        self.bind(&pod, request, options, binding).await?;
+        Ok(success(format))
+    }
+
     /// Assigns a pod to a node.
     pub(super) async fn bind(
         &self,

@@ -3,7 +3,7 @@
 
 use super::Subresources;
 use tenure_auth::{Attributes, ResourceAttributes};
-use tenure_builtin::role::NODES;
+use tenure_builtin::role::{NODES, SERVICES};
 use tenure_catalog::{Target, Verb, object::fields};
 use tenure_http::{Request, Response};
 use tenure_meta::{ApiError, Reason};
@@ -28,11 +28,11 @@ impl Subresources {
         }
         let object = self.live(target).await?.object;
         Err(match target.handler.resource.name.as_str() {
-            "services" => {
+            name if name == SERVICES.2 => {
                 let why = format!("no endpoints available for service {:?}", target.name.as_str());
                 ApiError::new(Reason::ServiceUnavailable, why)
             }
-            "nodes" => unreachable(&object, &target.name),
+            name if name == NODES.2 => unreachable(&object, &target.name),
             _ => {
                 check_container(target, request, &object)?;
                 let node = object.at(["spec", "nodeName"]).and_then(Value::as_str).unwrap_or_default();

@@ -15,6 +15,8 @@ use tenure_meta::{ApiError, Cause, LabelSelector, Reason, selector_text};
 use tenure_store::{Error, Expected, Transaction};
 use tenure_value::{Object, Value, json};
 
+/// The earlier versions in which an eviction can be posted.
+pub(super) const EARLIER_VERSIONS: [&str; 1] = ["policy/v1beta1"];
 /// How often a budget is read again after a conflict.
 const ATTEMPTS: usize = 8;
 /// When to retry if a budget has not been counted yet, in seconds.

@@ -11,7 +11,9 @@ pub(crate) use connect::is_connection;
 use crate::write::{Posted, Writer, body, scale_response};
 use hyper::StatusCode;
 use std::sync::Arc;
+use tenure_admission::ResourceVariant;
 use tenure_authentication::Authenticator;
+use tenure_builtin::role::BINDINGS;
 use tenure_catalog::{
     Target,
     object::{Stored, meta_text},
@@ -65,7 +67,10 @@ impl Subresources {
         let admitted = Box::pin(self.writer.admit_posted(target, request, &options, object));
         let (object, more) = admitted.await?;
         warnings.extend(more);
-        let response = Box::pin(self.review(target, request, &object, format)).await?;
+        let response = match target.handler.resource.name == BINDINGS.2 {
+            true => self.post_binding(target, request, options, &object, format).await?,
+            false => Box::pin(self.review(target, request, &object, format)).await?,
+        };
         Ok(response.with_warnings(&warnings))
     }
 
@@ -78,32 +83,32 @@ impl Subresources {
         encoding: Encoding,
         format: Format,
     ) -> Result<Response, ApiError> {
-        let (kind, versions): (&str, &[&str]) = match target.subresource.as_str() {
-            "binding" => ("Binding", &["v1"]),
-            "eviction" => ("Eviction", &["policy/v1", "policy/v1beta1"]),
-            "token" => ("TokenRequest", &["authentication.k8s.io/v1"]),
+        let earlier: &[&str] = match target.subresource.as_str() {
+            "eviction" => &eviction::EARLIER_VERSIONS,
+            "binding" | "token" => &[],
             _ => return Err(ApiError::method_not_allowed()),
         };
+        let variant = ResourceVariant::of(&target.handler.resource, &target.subresource);
+        let (kind, api_version) = (variant.kind.2.as_str(), variant.api_version());
         let posted = body::read(&request.body, encoding, kind)?.value;
         let given = posted.get("kind").and_then(Value::as_str).unwrap_or(kind);
         if given != kind {
             return Err(ApiError::bad_request(format!("{given} cannot be handled as a {kind}")));
         }
         let version = posted.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
-        if !version.is_empty() && !versions.contains(&version) {
+        if !version.is_empty() && version != api_version && !earlier.contains(&version) {
             return Err(ApiError::bad_request(format!(
-                "no kind {kind:?} is registered for version {version:?}; use {}",
-                versions[0]
+                "no kind {kind:?} is registered for version {version:?}; use {api_version}"
             )));
         }
         let admitted = Box::pin(self.writer.admit_posted(target, request, &options, posted));
         let (posted, warnings) = admitted.await?;
-        let response = match kind {
-            "Binding" => {
+        let response = match target.subresource.as_str() {
+            "binding" => {
                 self.bind(target, request, options, &posted).await?;
                 success(format)
             }
-            "Eviction" => {
+            "eviction" => {
                 Box::pin(self.evict(target, request, &posted)).await?;
                 success(format)
             }

@@ -1,19 +1,15 @@
 //! Reviews of access and identity, which are posted and not stored.
 
-use super::{Subresources, success, token::texts};
+use super::{Subresources, token::texts};
 use hyper::StatusCode;
 use tenure_auth::{AccessReview, Attributes, ReviewScope, UserInfo, rbac::PolicyRule};
-use tenure_builtin::role::PODS;
-use tenure_catalog::{
-    Target,
-    object::{meta_text, seconds},
-};
+use tenure_catalog::{Target, object::seconds};
 use tenure_http::{Format, Request, Response};
 use tenure_meta::ApiError;
 use tenure_value::{Object, Value};
 
 impl Subresources {
-    /// Answers a review, or serves another POST to a collection that stores nothing.
+    /// Responds to a review with its status.
     pub(super) async fn review(
         &self,
         target: &Target,
@@ -38,38 +34,25 @@ impl Subresources {
             "SelfSubjectRulesReview" => self.rules_status(posted, &request.user)?,
             "SelfSubjectReview" => Value::object([("userInfo", request.user.to_value())]),
             "TokenReview" => self.token_status(posted).await?,
-            "Binding" => {
-                let pod = Target {
-                    handler: self.writer.objects.catalog.resource(PODS.0, PODS.1, PODS.2)?,
-                    name: meta_text(posted, "name").into(),
-                    ..target.copy()
-                };
-                let options = request.query.write_options("CreateOptions")?;
-                self.bind(&pod, request, options, posted).await?;
-                return Ok(success(format));
-            }
             _ => return Err(ApiError::method_not_allowed()),
         };
-        let answer = posted.as_object().cloned().unwrap_or_default().with("status", status);
-        let answer =
-            if answer.contains("metadata") { answer } else { answer.with("metadata", Object::default()) };
-        let metadata = answer.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
-        let answer = match kind {
+        let review = posted.as_object().cloned().unwrap_or_default().with("status", status);
+        let review =
+            if review.contains("metadata") { review } else { review.with("metadata", Object::default()) };
+        let metadata = review.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
+        let review = match kind {
             "SelfSubjectReview" => {
                 let now = seconds(self.writer.objects.clock.now());
-                answer.with("metadata", metadata.with("creationTimestamp", now))
+                review.with("metadata", metadata.with("creationTimestamp", now))
             }
+            // The spec of a rules review is not repeated.
+            "SelfSubjectRulesReview" => review.with("spec", Object::default()),
             "LocalSubjectAccessReview" => {
-                answer.with("metadata", metadata.with("namespace", target.namespace.clone()))
+                review.with("metadata", metadata.with("namespace", target.namespace.clone()))
             }
-            _ => answer,
+            _ => review,
         };
-        // The spec of a rules review is not repeated.
-        let answer = match kind {
-            "SelfSubjectRulesReview" => answer.with("spec", Object::default()),
-            _ => answer,
-        };
-        Ok(Response::document(StatusCode::CREATED, &answer.into(), format))
+        Ok(Response::document(StatusCode::CREATED, &review.into(), format))
     }
 
     /// Returns whether a user has the access that a review checks.

@@ -53,7 +53,7 @@ impl Change for Patch<'_> {
     fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         let target = write.target;
         let live = live.ok_or_else(|| target.not_found())?;
-        check_revision_data(write, live)?;
+        check_raw_field(write, live)?;
         let patched = patched(write, &live.shown(), self.patch, self.kind)?;
         // A strategic merge patch cannot change the kind of its object; the others can, and must not.
         let object = match self.kind {
@@ -114,19 +114,20 @@ impl Writer {
     }
 }
 
-/// Refuses to patch a ControllerRevision whose `data` is an object, where Kubernetes does: it compares the bytes of `data` as a
-/// client wrote them with those that a patch writes anew. An apply writes them in the same form every time.
-fn check_revision_data(write: &WriteRequest<'_>, live: &Stored) -> Result<(), ApiError> {
+/// Refuses to patch an object whose raw field is an object, where Kubernetes does: it compares the bytes of the field as a client wrote
+/// them with those that a patch encodes. An apply encodes them in the same form every time.
+fn check_raw_field(write: &WriteRequest<'_>, live: &Stored) -> Result<(), ApiError> {
     let handler = &write.target.handler;
-    let data = live.object.get("data").filter(|data| data.as_object().is_some());
-    let is_revision = handler.resource.kind == "ControllerRevision" && handler.resource.group == "apps";
-    let Some(data) = data.filter(|_| is_revision && !write.behavior.label_revisions) else { return Ok(()) };
-    let path = [PathElement::field("data")];
+    let Some(field) = handler.strategy().raw_field().filter(|_| !write.behavior.label_revisions) else {
+        return Ok(());
+    };
+    let Some(data) = live.object.get(field).filter(|data| data.as_object().is_some()) else { return Ok(()) };
+    let path = [PathElement::field(field)];
     let mut managers = live.managers.iter().filter(|manager| manager.fields.has(&path));
     if managers.all(|manager| manager.operation == Operation::Apply) {
         return Ok(());
     }
-    let error = FieldError::invalid("data", data, "field is immutable");
+    let error = FieldError::invalid(field, data, "field is immutable");
     Err(handler.invalid(&write.target.name, vec![error.cause()]))
 }
 

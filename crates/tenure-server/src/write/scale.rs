@@ -72,7 +72,7 @@ impl Change for ApplyScale {
             ));
         }
         let declared = number(self.replicas.as_ref());
-        // A scale that nobody declares a number for has none, unless the object had no number before.
+        // A scale without a declared number has none, unless the object had no number before.
         let undeclared = replicas_of(write.target, live).map(|_| Value::Int(0));
         let next = through_scale(write, live, undeclared, |found, own| {
             tenure_apply::apply(found, &declared, own, self.forced.as_force())
@@ -192,7 +192,7 @@ fn replicas_of<'v>(target: &Target, live: &'v Stored) -> Option<&'v Value> {
     live.object.at(target.handler.scale_paths().spec.iter().map(Text::as_str))
 }
 
-/// Returns a number of replicas as a scale has it: zero is left out, so that nobody owns it.
+/// Returns a number of replicas as a scale has it: zero is omitted, so that no manager owns it.
 fn nonzero(replicas: Option<&Value>) -> Option<&Value> {
     replicas.filter(|replicas| **replicas != Value::Int(0))
 }

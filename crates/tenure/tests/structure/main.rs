@@ -1,6 +1,9 @@
-//! The structure of the sources: modules of a crate import each other in one direction only, no crate and no file grows too large.
+//! The structure of the sources: modules of a crate import each other in one direction only, no crate and no file grows too large, and
+//! built-in kinds are named only where they are the subject.
 
+mod documents;
 mod graph;
+mod kinds;
 mod modules;
 mod tokens;
 
@@ -38,6 +41,36 @@ fn modules_of_a_crate_import_each_other_in_one_direction() {
         circles.extend(found.into_iter().map(|circle| format!("{name}: {circle}")));
     }
     assert!(circles.is_empty(), "{} import circles:\n{}", circles.len(), circles.join("\n"));
+}
+
+#[test]
+fn every_source_file_is_a_module() {
+    let mut orphans = Vec::new();
+    for path in crates() {
+        for (file, _) in modules::sources(&path.join("src")) {
+            let name = file.file_stem().unwrap_or_default();
+            let folder = file.parent().unwrap_or(Path::new(""));
+            let (name, folder) = match name == "mod" {
+                true => (folder.file_name().unwrap_or_default(), folder.parent().unwrap_or(Path::new(""))),
+                false => (name, folder),
+            };
+            if ["lib", "main"].iter().any(|root| name == *root) || folder.ends_with("bin") {
+                continue;
+            }
+            let name = name.to_string_lossy();
+            let parents = ["mod.rs", "lib.rs", "main.rs"].map(|parent| folder.join(parent));
+            let parents = parents.into_iter().chain([folder.with_extension("rs")]);
+            let mentions = |parent: &PathBuf| {
+                let text = fs::read_to_string(parent).unwrap_or_default();
+                tokens::tokens(&text).iter().any(|token| *token == name)
+                    || text.contains(&format!("#[cfg(test)]\nmod {name};"))
+            };
+            if !parents.into_iter().any(|parent| mentions(&parent)) {
+                orphans.push(file.display().to_string());
+            }
+        }
+    }
+    assert!(orphans.is_empty(), "these files are not compiled:\n{}", orphans.join("\n"));
 }
 
 #[test]

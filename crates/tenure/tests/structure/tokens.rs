@@ -1,7 +1,19 @@
-//! The tokens of Rust source that matter for imports: words and punctuation, without comments and literals.
+//! The tokens of Rust source, without comments and without tests.
 
-/// Splits source into words, `::` and single characters of punctuation.
+/// Splits source into words, `::` and single characters of punctuation: what matters for imports.
 pub fn tokens(source: &str) -> Vec<String> {
+    let mut found = tokens_and_strings(source);
+    found.retain(|token| !token.starts_with('"'));
+    found
+}
+
+/// Returns the contents of the string literals of source, raw strings excepted.
+pub fn strings(source: &str) -> Vec<String> {
+    let found = tokens_and_strings(source).into_iter();
+    found.filter_map(|token| Some(token.strip_prefix('"')?.strip_suffix('"')?.to_owned())).collect()
+}
+
+fn tokens_and_strings(source: &str) -> Vec<String> {
     let text: Vec<char> = source.chars().collect();
     let mut found: Vec<String> = Vec::new();
     let mut at = 0;
@@ -10,7 +22,11 @@ pub fn tokens(source: &str) -> Vec<String> {
         match text[at] {
             '/' if next == Some('/') => at = find(&text, at, |rest| rest[0] == '\n'),
             '/' if next == Some('*') => at = block_comment(&text, at),
-            '"' => at = string(&text, at + 1),
+            '"' => {
+                let end = string(&text, at + 1).min(text.len());
+                found.push(text[at..end].iter().collect());
+                at = end;
+            }
             'r' | 'b' if raw_string(&text, at).is_some() && !follows_word(&text, at) => {
                 at = raw_string(&text, at).unwrap_or(text.len());
             }
