@@ -178,7 +178,7 @@ impl AdmissionChain {
         })
     }
 
-    /// Runs the mutating phase. If a policy or webhook has changed the object, the chain runs once more, so that plugins
+    /// Runs the mutating phase. If a policy or webhook has changed the object, the chain runs again, so that plugins
     /// see what later ones have set.
     pub async fn admit(
         &self,

@@ -16,7 +16,7 @@ fn check(level: Level, version: Version, spec: &str) -> String {
 fn levels_refuse_what_they_do_not_permit() {
     const SAFE: &str = "allowPrivilegeEscalation: false, runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}, capabilities: {drop: [ALL]}";
     let cases = [
-        // A plain container is fine at the baseline and lacks four things at the restricted level.
+        // A plain container passes the baseline level and violates four checks of the restricted level.
         (Level::Baseline, "{containers: [{name: c}]}", ""),
         (
             Level::Restricted,

@@ -118,7 +118,7 @@ fn what_exceeds_a_limit_is_named_with_its_amounts() {
         error,
         "exceeded quota: q, requested: requests.cpu=600m,requests.memory=600Mi, used: requests.cpu=500m,requests.memory=512Mi, limited: requests.cpu=1,requests.memory=1Gi"
     );
-    // What shrinks fits, however much is used already.
+    // A smaller object always fits, however much is used already.
     let change = growth(&quota.counted(PODS, &second), &quota.counted(PODS, &first));
     let full = quota.recount([(PODS, &first), (PODS, &second), (PODS, &second)]);
     let after = quota.charge(&full, &change).expect("shrinks");

@@ -1,4 +1,4 @@
-//! Ownership from decoded live object and decoded managers to the next state, beside the unit of every bar:
+//! Ownership from decoded live object and decoded managers to the next state, compared with the unit of every limit:
 //! reading the same document with serde_json and dropping it.
 
 #![allow(missing_docs)]
@@ -59,7 +59,7 @@ impl<'s> Subject<'s> {
         Live { object: &self.empty, managers: no_managers, presence: Presence::New }
     }
 
-    /// The document as applied by so many managers, all of the same thing.
+    /// The document, applied by this many managers with the same content.
     fn applied_by(&self, managers: usize) -> State {
         let no_managers = Managers::default();
         let config = decode(&self.text);

@@ -13,7 +13,7 @@ pub enum Requested<'a> {
     Live,
     /// The value of `metadata.managedFields` in the new object of a built-in kind, if there is one.
     Entries(Option<&'a Value>),
-    /// The same of a custom resource, where an empty list is as good as none, as recorded.
+    /// The same of a custom resource, where an empty list equals a missing one, as recorded.
     EntriesOfCustom(Option<&'a Value>),
 }
 

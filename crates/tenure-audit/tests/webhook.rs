@@ -1,5 +1,5 @@
-//! The webhook: events come in batches, a batch that is refused is sent again, and a server that is away costs events but
-//! never a request.
+//! The webhook: events come in batches, a batch that is refused is sent again, and an unavailable server loses events but
+//! never delays a request.
 
 use std::{
     collections::VecDeque,
@@ -27,7 +27,7 @@ struct Sink {
     codes: Arc<Mutex<VecDeque<u16>>>,
 }
 
-/// A request that the server got: its path, the audit IDs of its events, and how it was answered.
+/// A request that the server got: its path, the audit IDs of its events, and the code of the response.
 #[derive(Debug, PartialEq)]
 struct Batch {
     path: String,
@@ -186,7 +186,7 @@ async fn a_server_that_does_not_answer_costs_events_and_no_request() {
     let mut sink = Sink::start(&[0]).await;
     let auditor = sink.auditor(|options| (options.batch_size, options.queue) = (1, 2)).await;
     record(&auditor, [1]);
-    // From here on the worker waits for the answer, and two more events fit into the queue.
+    // From here on the worker waits for the response, and two more events fit into the queue.
     assert_eq!(sink.next().await, batch(&[1], 0));
     record(&auditor, 2..=10);
     assert_eq!(auditor.dropped(), 7);

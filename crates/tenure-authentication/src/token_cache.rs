@@ -16,7 +16,7 @@ const MOST_TOKENS: usize = 32 * 1024;
 /// Verified tokens: `T` is what was read of them, `S` what they were verified with.
 pub(crate) struct TokenCache<S, T>(Cache<TokenDigest, Entry<S, T>>);
 
-/// Stands for a token, so that the cache has no tokens.
+/// The hash of a token, so that the cache contains no tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct TokenDigest([u8; 32]);
 

@@ -50,7 +50,7 @@ impl Clock {
             tokio::select! {
                 () = time::sleep(left) => {}
                 moved = moves.changed() => if moved.is_err() {
-                    // Nobody is left who could set it.
+                    // The sender is gone, so the clock cannot be set any more.
                     return time::sleep(left).await;
                 },
             }

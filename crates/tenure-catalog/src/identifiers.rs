@@ -42,7 +42,7 @@ impl Identifiers {
         Identifiers(Some(Arc::new(Seeded { seed, drawn: Mutex::default() })))
     }
 
-    /// Returns a source that goes on from here by itself. Its cost does not depend on how much was drawn.
+    /// Returns an independent source that continues from here. The cost does not depend on how much was drawn.
     pub fn fork(&self) -> Identifiers {
         let Some(seeded) = &self.0 else { return Identifiers::default() };
         let mut drawn = seeded.drawn.lock();

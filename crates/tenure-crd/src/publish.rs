@@ -244,11 +244,11 @@ mod tests {
         let definition = definition(
             r#"{"type":"object","description":"open","properties":{"a":{"type":"string"}},"x-kubernetes-preserve-unknown-fields":true}"#,
         );
-        let told = |dialect| definition.components(&definition.versions[0], dialect)[0].1.clone();
+        let schema = |dialect| definition.components(&definition.versions[0], dialect)[0].1.clone();
         assert_eq!(
-            told(OpenApiVersion::V2).to_string(),
+            schema(OpenApiVersion::V2).to_string(),
             r#"{"type":"object","x-kubernetes-group-version-kind":[{"group":"a.example.com","kind":"Widget","version":"v1"}]}"#
         );
-        assert!(told(OpenApiVersion::V3).at(["properties", "a"]).is_some());
+        assert!(schema(OpenApiVersion::V3).at(["properties", "a"]).is_some());
     }
 }

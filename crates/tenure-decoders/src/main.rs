@@ -1,5 +1,5 @@
-//! The long run: `tenure-decoders COUNT [SEED [NAME]]` feeds so many inputs to the decoders in turn, and tells how many there were
-//! and how fast. An input that makes a decoder panic is printed with its number; the run goes on and fails at the end.
+//! The long run: `tenure-decoders COUNT [SEED [NAME]]` feeds COUNT inputs to the decoders in turn, and prints the number
+//! and the rate. An input that makes a decoder panic is printed with its number; the run continues and fails at the end.
 
 use std::{
     env,
@@ -11,7 +11,7 @@ use tenure_decoders::{Decoder, decoders};
 
 /// How many inputs a decoder gets before it is the turn of the next.
 const TURN: u64 = 1000;
-/// How often the progress is told.
+/// The interval of progress reports.
 const PROGRESS: Duration = Duration::from_secs(60);
 /// The longest that one input may take, on a machine that does other work, too.
 const SLOW: Duration = Duration::from_secs(60);
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
         eprintln!("no decoder has this name");
         return ExitCode::FAILURE;
     }
-    let (start, mut told) = (Instant::now(), Instant::now());
+    let (start, mut reported) = (Instant::now(), Instant::now());
     let (mut done, mut failed) = (0, 0_u64);
     let mut times = vec![Duration::ZERO; decoders.len()];
     'run: for turn in 0.. {
@@ -59,8 +59,8 @@ fn main() -> ExitCode {
             }
             *time += begin.elapsed();
         }
-        if told.elapsed() > PROGRESS {
-            told = Instant::now();
+        if reported.elapsed() > PROGRESS {
+            reported = Instant::now();
             println!("{done} inputs, {failed} failures, {:?}", start.elapsed());
         }
     }

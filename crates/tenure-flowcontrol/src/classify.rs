@@ -1,5 +1,5 @@
 //! Which flow a request belongs to: the first schema with a rule for its user and for what it asks, and the user or the
-//! namespace that the schema tells flows apart by.
+//! namespace by which the schema distinguishes flows.
 
 use crate::{Config, FlowSchema, PriorityLevel, config::Distinguisher};
 use std::hash::{DefaultHasher, Hash, Hasher};

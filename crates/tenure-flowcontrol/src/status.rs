@@ -1,4 +1,4 @@
-//! The status of flow schemas: the condition `Dangling` tells whether the priority level that a schema names is missing.
+//! The status of flow schemas: the condition `Dangling` says whether the priority level that a schema names is missing.
 
 use std::collections::HashSet;
 use tenure_value::Value;

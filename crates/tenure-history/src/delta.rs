@@ -186,7 +186,7 @@ struct Patch<'d, 'b> {
 }
 
 impl Patch<'_, '_> {
-    /// Reads an edit and returns what it makes of a value; `None` if the older document does not have it.
+    /// Reads an edit and applies it to a value; `None` if the older document does not have it.
     fn edit(&mut self, newer: Option<&Value>, depth: usize) -> Result<Option<Value>, Problem> {
         if depth > MAX_DEPTH {
             return Err("it is nested too deeply".into());

@@ -20,15 +20,15 @@ use tenure_value::Value;
 
 /// How often values must be put back before it is a fight.
 const RESTORATIONS: u64 = 3;
-/// How often a manager must overwrite others to be part of a fight; a single takeover is none.
+/// How often a manager must overwrite others to be part of a fight; a single takeover is not a fight.
 const OVERWRITES: u64 = 2;
 /// After how many milliseconds without an overwrite a fight is over.
 const PATIENCE: u64 = 60 * 60 * 1000;
-/// After how many milliseconds a fight that goes on is reported again.
+/// After how many milliseconds a continuing fight is reported again.
 const REPORT_AGAIN: u64 = 60 * 1000;
 /// The most contested fields that are remembered in one generation; there are two.
 const MOST_FIELDS: usize = 2048;
-/// The most managers of one field that are told apart.
+/// The most managers of one field that are counted separately.
 const MOST_SIDES: usize = 4;
 /// The most fields of one write that are looked at.
 const MOST_TAKEOVERS: usize = 32;
@@ -155,7 +155,7 @@ pub struct Fights {
 
 impl Fights {
     /// Notes that a manager took a field over at a time, in milliseconds since 1970. Returns the fight if it is time to report
-    /// it: when it is found, and once a minute while it goes on. Values that are withheld are compared, and not kept.
+    /// it: when it is found, and once a minute while it continues. Values that are withheld are compared, and not kept.
     pub fn observe(
         &mut self,
         key: &str,
@@ -251,7 +251,7 @@ fn shortened(mut text: String) -> String {
     text
 }
 
-/// Never zero, which stands for no value.
+/// Never zero, which means no value.
 fn fingerprint(of: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     of.hash(&mut hasher);

@@ -3,7 +3,7 @@
 //! - [`encode`] writes the [`Record`] of a change: its author and a reverse delta, computed in one walk of the two versions.
 //! - [`Timeline`] walks back from the live object, and [`rebuild`] returns the version of a revision or a time.
 //! - [`changes`] and [`field_change`] tell what a change did to an object and to one field.
-//! - [`undo`] plans how to take back a past change, and which later changes stand against it.
+//! - [`undo`] plans how to undo a past change, and which later changes conflict with it.
 //! - [`Fights`] finds managers that keep overwriting each other, and [`Churn`] counts who writes what; both in bounded memory.
 //!
 //! The crate is pure: no I/O, no clock, no threads. The store keeps records in the transaction of the change; the server reads

@@ -1,4 +1,4 @@
-//! The values of Secrets, which are kept out of history unless asked for: it tells that a value changed, when and by whom,
+//! The values of Secrets, which are not part of history unless the operator enables it: records say that a value changed, when and by whom,
 //! and not what it was.
 
 use tenure_apply::LAST_APPLIED;
@@ -56,7 +56,7 @@ pub(crate) fn replaced_at(revision: u64) -> Value {
     Value::from(format!("{WITHHELD} until revision {revision}"))
 }
 
-/// Whether a value stands for one that is withheld.
+/// Whether a value is the placeholder of a withheld one.
 pub fn is_withheld(value: &Value) -> bool {
     value.as_str().is_some_and(|text| text.starts_with(WITHHELD))
 }

@@ -1,4 +1,4 @@
-//! Takes back a past change: a three-way merge of the live object, with the version that the change left as the base and the
+//! Undoes a past change: a three-way merge of the live object, with the version that the change left as the base and the
 //! version before it as the goal. What was changed again since is a conflict.
 
 use std::collections::BTreeMap;
@@ -53,7 +53,7 @@ pub struct Plan {
     pub conflicts: Vec<Conflict>,
 }
 
-/// Plans to take back the change between two versions of an object that is now `live`.
+/// Plans how to undo the change between two versions of an object that is now `live`.
 pub fn plan(live: &Value, before: &Value, after: &Value, ty: TypeRef<'_>, on_conflict: OnConflict) -> Plan {
     let mut merge = Merge { on_conflict, path: Path::default(), edits: Vec::new(), conflicts: Vec::new() };
     let object = merge.value(Some(live), Some(after), Some(before), ty).unwrap_or_default();
@@ -152,7 +152,7 @@ impl Merge {
     }
 }
 
-/// The items of three versions of a list whose items are told apart.
+/// The items of three versions of a list, by their keys.
 struct Items {
     live: BTreeMap<PathElement, Value>,
     base: BTreeMap<PathElement, Value>,

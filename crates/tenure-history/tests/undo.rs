@@ -1,4 +1,4 @@
-//! Undo of past changes: what nothing has touched since comes back, what was changed again is a conflict.
+//! Undo of past changes: fields that were not changed since are restored, fields that were are conflicts.
 
 use tenure_apply::{Manager, Managers, Operation, State};
 use tenure_fields::{Path, fields_v1};
@@ -35,7 +35,7 @@ fn a_change_is_taken_back_where_nothing_has_changed_since() {
             &[".spec.replicas"],
             &[],
         ),
-        // Somebody else changed another field: that stays.
+        // Another client changed another field, which stays.
         (
             r#"{"spec":{"paused":true,"replicas":5}}"#,
             r#"{"spec":{"replicas":3}}"#,
@@ -71,7 +71,7 @@ fn a_change_is_taken_back_where_nothing_has_changed_since() {
             &[".spec.replicas"],
             &[],
         ),
-        // Items of lists are told apart by their keys.
+        // List items are identified by their keys.
         (&lists[3], &lists[0], &lists[1], &lists[4], &[image], &[]),
         (&lists[2], &lists[0], &lists[2], &lists[0], &[item], &[]),
         (&lists[1], &lists[2], &lists[0], &lists[1], &[], &[item]),

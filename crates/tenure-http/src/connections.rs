@@ -56,7 +56,7 @@ impl ConnectionLimits {
 }
 
 impl Default for ConnectionLimits {
-    /// Returns the limits for the files that this process may open, as far as the system tells.
+    /// Returns the limits for the files that this process may open, as far as the system reports it.
     fn default() -> ConnectionLimits {
         let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
         let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));

@@ -27,7 +27,7 @@ impl Offload {
     /// Runs a future that may compute for long between its pauses.
     pub async fn run<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
-        // A runtime of one thread has nobody to give the worker to.
+        // A runtime of one thread has no other worker.
         if Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread {
             return future.await;
         }
@@ -70,7 +70,7 @@ mod tests {
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn others_run_while_a_request_computes() {
         let offload = Arc::new(Offload::default());
-        let (started, mut heard) = mpsc::channel(1);
+        let (started, mut start) = mpsc::channel(1);
         let (release, released) = std::sync::mpsc::channel::<()>();
         let computing = tokio::spawn(async move {
             offload
@@ -84,7 +84,7 @@ mod tests {
                 })
                 .await
         });
-        heard.recv().await.unwrap();
+        start.recv().await.unwrap();
         let begin = Instant::now();
         tokio::spawn(async move { release.send(()).unwrap() }).await.unwrap();
         assert_eq!(computing.await.unwrap(), 7);

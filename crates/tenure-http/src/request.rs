@@ -33,7 +33,7 @@ pub struct Request {
 pub const REQUEST_TIME: Duration = Duration::from_secs(60);
 
 impl Request {
-    /// Returns the request that the server makes of itself: no query, no body, and the name of the component as user agent.
+    /// Returns a request of the server itself: no query, no body, and the name of the component as user agent.
     pub fn internal(method: Method, component: &'static str) -> Request {
         let agent = header::HeaderValue::from_static(component);
         let user = UserInfo::new("system:apiserver").with_group(UserInfo::MASTERS);

@@ -1,6 +1,6 @@
 //! Shutdown of connections. One that is unused or between requests closes at once; running requests may finish.
 //!
-//! A watch channel tells the connections to close, and tells the listener when the last of them has: each holds a
+//! A watch channel signals the connections to close, and the listener when the last one has closed: each holds a
 //! receiver. Hyper alone would wait for the first request of a connection that never sends one.
 
 use super::connections::Entry;

@@ -27,7 +27,7 @@ pub(crate) struct ClaimMapper {
 }
 
 impl ClaimMapper {
-    /// Returns the user that claims stand for, or why they stand for none.
+    /// Returns the user of claims, or why they have none.
     pub fn user(&self, claims: &Value) -> Result<UserInfo, String> {
         let has_expressions = self.username.is_some()
             || self.groups.is_some()

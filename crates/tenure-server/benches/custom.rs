@@ -1,6 +1,6 @@
-//! What an apply of a custom resource costs beside one of a Deployment: the same content, under the same types, through
+//! The cost of an apply of a custom resource compared with one of a Deployment: the same content, under the same types, through
 //! the same server. The definition is made from the published types of a Deployment, so it is as large as those of real
-//! projects. What counts is time on a processor: `cargo bench -p tenure-server --bench custom`.
+//! projects. Processor time is measured: `cargo bench -p tenure-server --bench custom`.
 
 use std::{
     ffi::OsString,
@@ -22,7 +22,7 @@ use tenure_value::{Object, Value};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// How often each case has its turn, and how many requests it then sends.
+/// The number of rounds, and of requests of a case in each round.
 const ROUNDS: usize = 30;
 const REQUESTS: usize = 200;
 
@@ -72,7 +72,7 @@ fn definition() -> String {
     text.replace("SPEC", &structural(&spec, &components).to_string())
 }
 
-/// A configuration of some size, in which a few fields follow a number.
+/// A configuration in which a few fields depend on a number.
 fn configuration(api_version: &str, kind: &str, number: usize) -> String {
     let env: Vec<String> =
         (1..7).map(|at| format!(r#"{{"name":"VAR_{at}","value":"{}"}}"#, (number + at) % 97)).collect();
@@ -89,7 +89,7 @@ fn configuration(api_version: &str, kind: &str, number: usize) -> String {
     )
 }
 
-/// A connection that is kept.
+/// A persistent connection.
 struct Client(BufReader<TcpStream>);
 
 impl Client {
@@ -124,18 +124,18 @@ impl Client {
     }
 }
 
-/// Returns how long all threads but this one, which are those of the server, have been on a processor, in microseconds.
+/// Returns the processor time of all threads but this one, which are the server's, in microseconds.
 fn busy() -> f64 {
     let own = fs::read_link("/proc/thread-self").ok().and_then(|path| path.file_name().map(OsString::from));
     let threads = fs::read_dir("/proc/self/task").unwrap().map(|of| of.unwrap());
-    let told = threads.filter(|of| Some(of.file_name()) != own).map(|of| {
-        let told = fs::read_to_string(of.path().join("schedstat")).unwrap();
-        told.split(' ').next().and_then(|nanoseconds| nanoseconds.parse::<f64>().ok()).unwrap()
+    let times = threads.filter(|of| Some(of.file_name()) != own).map(|of| {
+        let schedstat = fs::read_to_string(of.path().join("schedstat")).unwrap();
+        schedstat.split(' ').next().and_then(|nanoseconds| nanoseconds.parse::<f64>().ok()).unwrap()
     });
-    told.sum::<f64>() / 1e3
+    times.sum::<f64>() / 1e3
 }
 
-/// One way to apply, and what it has cost at least.
+/// A way to apply, and its least cost so far.
 struct Case {
     what: &'static str,
     api_version: &'static str,
@@ -170,7 +170,7 @@ fn main() {
         case("a Deployment, the same", deployment, false),
         case("a custom resource, the same", custom, false),
     ];
-    // In turns, so that whatever else the machine does meets all alike.
+    // In turns, so that other load on the machine affects all cases equally.
     let mut number = 0;
     for _ in 0..ROUNDS {
         for case in &mut cases {

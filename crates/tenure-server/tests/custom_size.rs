@@ -22,10 +22,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const BAR: Duration = Duration::from_millis(if cfg!(debug_assertions) { 200 } else { 20 });
 const BAR_OF_ALL: Duration = Duration::from_secs(if cfg!(debug_assertions) { 10 } else { 5 });
-/// How many definitions there are together; a fifth of them where nothing is optimised.
+/// The number of definitions; a fifth of it in builds without optimisation.
 const MANY: usize = if cfg!(debug_assertions) { 100 } else { 500 };
 
-/// A schema as operators have them: a template of containers, deep down, with words for people at every field.
+/// A schema like those of operators: a nested pod template, with a description at every field.
 fn schema(breadth: usize, depth: usize) -> Value {
     let words = Value::from(
         "What this field is for, in a sentence or two, as documentation generators put it into every definition.",
@@ -108,23 +108,23 @@ fn definition(number: usize, schema: &Value) -> Value {
     text.replace("SCHEMA", &schema.to_string()).parse().unwrap()
 }
 
-/// Only one measures at a time.
+/// Only one test measures at a time.
 static MEASURING: Mutex<()> = Mutex::new(());
 
-/// Returns how long this thread has been on a processor, or the time of the clock where the system does not tell.
+/// Returns the processor time of this thread, or the wall time if the system does not report it.
 fn own_time(start: Instant) -> Duration {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let busy = told.and_then(|text| text.split(' ').next()?.parse().ok());
+    let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let busy = schedstat.and_then(|text| text.split(' ').next()?.parse().ok());
     busy.map_or_else(|| start.elapsed(), Duration::from_nanos)
 }
 
-/// Returns how long all threads have been on a processor, in the same way.
+/// Returns the processor time of all threads, in the same way.
 fn process_time(start: Instant) -> Duration {
-    let told = std::fs::read_to_string("/proc/self/stat").ok();
-    let ticks = told.and_then(|text| {
+    let stat = std::fs::read_to_string("/proc/self/stat").ok();
+    let ticks = stat.and_then(|text| {
         let fields: Vec<i64> =
             text.rsplit(')').next()?.split(' ').filter_map(|field| field.parse().ok()).collect();
-        // The state of the process before them is no number.
+        // The state of the process, which precedes them, is not a number.
         Some(fields.get(10)? + fields.get(11)?)
     });
     ticks.map_or_else(|| start.elapsed(), |ticks| Duration::from_millis(ticks.unsigned_abs() * 10))
@@ -171,7 +171,7 @@ fn many_definitions_are_read_in_time() {
 /// How much memory definitions may take at a server.
 const MEMORY: u64 = 300 << 20;
 
-/// Returns the memory of this process, in bytes; nothing where the system does not tell.
+/// Returns the memory of this process, in bytes; `None` if the system does not report it.
 fn resident() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
@@ -210,7 +210,7 @@ fn many_definitions_are_served_in_time_and_memory() {
     let took = process_time(start).saturating_sub(busy);
     let grown = resident().zip(before).map(|(after, before)| after.saturating_sub(before));
     println!("{MANY} definitions at a server in {took:?}, {grown:?} bytes");
-    // Without optimisation this is some times slower than reading them; with it, the bar is one for both.
+    // Without optimisation this is some times slower than reading them; with optimisation, the limit is the same for both.
     let bar = if cfg!(debug_assertions) { BAR_OF_ALL * 2 } else { BAR_OF_ALL };
     assert!(took < bar, "{took:?}");
     assert!(grown.is_none_or(|grown| grown < MEMORY), "{grown:?} bytes");

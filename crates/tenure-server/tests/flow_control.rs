@@ -1,4 +1,4 @@
-//! Priority and fairness at the API: the bootstrap objects, the headers, and a flood that delays nobody else.
+//! Priority and fairness at the API: the bootstrap objects, the headers, and a flood that does not delay other clients.
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -78,7 +78,7 @@ async fn a_flood_delays_nobody_else() {
         );
         assert_eq!(send(&server, ADMIN, Method::POST, MAPS, &map).await.code.as_u16(), 201);
     }
-    // Lists with a selector pause on their way, so that many run at once.
+    // Lists with a selector yield now and then, so that many run at once.
     let list = format!("{MAPS}?labelSelector=a%3Db");
     let (ended, refused) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let mut flood = JoinSet::new();
@@ -96,7 +96,7 @@ async fn a_flood_delays_nobody_else() {
             };
         });
     }
-    // All of the flood has arrived: it runs, waits or is refused.
+    // Every request of the flood has arrived: it runs, waits or is refused.
     while refused.load(SeqCst) < 360 - 6 * 50 - 12 {
         tokio::task::yield_now().await;
     }

@@ -118,7 +118,7 @@ fn objects_are_created_read_listed_changed_and_deleted_in_protobuf() {
         let one = format!("{path}/a");
         let read = send(address, "GET", &one, "").object();
         assert_eq!(read, created.object());
-        // What was sent as protobuf is what the same in JSON would have been.
+        // The object equals the one that the same JSON creates.
         let json = request(address, "GET", &one, "application/json", &[]);
         assert_eq!(String::from_utf8_lossy(&json.body).parse::<Value>().unwrap(), read);
         assert_eq!(read.at(["spec", "replicas"]).is_some(), path.ends_with("deployments"));
@@ -152,7 +152,7 @@ fn objects_are_created_read_listed_changed_and_deleted_in_protobuf() {
 fn a_watch_in_protobuf_is_a_stream_of_frames() {
     let (_runtime, address) = start();
     let accept = format!("{PROTOBUF};stream=watch");
-    // The answer's head is awaited: what is written before the watch began is none of its events.
+    // Wait for the head of the response: writes before the watch began are not events of it.
     let (head, mut frames) =
         Frames::of(open(address, "GET", &format!("{CONFIG_MAPS}?watch=true"), &accept, "", &[]));
     assert!(head.contains(&format!("content-type: {accept}")), "{head}");
@@ -168,14 +168,14 @@ fn a_watch_in_protobuf_is_a_stream_of_frames() {
     }
 }
 
-/// The frames of a watch, taken out of the chunks in which they come.
+/// The frames of a watch, extracted from the chunks of the body.
 struct Frames {
     stream: BufReader<TcpStream>,
     content: Vec<u8>,
 }
 
 impl Frames {
-    /// Waits for the head of the answer and returns it, in small letters, with the frames that follow.
+    /// Waits for the head of the response and returns it in lower case, with the frames that follow.
     fn of(stream: TcpStream) -> (String, Self) {
         let mut frames = Self { stream: BufReader::new(stream), content: Vec::new() };
         let mut head = String::new();
@@ -185,7 +185,7 @@ impl Frames {
         (head.to_ascii_lowercase(), frames)
     }
 
-    /// Waits for the next frame and returns what is in it.
+    /// Waits for the next frame and returns its content.
     fn next(&mut self) -> Vec<u8> {
         loop {
             if let Some((length, rest)) = self.content.split_first_chunk::<4>()
@@ -217,7 +217,7 @@ fn protobuf_errors_are_returned_in_protobuf() {
         let message = refused.object().get("message").and_then(Value::as_str).unwrap().to_string();
         assert!(refused.code == 400 && message.contains(about), "{} {message}", refused.code);
     }
-    // A table has no protobuf form: the next best is taken, and without one it is refused.
+    // A table has no protobuf encoding: the next accepted format is used, or else the request is refused.
     let table = format!("{PROTOBUF};as=Table;v=v1;g=meta.k8s.io");
     assert_eq!(request(address, "GET", CONFIG_MAPS, &table, &[]).code, 406);
     let json = format!("{table},application/json;as=Table;v=v1;g=meta.k8s.io");

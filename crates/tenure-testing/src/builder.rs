@@ -25,7 +25,7 @@ use tenure_store::MemoryStore;
 use tenure_value::Value;
 use tokio::sync::Mutex;
 
-/// The time at which the clock of a server with a seed stands still: the first second of 2026.
+/// The time of the stopped clock of a server with a seed: the first second of 2026.
 const START: u64 = 1_767_225_600;
 /// How long events are kept, as in Kubernetes.
 const EVENT_TTL: Duration = Duration::from_secs(3600);
@@ -111,14 +111,14 @@ impl TestServerBuilder {
         self
     }
 
-    /// Makes uids, generated names and times repeat: they are derived from the seed, and the clock stands still at the first second
+    /// Makes uids, generated names and times repeat: they are derived from the seed, and the clock is stopped at the first second
     /// of 2026 until the test moves it.
     pub fn seed(mut self, seed: u64) -> TestServerBuilder {
         self.seed = Some(seed);
         self
     }
 
-    /// Lets the clock stand still at a time until the test moves it.
+    /// Stops the clock at a time until the test moves it.
     pub fn time(mut self, time: SystemTime) -> TestServerBuilder {
         self.time = Some(time);
         self

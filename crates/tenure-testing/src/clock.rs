@@ -1,4 +1,4 @@
-//! The clock of a test server. It runs with the system's clock, or stands still, and moves when the test says so.
+//! The clock of a test server. It follows the system's clock or is stopped, and the test can move it.
 
 use parking_lot::Mutex;
 use std::{
@@ -23,7 +23,7 @@ struct Inner {
 struct State {
     /// How far the clock is ahead of the system's, if it runs.
     ahead: Duration,
-    /// The time at which it stands still.
+    /// The time at which it is stopped.
     stands_at: Option<SystemTime>,
 }
 
@@ -39,7 +39,7 @@ impl TestClock {
         TestClock::with(State { ahead: Duration::ZERO, stands_at: None })
     }
 
-    /// Returns a clock that stands still.
+    /// Returns a stopped clock.
     pub(crate) fn standing(at: SystemTime) -> TestClock {
         TestClock::with(State { ahead: Duration::ZERO, stands_at: Some(at) })
     }
@@ -70,7 +70,7 @@ impl TestClock {
         timestamp(self.now()).format(Precision::Seconds)
     }
 
-    /// Moves the clock forward. Whatever waits on the server for a time that has come by now goes on.
+    /// Moves the clock forward. Timers of the server that are due by then fire.
     pub fn advance(&self, by: Duration) {
         let mut state = self.0.state.lock();
         match &mut state.stands_at {

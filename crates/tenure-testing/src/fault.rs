@@ -22,7 +22,7 @@ pub enum Effect {
     Latency(Duration),
     /// A write is refused with 409, as if another had come first. Nothing is written.
     Conflict,
-    /// The request is refused with 429 and told after how many seconds to come back.
+    /// The request is refused with 429 and a Retry-After of this many seconds.
     TooManyRequests {
         /// The seconds of the `Retry-After` header.
         retry_after: u32,
@@ -65,8 +65,8 @@ impl Effect {
     }
 }
 
-/// A fault: an [`Effect`] on the requests that it selects. It selects all of them unless it is told otherwise, and stays until it is
-/// removed unless it is told how often to happen.
+/// A fault: an [`Effect`] on the requests that it selects. By default it selects all of them and stays until it is
+/// removed.
 ///
 /// ```
 /// use tenure_testing::Fault;
@@ -128,7 +128,7 @@ impl Fault {
         Effect::BookmarksOnly.into()
     }
 
-    /// Tells lists and watches that their version is too old.
+    /// Answers lists and watches with the error that their version is too old.
     pub fn too_old() -> Fault {
         Effect::TooOld.into()
     }
@@ -330,7 +330,7 @@ impl Faults {
         self.0.state.lock().active.is_empty()
     }
 
-    /// Returns a channel that tells when faults change.
+    /// Returns a channel that signals when faults change.
     pub fn changes(&self) -> watch::Receiver<()> {
         self.0.changes.subscribe()
     }

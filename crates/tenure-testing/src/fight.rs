@@ -37,7 +37,7 @@ impl TestServer {
         fights(&self.writes_since(revision))
     }
 
-    /// Checks that no two managers fight over a field; the error tells who wrote what.
+    /// Checks that no two managers fight over a field; the error says who wrote what.
     pub fn expect_no_fights(&self) -> Result<(), AssertionError> {
         let fights = self.fights_since(0);
         if fights.is_empty() {
@@ -58,7 +58,7 @@ fn fights(writes: &[Write]) -> Vec<Fight> {
     let mut found = Vec::new();
     for write in writes {
         if write.before.is_none() || write.after.is_none() {
-            // Another object of the same name begins anew.
+            // A new object of the same name is counted from zero.
             let subject = write.subject();
             found.extend(take(&mut rounds, |of| *of == subject));
         }

@@ -195,7 +195,7 @@ impl ObjectHandle {
         Ok(explanation.owners.iter().map(|owner| owner.name.to_string()).collect())
     }
 
-    /// Checks that a manager owns a field, alone or with others; the error tells who owns it.
+    /// Checks that a manager owns a field, alone or with others; the error names the owners.
     pub async fn expect_owner(&self, path: &str, manager: &str) -> Result<(), AssertionError> {
         let explanation = self.explain(path).await?;
         if explanation.owners.iter().any(|owner| owner.name == manager) {

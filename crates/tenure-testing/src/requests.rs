@@ -132,7 +132,7 @@ fn refused(code: StatusCode, status: &Value) -> ApiError {
         ("", None) => code.to_string(),
         (message, _) => message.to_string(),
     };
-    // Of the two reasons of 409 the status tells which it is.
+    // 409 has two reasons; the status has the one that applies.
     let reason = REASONS.iter().find(|reason| match text("reason") {
         "" => reason.code() == code.as_u16(),
         word => reason.word() == word,

@@ -201,7 +201,7 @@ impl TestServer {
     }
 
     /// Returns to a snapshot, of this server or of another. Open watches end; a client that continues from a version which the
-    /// restored server does not know is told that it is too old and lists again. Faults stay.
+    /// restored server does not know gets the error that its version is too old, and lists again. Faults stay.
     pub fn restore(&self, snapshot: &Snapshot) {
         let Snapshot(from) = snapshot;
         let (source, inner) = (from.inner.running(), &self.inner);

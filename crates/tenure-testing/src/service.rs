@@ -126,7 +126,7 @@ where
 }
 
 impl Inner {
-    /// Answers a request whose body has been read, with what faults make of it.
+    /// Responds to a request whose body has been read, with the effects of faults.
     pub(crate) async fn respond(&self, mut request: Request<Bytes>) -> Response<TestBody> {
         let running = self.running();
         let (method, uri, headers) = (request.method(), request.uri(), request.headers());

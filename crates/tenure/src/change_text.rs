@@ -1,4 +1,4 @@
-//! Changes of fields as text: what was, what is, in the manner of a diff.
+//! Changes of fields as text, like a diff: the old and the new value.
 
 use crate::terminal::{Ink, Terminal, shortened};
 use std::fmt::Write;

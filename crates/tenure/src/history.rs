@@ -21,7 +21,7 @@ pub struct HistoryFlags {
     /// How many bytes of memory all changes may take.
     #[arg(long, value_name = "BYTES", default_value_t = LedgerLimits::default().bytes)]
     history_bytes: usize,
-    /// Record the values of Secrets, too; otherwise history tells that a value changed, and not what it was.
+    /// Record the values of Secrets, too; otherwise history says that a value changed, but not what it was.
     #[arg(long)]
     history_secret_values: bool,
     /// Resources that are not recorded, such as `events` or `leases.coordination.k8s.io`.

@@ -40,7 +40,7 @@ pub struct OidcFlags {
     /// The claim that is the user name [default: sub].
     #[arg(long, value_name = "CLAIM", requires = "oidc_issuer_url")]
     pub oidc_username_claim: Option<String>,
-    /// The prefix of user names: by default the issuer and #, except for the claim email; - is no prefix.
+    /// The prefix of user names: by default the issuer and #, except for the claim email; - means no prefix.
     #[arg(long, value_name = "PREFIX", requires = "oidc_issuer_url", allow_hyphen_values = true)]
     pub oidc_username_prefix: Option<String>,
     /// The claim that has the groups, a string or a list.
@@ -154,7 +154,7 @@ impl OidcFlags {
         Ok(())
     }
 
-    /// Returns the configuration that the flags stand for.
+    /// Returns the configuration of the flags.
     fn configuration(&self) -> Result<AuthenticationConfiguration, String> {
         let text = |flag: &Option<String>| flag.clone().unwrap_or_default();
         let issuer = text(&self.oidc_issuer_url);

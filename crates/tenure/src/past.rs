@@ -1,4 +1,4 @@
-//! The past of an object, as a server with history tells it. The object need not exist any more.
+//! The past of an object, read from a server with history. The object need not exist any more.
 
 use crate::Error;
 use tenure_client::{Cluster, Resource, escaped};

@@ -259,7 +259,7 @@ fn reasons(violations: &[Violation]) -> String {
     violations.iter().map(|of| of.reason.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// Orders pods so that one of each controller comes before its replicas, which are most likely alike.
+/// Orders pods so that one of each controller comes before its replicas, which are most likely equal.
 fn one_of_each_controller_first(pods: &[Value]) -> Vec<&Value> {
     let mut controllers = HashSet::new();
     let (mut first, replicas): (Vec<&Value>, Vec<&Value>) =

@@ -1,4 +1,4 @@
-//! Applies policies to a request wherever a binding says so.
+//! Applies the policies whose bindings match a request.
 
 use super::webhook_dispatch::{at_variant, from_variant};
 use crate::{
@@ -86,7 +86,7 @@ async fn mutate_with(
     Ok(Ok(changed))
 }
 
-/// Checks an object against a validating policy wherever a binding says so.
+/// Checks an object against a validating policy, for each binding that matches.
 pub(super) async fn validate(
     policy: &Policy,
     attributes: &mut AdmissionAttributes,

@@ -189,7 +189,7 @@ async fn send(
     context: &AdmissionContext<'_>,
 ) -> Result<WebhookResponse, String> {
     let failed = |why: String| format!("failed to call webhook: {why}");
-    // A webhook is told how long the server waits, which is at most as long as its own client does.
+    // The request tells the webhook how long the server waits, which is at most as long as the client does.
     let timeout = webhook.timeout.min(context.deadline.saturating_duration_since(Instant::now()));
     let endpoint = context.cluster.webhook_endpoint(&webhook.target).await;
     let endpoint = endpoint.and_then(|endpoint| endpoint.with_timeout(timeout)).map_err(failed)?;

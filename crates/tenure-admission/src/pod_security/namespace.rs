@@ -105,7 +105,7 @@ impl Policy {
         self.modes().iter().all(|(_, of)| of.level == Level::Privileged)
     }
 
-    /// Returns what the labels of an exempt namespace ask for in vain, such as `enforce=baseline:latest`; `None` if they
+    /// Returns the policy in the labels of an exempt namespace, which has no effect, such as `enforce=baseline:latest`; `None` if they
     /// ask for nothing that the defaults do not.
     pub fn ignored(&self, labels: Option<&Value>, defaults: &Policy) -> Option<String> {
         let mut pairs = self.modes().into_iter().zip(defaults.modes());

@@ -1,4 +1,4 @@
-//! Admission policies: CEL expressions that validate or mutate objects where a binding says so.
+//! Admission policies: CEL expressions that validate or mutate objects that a binding selects.
 
 pub(crate) mod apply_configuration;
 
@@ -354,7 +354,7 @@ mod tests {
     use super::*;
     use tenure_crd::rules::Decision;
 
-    fn nobody() -> Arc<Decide> {
+    fn deny_all() -> Arc<Decide> {
         Arc::new(|_| Decision::default())
     }
 
@@ -368,7 +368,7 @@ mod tests {
         let object: Value = r#"{"spec":{"replicas":7}}"#.parse().unwrap();
         let namespace: Value = r#"{"metadata":{"labels":{"tier":"test"}}}"#.parse().unwrap();
         let parameters: Option<Value> = parameters.map(|text| text.parse().unwrap());
-        let (null, decide) = (Value::Null, nobody());
+        let (null, decide) = (Value::Null, deny_all());
         let input = PolicyInput {
             decide: &decide,
             request: &null,
@@ -424,7 +424,7 @@ mod tests {
                 r#"{{"variables":[{{"name":"more","expression":"object.spec.replicas + 1"}}],"mutations":[{mutation}]}}"#
             );
             let policy = policy(&spec);
-            let (null, decide) = (Value::Null, nobody());
+            let (null, decide) = (Value::Null, deny_all());
             let input = PolicyInput {
                 decide: &decide,
                 request: &null,

@@ -4,7 +4,7 @@
 //! 1. read the set of fields that the configuration declares ([`declare`]), or recognise that it is the set of the
 //!    last apply ([`fast_path`]);
 //! 2. merge the configuration into the live object ([`merge`]);
-//! 3. remove what the manager declared last time, leaves out now, and nobody else owns ([`prune`]);
+//! 3. remove what the manager declared last time, omits now, and no other manager owns ([`prune`]);
 //! 4. compare the result with the live object at every version that some manager uses, and find the fields that
 //!    change and have other owners ([`contested`]): they are conflicts unless the apply is forced;
 //! 5. record the new owners.
@@ -36,7 +36,7 @@ use tenure_fields::{FieldSet, FieldSetBuilder, PathElement};
 use tenure_schema::TypeRef;
 use tenure_value::{Text, Value};
 
-/// The manager of what was in an object before anybody's fields were tracked.
+/// The manager of the fields that an object had before fields were tracked.
 pub const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
 /// Which contested fields an apply takes from their owners.
@@ -150,7 +150,7 @@ struct Request<'a> {
     managers: &'a Managers,
     /// The applier's entry before this apply.
     last: Option<Manager>,
-    /// The declared fields, including those that nobody can own.
+    /// The declared fields, including those that cannot be owned.
     declared: FieldSet,
     /// The fields that the applier owns afterwards.
     fields: FieldSet,
@@ -285,7 +285,7 @@ impl Request<'_> {
         Ok(self.merging.merge(&pruned, &self.let_through, self.ty))
     }
 
-    /// Returns the object without the members of unions that the configuration switches away from and nobody owns.
+    /// Returns the object without the members of unions that the configuration switches away from and no manager owns.
     fn without_former_members(&self, object: Value) -> Value {
         let is_owned = |path: &[PathElement]| {
             let owners = self.others().map(|manager| &manager.fields);

@@ -138,7 +138,7 @@ impl ResourceHandler {
         version.is_some_and(tenure_crd::Version::has_rules)
     }
 
-    /// Returns a number that differs wherever objects are read by different rules.
+    /// Returns a number that differs if objects are read by different rules.
     pub fn generation(&self) -> u64 {
         self.shared.kind.as_ref().map_or(0, |kind| kind.generation)
     }
@@ -208,7 +208,7 @@ impl ResourceHandler {
         self.strategy().prepare_for_create(object, context)
     }
 
-    /// Returns the object that an endpoint makes of the live one and the new one.
+    /// Returns the object that results from the live and the new object at an endpoint.
     pub fn prepare_for_update(
         &self,
         endpoint: &Endpoint,

@@ -1,5 +1,5 @@
 //! The resources that are served at one moment: the built-in ones and those that definitions add. A snapshot never changes; a
-//! definition that is created, changed or deleted makes a new one, and requests under way keep theirs.
+//! definition that is created, changed or deleted makes a new one, and running requests keep theirs.
 
 use super::{custom_kind::CustomKind, documents::Documents, handler::ResourceHandler};
 use crate::object::Stored;

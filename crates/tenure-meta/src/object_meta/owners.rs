@@ -47,14 +47,14 @@ mod tests {
     #[test]
     fn duplicate_owner_references_are_removed() {
         let object: Value = r#"{"metadata":{"ownerReferences":[{"uid":"1","name":"a"},{"uid":"2"},{"uid":"1"}]}}"#.parse().unwrap();
-        let (mended, warnings) = one_reference_per_owner(object);
+        let (repaired, warnings) = one_reference_per_owner(object);
         assert_eq!(
-            mended,
+            repaired,
             r#"{"metadata":{"ownerReferences":[{"uid":"1","name":"a"},{"uid":"2"}]}}"#.parse().unwrap()
         );
         assert!(warnings[0].ends_with("duplicate UID(s) observed: 1"));
-        let (same, none) = one_reference_per_owner(mended.clone());
-        assert!(same.ptr_eq(&mended) && none.is_empty());
+        let (same, none) = one_reference_per_owner(repaired.clone());
+        assert!(same.ptr_eq(&repaired) && none.is_empty());
         let doubled = r#"{"metadata":{"ownerReferences":[{"uid":"1"},{"uid":"1"}]}}"#.parse().unwrap();
         let (_, warnings) = one_reference_per_owner_after_admission(doubled);
         assert!(warnings[0].starts_with(

@@ -104,7 +104,7 @@ pub struct State {
     pub keys: Vec<Value>,
     /// How often the keys were fetched.
     pub fetches: usize,
-    /// Whether every answer is an error.
+    /// Whether every response is an error.
     pub is_away: bool,
 }
 

@@ -27,12 +27,12 @@ use tokio_rustls::{
     },
 };
 
-/// Stands once in every object and nowhere else, so that events are counted wherever a read ends.
+/// A text that every object contains once, so that events can be counted in any part of the stream.
 pub const MARK: char = '~';
-/// How many watches share a connection where connections are shared.
+/// The number of watches per shared connection.
 const SHARED: usize = 100;
 
-/// Watchers that count the events they are told.
+/// Watchers that count their events.
 pub struct Watchers {
     runtime: Runtime,
     pub events: Arc<AtomicU64>,
@@ -40,7 +40,7 @@ pub struct Watchers {
 }
 
 impl Watchers {
-    /// Opens as many watches, each of the path that `path` says.
+    /// Opens `count` watches; `path` returns the path of each.
     pub fn open(
         server: &Server,
         transport: Transport,
@@ -154,8 +154,8 @@ fn connector(authority: &[u8]) -> TlsConnector {
     TlsConnector::from(Arc::new(config))
 }
 
-/// Changes objects again and again over one connection, at a rate; `path` says where each change goes. Returns when the
-/// last answer was there.
+/// Changes objects again and again over one connection, at a rate; `path` returns the path of each change. Returns when
+/// the last response arrived.
 pub fn write(
     address: &str,
     rate: u64,

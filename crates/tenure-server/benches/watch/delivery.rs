@@ -1,4 +1,4 @@
-//! What a watch costs while nothing happens, what it costs to tell of a change, and whether watchers keep up.
+//! The cost of an idle watch, the cost of delivering a change, and whether watchers keep up.
 
 use crate::{
     clients::{MARK, Watchers, write},
@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How many clients write at once: enough that none of them waits for the disk of the others.
+/// The number of concurrent writers: enough to share the syncs of the disk.
 const WRITERS: u64 = 50;
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -25,13 +25,13 @@ fn watch_of(collection: &str) -> String {
     format!("{collection}?watch=1&resourceVersion=1&timeoutSeconds=600")
 }
 
-/// Memory of a watcher that has nothing to do, over each way to speak to the server.
+/// The memory of an idle watcher, for each protocol.
 pub fn idle() {
     for (transport, count) in
         [(Transport::Plain, 10_000), (Transport::Tls, 2_000), (Transport::Multiplexed, 10_000)]
     {
         let server = Server::start(transport);
-        // The first few pay for what all share.
+        // The first watchers allocate what all share.
         let _first = Watchers::open(&server, transport, 200, |_| watch_of(MAPS));
         let before = server.memory();
         let _watchers = Watchers::open(&server, transport, count, |_| watch_of(MAPS));
@@ -41,23 +41,23 @@ pub fn idle() {
     }
 }
 
-/// The cost of telling all watchers one change.
+/// The cost of delivering one change to all watchers.
 pub fn deliver(count: usize) {
     let server = Server::start(Transport::Plain);
     server.send("POST", MAPS, "", &map("first"));
     let watchers = Watchers::open(&server, Transport::Plain, count, |_| watch_of(MAPS));
     watchers.drive_until(|of| of.events.load(Relaxed) >= count as u64);
     let rounds = 20;
-    let (told, time, start) = (watchers.events.load(Relaxed), server.time(), Instant::now());
+    let (delivered, time, start) = (watchers.events.load(Relaxed), server.time(), Instant::now());
     let mut slowest = Duration::ZERO;
     for round in 0..rounds {
         let began = Instant::now();
         server.send("POST", MAPS, "", &map(&format!("m{round}")));
-        let due = told + (round + 1) * count as u64;
+        let due = delivered + (round + 1) * count as u64;
         watchers.drive_until(|of| of.events.load(Relaxed) >= due);
         slowest = slowest.max(began.elapsed());
     }
-    let events = (watchers.events.load(Relaxed) - told) as f64;
+    let events = (watchers.events.load(Relaxed) - delivered) as f64;
     let (user, system) = server.time();
     println!(
         "one change to {count} watchers: {:.1} µs of the server's processor per event ({:.1} program, {:.1} kernel), {:.0} ms until the last has it (at most {} ms), resident {:.0} MB",
@@ -80,7 +80,7 @@ pub fn sustain() {
     }
 }
 
-/// Spreads watchers over namespaces, changes objects of all of them at a rate, and tells whether all kept up.
+/// Spreads watchers over namespaces, changes objects of all of them at a rate, and reports whether all kept up.
 fn sustained(count: usize, namespaces: usize, rate: u64, seconds: u64) -> bool {
     let server = Server::start(Transport::Plain);
     for at in 0..namespaces {

@@ -53,7 +53,7 @@ fn a_violation_is_refused_with_the_reason_of_the_policy() {
         "deployments.apps \"many\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: failed expression: object.spec.replicas <= 5"
     );
     assert_eq!(server.get(&format!("{DEPLOYMENTS}/many")).code, 404);
-    // An update is held to it too, and a dry run.
+    // The policy also applies to updates and dry runs.
     let config =
         r#"{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"few"},"spec":{"replicas":7}}"#;
     let path = format!("{DEPLOYMENTS}/few");

@@ -12,7 +12,7 @@ use tenure_http::{
 };
 use tenure_value::{Limits, Value, json};
 
-/// What a webhook answers to a request; its uid is added.
+/// Returns the response to a request; the uid is added.
 type Respond = dyn Fn(&Value) -> String + Send + Sync;
 
 /// A running webhook.

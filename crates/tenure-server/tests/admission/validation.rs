@@ -41,7 +41,7 @@ fn webhooks_that_cannot_be_called_are_refused() {
         let refused = send(&wrong);
         assert!(refused.code == 422 && refused.field("message").contains(about), "{to}: {}", refused.text());
         let causes = refused.document().at(["details", "causes"]).cloned();
-        assert_eq!(causes.unwrap().as_array().unwrap().len(), 1, "it is told once: {}", refused.text());
+        assert_eq!(causes.unwrap().as_array().unwrap().len(), 1, "one cause: {}", refused.text());
     }
     let twice = send(&format!("{good},{good}"));
     assert!(
@@ -119,6 +119,6 @@ fn policies_that_do_not_compile_are_refused() {
             refused.text()
         );
         let causes = refused.document().at(["details", "causes"]).cloned();
-        assert_eq!(causes.unwrap().as_array().unwrap().len(), 1, "it is told once: {}", refused.text());
+        assert_eq!(causes.unwrap().as_array().unwrap().len(), 1, "one cause: {}", refused.text());
     }
 }

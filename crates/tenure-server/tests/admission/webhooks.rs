@@ -81,7 +81,7 @@ fn fields_set_by_a_webhook_are_unowned() {
     assert_eq!(created.at(grace), Some(&Value::from(5)));
     let managers = metadata(&created, "managedFields").to_string();
     assert!(managers.contains("f:replicas") && !managers.contains("f:seen"), "{managers}");
-    // And so anyone may take it.
+    // So any manager may take it without a conflict.
     let taken = server.apply(
         &format!("{DEPLOYMENTS}/d"),
         "other",
@@ -164,7 +164,7 @@ fn webhooks_are_called_in_order_with_the_object_so_far() {
     };
     let (second, first) = (add("second"), add("first"));
     let rule = rule("CREATE", "", "configmaps");
-    // By the names of their configurations, whenever these came.
+    // In the order of the names of their configurations, not of their creation.
     second.register(&server, "Mutating", "b", &rule, "");
     first.register(&server, "Mutating", "a", &rule, r#""reinvocationPolicy":"IfNeeded""#);
     let created = server.create(MAPS, &map("a", r#""k":"v""#));
@@ -176,13 +176,13 @@ fn webhooks_are_called_in_order_with_the_object_so_far() {
 #[test]
 fn an_unreachable_webhook_fails_or_is_ignored_by_its_policy() {
     let server = Server::start();
-    let nobody = {
+    let unused_address = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.local_addr().unwrap()
     };
     let recording_webhook = RecordingWebhook::allowing();
     let client = format!(
-        r#"{{"url":"https://{nobody}/ask","caBundle":"{}"}}"#,
+        r#"{{"url":"https://{unused_address}/ask","caBundle":"{}"}}"#,
         recording_webhook.webhook_server.ca_bundle
     );
     let rule = rule("CREATE", "", "configmaps");
@@ -194,7 +194,7 @@ fn an_unreachable_webhook_fails_or_is_ignored_by_its_policy() {
     let remedy = "set its failurePolicy to Ignore in ValidatingWebhookConfiguration \"gone\", or delete that";
     assert!(failed.field("message").ends_with(remedy), "{}", failed.text());
     assert_eq!(server.get(MAP).code, 404);
-    // Whoever is in the way can always be removed.
+    // The configuration of a failing webhook can always be deleted.
     let configuration = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/gone";
     assert_eq!(server.delete(configuration).code, 200);
     configure(&server, "Validating", "gone", &webhook("gone", &client, &rule, r#""failurePolicy":"Ignore""#));
@@ -388,8 +388,8 @@ fn a_terminating_namespace_reports_remaining_finalizers() {
         items.iter().map(|item| text(item, &["metadata", "name"])).collect()
     };
     server.wait_until("all but one are gone", || names() == ["kept"]);
-    let told = || server.get("/api/v1/namespaces/going").text();
-    server.wait_until("it says why", || told().contains("denied the request: it stays"));
+    let namespace = || server.get("/api/v1/namespaces/going").text();
+    server.wait_until("it says why", || namespace().contains("denied the request: it stays"));
     let configuration = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/keep";
     assert_eq!(server.delete(configuration).code, 200);
     server.wait_until_gone("/api/v1/namespaces/going");

@@ -18,7 +18,7 @@ fn locked() -> Server {
     let server = Server::with(Authentication::Token("right".into()));
     let made = send(&server, "right", "POST", ACCOUNTS, r#"{"metadata":{"name":"robot"}}"#);
     assert_eq!(made.code, 201, "{}", made.text());
-    // The account may do everything, so that what is tested is who it is.
+    // The account has all permissions, so that only authentication is tested.
     let bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
     let binding = r#"{"metadata":{"name":"robot"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"cluster-admin"},
         "subjects":[{"kind":"ServiceAccount","name":"robot","namespace":"default"}]}"#;

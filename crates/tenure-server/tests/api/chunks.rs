@@ -44,7 +44,7 @@ fn token(list: &Value) -> String {
 fn pages_show_one_revision_and_count_the_remaining_items() {
     let server = server();
     let first = page(&server, "limit=17", "").document();
-    // What happens after the first page is not seen on the others.
+    // Changes after the first page are not visible on later pages.
     server.delete(&format!("{PATH}/template-0030"));
     server.create(PATH, r#"{"metadata":{"name":"template-9999"},"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}}"#);
     let (mut all, mut list) = (names(&first), first.clone());
@@ -91,7 +91,7 @@ fn a_client_with_an_expired_token_can_continue_from_the_current_revision() {
     assert_eq!(text(&second, "kind"), "PodTemplateList");
     assert_eq!(names(&second), expected((15..31).filter(|at| *at != 20)));
     assert!(version(&second) > version(&first), "the present has a version of its own");
-    // From there on the pages are of one moment again.
+    // The following pages show one revision again.
     server.delete(&format!("{PATH}/template-0035"));
     let third = page(&server, "limit=15", &token(&second)).document();
     assert_eq!((version(&third), names(&third)), (version(&second), expected(31..COUNT)));
@@ -122,13 +122,13 @@ fn a_list_is_the_same_after_other_reads() {
             for other in accepts {
                 read(other, query);
             }
-            // The age of what a table shows goes on.
+            // Ages in a table increase meanwhile.
             if !accept.contains("Table") {
                 assert!(read(accept, query) == first, "{accept} {query}");
             }
         }
     }
-    // A change is seen at once in every form.
+    // A change is visible at once in every format.
     let item = format!("{PATH}/template-0003");
     server.patch(&item, crate::server::MERGE_PATCH, r#"{"metadata":{"labels":{"half":"changed"}}}"#);
     for accept in &accepts[..5] {
@@ -140,7 +140,7 @@ fn a_list_is_the_same_after_other_reads() {
     assert_eq!(names(&selected), expected(3..4));
 }
 
-/// A long list is sent in pieces that are kept; it must read as one, whatever has changed since it was kept.
+/// A long list is sent in cached pieces; it must be consistent, whatever has changed since the pieces were cached.
 #[test]
 fn a_long_list_stays_consistent_over_pages_and_changes() {
     let server = Server::start();

@@ -24,7 +24,7 @@ fn deleted_services_release_addresses_and_ports() {
 
     service(&server, "plain");
     assert_eq!(claims(&server), before + 3, "an address and two ports");
-    // A dry run claims nothing, and neither does what is refused.
+    // Dry runs and refused requests allocate nothing.
     let dry = r#"{"metadata":{"name":"dry"},"spec":{"type":"NodePort","ports":[{"port":80}]}}"#;
     assert_eq!(server.post(&format!("{PATH}?dryRun=All"), dry).code, 201);
     assert_eq!(server.post(PATH, &dry.replace("80", "0")).code, 422);

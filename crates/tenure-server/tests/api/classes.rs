@@ -109,7 +109,7 @@ fn a_pod_without_a_class_gets_the_global_default_priority() {
     assert_eq!(second.code, 403, "{}", second.text());
     let made = server.create(pods, &pod("given", r#","preemptionPolicy":"Never""#));
     assert_eq!(class_of(&made), (Some("all".into()), Some(7), Some("Never".into())));
-    // What admission found stays, whatever becomes of the class.
+    // The values that admission set stay, even if the class changes or is deleted.
     assert_eq!(server.delete(&format!("{classes}/all")).code, 200);
     let put = server.put(&format!("{pods}/given"), &pod("given", r#","priorityClassName":"all""#));
     assert_eq!(put.code, 200, "{}", put.text());

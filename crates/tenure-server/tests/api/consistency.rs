@@ -26,12 +26,12 @@ const WATCHERS: u64 = 12;
 const LASTING: Duration = Duration::from_secs(8);
 const NAMESPACES: [&str; 2] = ["default", "kube-public"];
 const COLORS: [&str; 3] = ["red", "green", "blue"];
-/// How long a watcher may be away: often beyond the history that is kept.
+/// How long a watcher may be disconnected: often longer than the history that is kept.
 const NAP: Duration = Duration::from_millis(1_000);
-/// After how many events a watcher compares, besides every bookmark.
+/// The number of events after which a watcher compares its state, in addition to every bookmark.
 const COMPARE: u64 = 25;
 
-/// A small generator of numbers, so that a failing run can be told by its seed.
+/// A small random number generator, so that a failing run can be reproduced by its seed.
 struct Random(u64);
 
 impl Random {
@@ -93,14 +93,14 @@ impl Shared {
                 6 => Request::new("PATCH", &item).body(MERGE_PATCH, r#"{"metadata":{"labels":null}}"#),
                 _ => Request::new("DELETE", &item),
             };
-            // The server may be away, and most writes meet an object that is there or is not.
+            // The server may be restarting, and many writes fail because the object exists or does not.
             let _ = try_send(self.address(), &request);
             thread::sleep(Duration::from_millis(random.below(12)));
         }
     }
 }
 
-/// What a watcher asks for: a collection and a selector.
+/// The query of a watcher: a collection and a selector.
 struct ListQuery {
     path: String,
     selector: String,
@@ -126,7 +126,7 @@ impl ListQuery {
     }
 }
 
-/// What a watcher knows: objects by their names, as of a revision.
+/// The state that a watcher has built: objects by name, at a revision.
 #[derive(Default)]
 struct Known {
     objects: BTreeMap<String, Value>,
@@ -142,7 +142,7 @@ fn listed(list: &Value) -> BTreeMap<String, Value> {
     items(list, "items").iter().map(|item| (place(item), bare(item))).collect()
 }
 
-/// Returns an object without what items of a list do not repeat.
+/// Returns an object without the fields that list items leave out.
 fn bare(object: &Value) -> Value {
     Value::Object(object.as_object().cloned().unwrap_or_default().without("apiVersion").without("kind"))
 }
@@ -154,7 +154,7 @@ impl Known {
         Known { objects: listed(&list), revision: version(&list).parse().expect("a version") }
     }
 
-    /// Takes an event in; it must fit what is known.
+    /// Applies an event, which must be consistent with the state.
     fn learn(&mut self, kind: &str, object: &Value) {
         let revision: u64 = version(object).parse().expect("a version");
         let newer = if kind == "BOOKMARK" { revision >= self.revision } else { revision > self.revision };
@@ -169,14 +169,14 @@ impl Known {
         assert!(fits, "{kind} does not fit: {object}");
     }
 
-    /// Compares with what a list at the same revision shows.
+    /// Compares the state with a list at the same revision.
     fn compare(&self, shared: &Shared, query: &ListQuery) {
         let path = format!(
             "{}?resourceVersion={}&resourceVersionMatch=Exact{}",
             query.path, self.revision, query.selector
         );
         let (code, list) = shared.get(&path);
-        // History may have been forgotten just now.
+        // The revision may have been compacted just now.
         if code != 410 {
             assert_eq!(code, 200, "{list}");
             assert_eq!(self.objects, listed(&list), "at {} {}{}", self.revision, query.path, query.selector);
@@ -193,7 +193,7 @@ fn follow(shared: &Shared, mut random: Random) {
         if last > 0 && known.revision >= last {
             return known.compare(shared, &query);
         }
-        // Some come back only when what they have seen is forgotten.
+        // Some watchers resume only after their revision was compacted.
         if last == 0 && random.below(10) == 0 {
             thread::sleep(NAP);
         }
@@ -250,7 +250,7 @@ fn a_watcher_always_converges_to_the_list() {
             thread::sleep(Duration::from_millis(900));
             server.forget_history();
             thread::sleep(Duration::from_millis(900));
-            // Connections break in the middle of whatever they are at.
+            // Connections break at arbitrary positions.
             drop(server);
             server = Server::over(store.clone(), Authentication::Anyone);
             *shared.address.lock().expect("no thread has panicked") = server.address;
@@ -263,5 +263,5 @@ fn a_watcher_always_converges_to_the_list() {
     let count = |of: &AtomicU64| of.load(SeqCst);
     assert!(count(&shared.compared) > 4 * WATCHERS, "{} comparisons", count(&shared.compared));
     assert!(count(&shared.resumed) > 4 * WATCHERS, "{} resumptions", count(&shared.resumed));
-    assert!(count(&shared.expired) > 0, "nobody was too late");
+    assert!(count(&shared.expired) > 0, "no watcher expired");
 }

@@ -1,8 +1,7 @@
 //! Recorded conversations, replayed by `conformance/conform.py` against a server of each profile. In the profile `kubernetes` every
-//! answer is the recorded one; in `tenure` so is every other, but for the scenarios that `conformance/waivers.txt` names with
-//! an entry of `docs/differences.md`. The
-//! randomised ones are large and stay in a folder of recordings beside the workspace, or where
-//! `TENURE_RECORDINGS` says; they are replayed where that exists.
+//! response equals the recorded one; in `tenure` all do except for the scenarios that `conformance/waivers.txt` names, each with
+//! an entry of `docs/differences.md`. The randomised conversations are large and not part of the repository: they are replayed if
+//! the folder of recordings beside the workspace, or the one that `TENURE_RECORDINGS` names, exists.
 
 use crate::server::Server;
 use std::{
@@ -30,7 +29,7 @@ fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace is there")
 }
 
-/// Returns the folder of further recordings, where there is one.
+/// Returns the folder of further recordings, if it exists.
 fn recordings() -> Option<PathBuf> {
     let folder = std::env::var_os("TENURE_RECORDINGS").map(PathBuf::from);
     let folder = folder.unwrap_or_else(|| workspace().join("../shared"));
@@ -38,7 +37,7 @@ fn recordings() -> Option<PathBuf> {
     fuzz.is_dir().then_some(fuzz)
 }
 
-/// Whether a replay may differ where the waivers say so.
+/// Whether waived differences are accepted.
 #[derive(Clone, Copy, PartialEq)]
 enum Waivers {
     Heeded,
@@ -94,7 +93,7 @@ fn the_randomised_conversations_replay() {
     }
 }
 
-/// Some of them, carried as protobuf by a proxy: bodies and answers of built-in kinds say the same.
+/// Replays some of them through a proxy that translates to protobuf: bodies and responses of built-in kinds have the same content.
 #[test]
 fn recorded_conversations_replay_in_protobuf() {
     let server = Server::behaving(Behavior::kubernetes());
@@ -103,7 +102,7 @@ fn recorded_conversations_replay_in_protobuf() {
     thread::spawn(move || {
         for client in listener.incoming().flatten() {
             let upstream = upstream.clone();
-            // What goes wrong is a difference that the replayer tells.
+            // The replayer reports an error of the proxy as a difference.
             thread::spawn(move || carry_protobuf::carry(client, &upstream));
         }
     });
@@ -124,6 +123,6 @@ fn every_waiver_names_an_entry_of_the_differences() {
     let lines = waivers.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
     for line in lines {
         let (scenario, entry) = line.split_once(' ').unwrap_or((line, ""));
-        assert!(entries.contains(entry), "{scenario} is waived for {entry:?}, which is no entry");
+        assert!(entries.contains(entry), "{scenario} is waived for {entry:?}, which is not an entry");
     }
 }

@@ -1,5 +1,5 @@
-//! Credentials that end: a request is refused from then on, and a watch that was opened with them ends, too. Verified tokens
-//! are cached, which must not make any of them last longer.
+//! Credentials that expire or are revoked: requests are refused from then on, and watches that were opened with them end. Verified
+//! tokens are cached, which must not prolong any of them.
 
 use crate::{
     http::{Request, Response},
@@ -96,7 +96,7 @@ fn a_service_account_token_ends_with_its_bound_object_and_its_account() {
     admin(&server, "DELETE", &format!("{ACCOUNTS}/robot"), "");
     assert_eq!(code(&server, &free), 401);
     expect_end(of_free);
-    // Another account of the same name is another account.
+    // A new account of the same name does not make old tokens valid.
     admin(&server, "POST", ACCOUNTS, r#"{"metadata":{"name":"robot"}}"#);
     assert_eq!(code(&server, &free), 401);
     let mut of_admin = of_admin;
@@ -222,7 +222,7 @@ fn tokens_of_an_external_issuer_are_accepted_until_it_is_not_trusted_any_more() 
     );
     assert_eq!(code(&server, &wrong), 401);
     assert_eq!(code(&server, &signed("ann", "tenure", now - 5)), 401);
-    // Requests without credentials run for the given paths alone.
+    // Requests without credentials are served for the given paths only.
     assert_eq!(
         (server.get("/version").code, server.get("/api").code, server.get("/livez").code),
         (200, 401, 200)

@@ -34,7 +34,7 @@ fn wait(server: &Server, namespace: &str) {
     });
 }
 
-/// Waits until nothing is written any more, and returns the version of the store then.
+/// Waits until no more writes occur, and returns the revision of the store.
 fn settled(server: &Server) -> String {
     let mut before = server.revision();
     loop {
@@ -141,7 +141,7 @@ fn the_service_has_the_address_that_others_reach() {
         alone.get("/api/v1/namespaces/default/services/kubernetes").code == 200
     });
     settled(&alone);
-    assert_eq!(alone.get(ENDPOINTS).code, 404, "nobody else reaches loopback");
+    assert_eq!(alone.get(ENDPOINTS).code, 404, "a loopback address is not published");
 }
 
 #[test]

@@ -137,7 +137,7 @@ fn openapi_documents_are_at_the_addresses_of_the_index_and_immutable() {
     assert_eq!(plain.document(), response.document());
     let wrong = server.get("/openapi/v3/apis/apps/v1?hash=0");
     assert_eq!((wrong.code, wrong.header("location")), (301, Some("/openapi/v3/apis/apps/v1?")));
-    // Clients ask for protobuf by either name, and for JSON as the second choice.
+    // Clients accept protobuf by either media type, and JSON as the second choice.
     let protobuf = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
     for accept in
         [protobuf, "application/com.github.proto-openapi.spec.v3@v1.0+protobuf, application/json;q=0.5"]

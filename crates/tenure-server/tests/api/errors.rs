@@ -21,7 +21,7 @@ const DEPLOYMENT: &str = r#"{"metadata":{"name":"d"},"spec":{"replicas":1,"selec
     "template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"a"}]}}}}"#;
 const POD: &str = r#"{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"a"}]}}"#;
 
-/// Makes the objects that the recorded requests meet.
+/// Creates the objects that the recorded requests refer to.
 fn prepare(server: &Server) {
     server.create_namespace(NAMESPACE);
     let core = format!("/api/v1/namespaces/{NAMESPACE}");
@@ -35,7 +35,7 @@ fn prepare(server: &Server) {
     assert_eq!(server.apply(&format!("{apps}/deployments/d"), "m1", replicas).code, 200);
 }
 
-/// Writes a body that the recording gives the size of.
+/// Generates a body whose size the recording gives.
 fn sized(case: &str, size: usize) -> String {
     let (before, after) = match case {
         "annotations too big" => {
@@ -57,7 +57,7 @@ fn request(case: &Value, live: &Value) -> Request {
     let body = match size.and_then(|size| size.parse().ok()) {
         Some(size) => sized(text(case, "name"), size),
         None => {
-            // One request sends back what it was shown, but for the version.
+            // One request sends the object back with another version.
             let uid = if text(case, "name") == "put stale resourceVersion" { uid(live) } else { UID };
             body.replace("<uid>", uid).replace("<time>", TIME).replace("<rv>", &version(live))
         }
@@ -69,14 +69,14 @@ fn uid(of: &Value) -> &str {
     of.at(["metadata", "uid"]).and_then(Value::as_str).unwrap_or("?")
 }
 
-/// Replaces what differs from run to run by what the recording has there.
+/// Replaces values that differ between runs with the recorded ones.
 fn masked(message: &str, live: &Value) -> String {
     let uid = uid(live);
     let version = format!("record ({})", version(live));
     message.replace(UID, "<uid>").replace(uid, "<uid>").replace(&version, "record (<rv>)")
 }
 
-/// Says in what an answer differs from the recorded one.
+/// Returns the difference between a response and the recorded one.
 fn difference(case: &Value, response: &Response, live: &Value) -> Option<String> {
     let code = case.get("code").and_then(Value::as_i64).unwrap_or_default() as u16;
     let reason = text(case, "reason");
@@ -125,7 +125,7 @@ fn difference(case: &Value, response: &Response, live: &Value) -> Option<String>
     tells.then(|| format!("{message:?} instead of {:?}", text(case, "message")))
 }
 
-/// Takes away what a request that succeeded has made, so that the next one meets the recorded objects.
+/// Removes what a successful request created, so that the next one finds the recorded objects.
 fn clean(server: &Server, request: &Request, response: &Response) {
     if response.code != 201 || request.path.contains("dryRun") {
         return;
@@ -170,7 +170,7 @@ fn every_recorded_error_replays() {
 fn a_terminating_namespace_refuses_new_objects() {
     let server = Server::start();
     server.create_namespace("going");
-    // An object that stays until its finalizer is gone keeps the namespace too.
+    // An object with a finalizer also keeps its namespace.
     let kept = r#"{"metadata":{"name":"kept","finalizers":["example.com/kept"]}}"#;
     server.create("/api/v1/namespaces/going/configmaps", kept);
     let first = server.delete("/api/v1/namespaces/going");

@@ -11,10 +11,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tenure_meta::{Resource, Scope};
 use tenure_value::{Object, Value};
 
-/// The finalizers that somebody else than the server takes away: whoever sees that an object is not in use.
+/// The finalizers that an external controller removes when an object is no longer in use.
 const PROTECTION: &str = "-protection";
 
-/// A kind under trial.
+/// A kind under test.
 struct Trial<'a> {
     server: &'a Server,
     resource: &'a Resource,
@@ -73,7 +73,7 @@ impl<'a> Trial<'a> {
         self.expect(step, &[200], self.server.send(&request))
     }
 
-    /// Returns how many of the objects that this trial made are listed under a path.
+    /// Returns the number of objects of this test in a list.
     fn count(&self, path: &str) -> usize {
         let response = self.server.get(&format!("{path}?labelSelector=trial%3Dyes"));
         items(&self.expect("list", &[200], response), "items").len()
@@ -130,7 +130,7 @@ impl<'a> Trial<'a> {
             self.patch("dry run", &format!("{}?dryRun=All", self.path), MERGE_PATCH, &annotation("dry"));
         assert!(metadata(&dry, "annotations").get("dry").is_some());
         assert_eq!(version(&self.server.get(&self.path).document()), version(&updated));
-        // Scenes of clients: a table and the metadata alone.
+        // Other representations: a table, and metadata only.
         for view in ["Table", "PartialObjectMetadata"] {
             let accept = format!("application/json;as={view};g=meta.k8s.io;v=v1");
             let response = self.server.send(&Request::new("GET", &self.path).header("Accept", &accept));
@@ -149,7 +149,7 @@ impl<'a> Trial<'a> {
         self.put("update of the status", &path, &with_annotation(&status, "updatedstatus"));
     }
 
-    /// Deletes the object, and finds all that happened since it was created in a watch.
+    /// Deletes the object, and expects all events since its creation in a watch.
     fn delete(&self, from: &str) {
         let path = format!("{}?propagationPolicy=Background", self.path);
         self.expect("delete", &[200, 202], self.server.delete(&path));
@@ -170,7 +170,7 @@ impl<'a> Trial<'a> {
         assert!(changes >= 5, "{watch}: {changes} changes");
     }
 
-    /// Waits until the object is gone, and does what others do for that.
+    /// Waits until the object is gone, and does the work of external controllers.
     fn see_it_go(&self) {
         let left = metadata(&self.server.get(&self.path).document(), "finalizers").to_string();
         if left.contains(PROTECTION) {
@@ -180,7 +180,7 @@ impl<'a> Trial<'a> {
     }
 
     fn delete_collection(&self) {
-        self.expect("create anew", &[201], self.server.post(&self.collection, &self.body.to_string()));
+        self.expect("create again", &[201], self.server.post(&self.collection, &self.body.to_string()));
         let path = format!("{}?labelSelector=trial%3Dyes&propagationPolicy=Background", self.collection);
         self.expect("delete a collection", &[200], self.server.delete(&path));
         self.see_it_go();
@@ -192,7 +192,7 @@ fn set(object: &Value, name: &str, value: Value) -> Value {
     Value::Object(object.as_object().cloned().unwrap_or_default().with(name, value))
 }
 
-/// Returns an object with a label by which it is found again.
+/// Returns an object with a label that identifies it.
 fn labelled(object: &Value) -> Value {
     let metadata = object.get("metadata").cloned().unwrap_or_else(|| Object::default().into());
     let labels = metadata.get("labels").cloned().unwrap_or_else(|| Object::default().into());
@@ -221,7 +221,7 @@ fn every_kind_goes_through_its_life() {
                 && text(&input, "kind") == resource.kind.as_str()
         });
         let Some(example) = example.filter(|_| resource.has_verb("create")) else { continue };
-        // One kind that fails does not hide the others.
+        // A failure of one kind does not hide those of others.
         let server = if resource.kind == "ResourceQuota" { &without_controllers } else { &server };
         let trial = Trial::new(server, resource, example);
         if catch_unwind(AssertUnwindSafe(|| trial.run())).is_err() {

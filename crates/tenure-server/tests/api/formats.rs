@@ -16,7 +16,7 @@ const DEFINITION: &str = r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"Cust
     "names":{"plural":"widgets","singular":"widget","kind":"Widget"},"versions":[{"name":"v1","served":true,
     "storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}"#;
 
-/// Reads an answer in the format that it says it has, and returns its kind.
+/// Parses a response by its content type, and returns its kind.
 fn kind(response: &Response) -> String {
     let media_type = response.header("content-type").unwrap_or_default();
     let limits = Limits::default();
@@ -51,7 +51,7 @@ fn a_client_gets_its_most_preferred_supported_format() {
         (&one, &format!("{PROTOBUF};q=0,{JSON};q=0.1"), 200, JSON, "ConfigMap"),
         (&one, "text/html, image/png;q=0.9, */*;q=0.1", 200, JSON, "ConfigMap"),
         (&one, "APPLICATION/JSON; charset=utf-8", 200, JSON, "ConfigMap"),
-        // Views, and what comes next if a view cannot be had.
+        // Tables and metadata, and the next accepted format if they are not available.
         (&one, table, 200, JSON, "Table"),
         (&one, &format!("{table},{JSON}"), 200, JSON, "Table"),
         (&one, &format!("{};q=0.9,{JSON};q=0.1", partial(PROTOBUF, "Table")), 200, JSON, "ConfigMap"),
@@ -64,7 +64,7 @@ fn a_client_gets_its_most_preferred_supported_format() {
         (&absent, PROTOBUF, 404, PROTOBUF, "Status"),
         (&absent, YAML, 404, YAML, "Status"),
         (&absent, table, 404, JSON, "Status"),
-        // Custom resources have no protobuf form.
+        // Custom resources have no protobuf encoding.
         (&widget, &either, 200, JSON, "Widget"),
         (&widget, YAML, 200, YAML, "Widget"),
         (&widget, PROTOBUF, 406, PROTOBUF, "Status"),
@@ -72,7 +72,7 @@ fn a_client_gets_its_most_preferred_supported_format() {
         ("/api/v1", &either, 200, PROTOBUF, "APIResourceList"),
         ("/apis", &either, 200, PROTOBUF, "APIGroupList"),
         ("/apis", YAML, 200, YAML, "APIGroupList"),
-        // What nobody can give.
+        // Formats that no endpoint supports.
         (&one, "text/html", 406, JSON, "Status"),
         (MAPS, "application/nope", 406, JSON, "Status"),
     ];

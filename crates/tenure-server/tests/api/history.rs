@@ -1,4 +1,4 @@
-//! The history of objects: every version that was answered can be rebuilt, changes tell who made them, and managers that fight
+//! The history of objects: every version of a response can be rebuilt, changes name their authors, and managers that fight
 //! are found.
 
 use crate::{
@@ -110,7 +110,7 @@ fn every_answered_version_is_rebuilt_byte_for_byte() {
             let response = write(&server, &mut random);
             assert!(response.code < 500, "{}", response.text());
             let document = response.document();
-            // A scale is part of an object, and a status of a deletion is none.
+            // A scale is part of an object, and the `Status` of a deletion is not an object.
             if response.code < 300 && text(&document, &["kind"]) == "Deployment" {
                 answered.push((response.text(), document));
             }
@@ -202,7 +202,7 @@ fn deleted_objects_keep_their_history() {
     assert_eq!(page.get("exists"), Some(&Value::from(false)));
     let revision = text(&items(&page)[0], &["previous"]).to_owned();
     assert_eq!(server.get(&format!("{MAPS}/gone/history?at={revision}")).document(), created);
-    // The same name again begins anew, and the old life stays readable.
+    // A new object of the same name has its own history, and the old history stays readable.
     server.post(MAPS, body);
     assert_eq!(items(&server.get(&format!("{MAPS}/gone/history")).document()).len(), 3);
     assert_eq!(server.get(&format!("{MAPS}/gone/history?at={revision}")).document(), created);
@@ -317,7 +317,7 @@ fn two_that_fight_are_found_and_fifty_that_do_not_are_not() {
                 set("web", "autoscaler", 5)
             }
         });
-        // Each of these changes its own field up and down, or takes one over once.
+        // Each of these changes its own field back and forth, or takes one over once.
         scope.spawn(|| {
             let mut round = 0;
             while !stop.load(Relaxed) {
@@ -333,7 +333,7 @@ fn two_that_fight_are_found_and_fifty_that_do_not_are_not() {
             thread::yield_now();
         }
         let (found, took) = (fights(), start.elapsed());
-        // Long enough for the others to go up and down a few times.
+        // Long enough for the others to change back and forth a few times.
         server.wait_until("an event is written", || {
             let events = server.get("/api/v1/namespaces/default/events").document();
             items(&events).iter().any(|event| text(event, &["reason"]) == "FieldFight")

@@ -7,7 +7,7 @@ use std::{
 };
 use tenure_value::{Limits, Value, json};
 
-/// How long an answer may take; a watch of the recordings lasts four seconds.
+/// How long a response may take; a watch of the recordings lasts four seconds.
 const TIMEOUT: Duration = Duration::from_secs(50);
 
 /// A request to be sent.
@@ -64,7 +64,7 @@ impl Request {
     }
 }
 
-/// What came back.
+/// A response.
 #[derive(Clone, Debug)]
 pub struct Response {
     pub code: u16,
@@ -82,12 +82,12 @@ impl Response {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// Returns the body as a document; `null` if it is none.
+    /// Returns the body as a document; `null` if it is not JSON.
     pub fn document(&self) -> Value {
         json::parse(&self.body, &Limits::default()).unwrap_or_default()
     }
 
-    /// Returns the documents of a stream, one a line.
+    /// Returns the documents of a stream, one per line.
     pub fn frames(&self) -> Vec<Value> {
         let lines = self.body.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         lines.map(|line| json::parse(line, &Limits::default()).unwrap_or_default()).collect()
@@ -99,7 +99,7 @@ impl Response {
     }
 }
 
-/// Sends a request and reads the whole answer.
+/// Sends a request and reads the whole response.
 pub fn send(to: SocketAddr, request: &Request) -> Response {
     let bytes = send_bytes(to, &request.bytes());
     read_response(&bytes).unwrap_or_else(|| {
@@ -107,7 +107,7 @@ pub fn send(to: SocketAddr, request: &Request) -> Response {
     })
 }
 
-/// Sends a request to a server that may be away; nothing if no whole answer comes.
+/// Sends a request to a server that may be down; `None` if no complete response arrives.
 pub fn try_send(to: SocketAddr, request: &Request) -> Option<Response> {
     let mut stream = TcpStream::connect(to).ok()?;
     stream.set_read_timeout(Some(TIMEOUT)).ok()?;
@@ -117,18 +117,18 @@ pub fn try_send(to: SocketAddr, request: &Request) -> Option<Response> {
     read_response(&bytes)
 }
 
-/// Sends bytes and returns what comes back until the server hangs up.
+/// Sends bytes and returns everything until the server closes the connection.
 pub fn send_bytes(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(to).expect("the server listens");
     stream.set_read_timeout(Some(TIMEOUT)).expect("a time is set");
-    // A server that refuses early stops reading; its answer is what counts.
+    // A server that refuses early stops reading, and its response is what counts.
     let _ = stream.write_all(bytes);
     let mut response = Vec::new();
     let _ = stream.read_to_end(&mut response);
     response
 }
 
-/// Reads an answer from its bytes; nothing if they are none.
+/// Parses a response; `None` if the bytes are not one.
 pub fn read_response(bytes: &[u8]) -> Option<Response> {
     let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
     let head = String::from_utf8_lossy(&bytes[..end]).into_owned();

@@ -41,7 +41,7 @@ fn a_namespace_is_deleted_after_its_objects() {
         assert_eq!(inside.count(), 0, "{resource}");
     }
     assert_eq!(server.get("/api/v1/namespaces/default/configmaps/outside").code, 200);
-    // The name can be used again, and nothing of before is there.
+    // The name can be used again, and no earlier object exists.
     server.create_namespace("short");
     let again = server.get(&format!("{NAMESPACE}/configmaps")).document();
     assert!(items(&again, "items").is_empty());

@@ -16,7 +16,7 @@ const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const BACKGROUND: &str = r#"{"propagationPolicy":"Background"}"#;
 const FOREGROUND: &str = r#"{"propagationPolicy":"Foreground"}"#;
 const ORPHAN: &str = r#"{"propagationPolicy":"Orphan"}"#;
-/// Longer than it takes until a reference to nobody is acted on.
+/// Longer than the garbage collector waits before it acts on a reference to a missing owner.
 const LONG_ENOUGH: Duration = Duration::from_millis(3500);
 
 /// A reference to an owner.
@@ -82,7 +82,7 @@ fn a_dependent_is_kept_while_one_owner_exists() {
     map(&server, "shared", &[owner(&one, true), owner(&two, true)], "");
     server.delete_with(&item("one"), BACKGROUND);
     server.wait_until("the reference to the first is dropped", || owners_of(&server, &item("shared")) == 1);
-    // In the foreground too the other one keeps it.
+    // With foreground deletion, too, the other owner keeps it.
     let three = map(&server, "three", &[], "");
     own(&server, &item("shared"), &[owner(&two, true), owner(&three, true)]);
     server.delete_with(&item("three"), FOREGROUND);
@@ -111,7 +111,7 @@ fn foreground_deletion_deletes_the_owner_last() {
     server.wait_until_gone(&item("top"));
     assert_eq!(server.get(&item("middle")).code, 404);
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
-    // The one that did not want to be waited for was not, and is on its way too.
+    // The dependent that does not block the owner was not waited for, and is being deleted too.
     assert!(is_going(&server, &item("loose")));
 }
 
@@ -157,7 +157,7 @@ fn references_to_missing_owners_cause_deletion_only_if_certain() {
     map(&server, "unknown-kind", &[to("example.com/v1", "Widget", "nobody")], "");
     map(&server, "kept", &[owner(&real, false)], "");
     map(&server, "kept-by-one", &[owner(&real, false), to("v1", "ConfigMap", "nobody")], "");
-    // Outside of namespaces nobody can tell in which one the owner would be.
+    // For a cluster-scoped object the namespace of a namespaced owner is unknown.
     let cluster = "/api/v1/persistentvolumes";
     let volume = format!(
         r#"{{"metadata":{{"name":"volume","ownerReferences":[{}]}},"spec":{{"capacity":{{"storage":"1Gi"}},"accessModes":["ReadWriteOnce"],"hostPath":{{"path":"/x"}}}}}}"#,
@@ -219,7 +219,7 @@ fn custom_resources_can_be_owners_and_dependents() {
     assert_eq!(server.get(&item("of-a-widget")).code, 404);
     server.delete(&item("real"));
     server.wait_until_gone(&format!("{widgets}/of-a-map"));
-    // A definition takes its objects along, and what they own follows.
+    // The deletion of a definition deletes its objects, and then their dependents.
     let last = widget("last", "");
     map(&server, "of-the-last", &[owner(&last, false)], "");
     server.delete(&format!("{definitions}/widgets.example.com"));
@@ -265,7 +265,7 @@ fn an_object_that_owns_itself_can_be_deleted_in_every_way() {
         server.delete_with(&path, options);
         server.wait_until_gone(&path);
     }
-    // Two that own each other, and one of them itself.
+    // Two objects that own each other, one of which also owns itself.
     let one = server.create(maps, r#"{"metadata":{"name":"one"}}"#);
     let two = server.create(maps, r#"{"metadata":{"name":"two"}}"#);
     own(&server, &format!("{maps}/one"), &[owner(&one, true), owner(&two, true)]);
@@ -273,7 +273,7 @@ fn an_object_that_owns_itself_can_be_deleted_in_every_way() {
     server.delete_with(&format!("{maps}/one"), FOREGROUND);
     server.wait_until_gone(&format!("{maps}/one"));
     server.wait_until_gone(&format!("{maps}/two"));
-    // None is left that keeps the namespace.
+    // No object is left to keep the namespace.
     let last = server.create(maps, r#"{"metadata":{"name":"last"}}"#);
     own(&server, &format!("{maps}/last"), &[owner(&last, true)]);
     server.delete("/api/v1/namespaces/loop");

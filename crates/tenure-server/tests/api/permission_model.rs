@@ -1,5 +1,5 @@
 //! For random roles, bindings and writes, a write is refused exactly when a slow model of RBAC and of field rules refuses
-//! it, whatever verb, patch type or option it uses.
+//! it, with any verb, patch type or option.
 
 use crate::{
     http::Request,
@@ -107,7 +107,7 @@ fn write() -> impl Strategy<Value = Write> {
         .prop_map(|(method, name, manager, dry_run, fields)| Write { method, name, manager, dry_run, fields })
 }
 
-/// Whether a role grants a verb on a name; a POST and a collection have none.
+/// Whether a role grants a verb on a name, which is empty for a POST and for a collection.
 fn grants(role: &Role, verb: &str, name: &str) -> bool {
     role.bound_to != "other"
         && role.verbs.contains(&verb)
@@ -136,7 +136,7 @@ fn permits(roles: &[Role], verb: &str, name: &str, write: &Write, changed: &BTre
         })
 }
 
-/// Whether a role grants the verb of a write, whatever it changes.
+/// Whether a role grants the verb of a write, regardless of the fields.
 fn is_granted(roles: &[Role], write: &Write) -> bool {
     let (verb, name) = match write.method {
         Method::Post => ("create", ""),
@@ -160,7 +160,7 @@ impl Model {
             _ => old.clone(),
         };
         if let Method::Apply { .. } = write.method {
-            // What it applied before and leaves out goes, unless another manager applied it too.
+            // Fields that it applied before and now omits are removed, unless another manager applied them too.
             for field in owned.difference(&given) {
                 let is_shared = MANAGERS.iter().any(|other| {
                     *other != write.manager
@@ -210,7 +210,7 @@ impl Model {
         self.applied.retain(|(name, _), _| !is_gone(name));
     }
 
-    /// Follows a write that the server carried out.
+    /// Updates the model after a successful write.
     fn follow(&mut self, write: &Write) {
         match write.method {
             Method::Delete => self.forget(|name| name == write.name),
@@ -370,13 +370,13 @@ proptest! {
             let (code, text) = carry_out(&server, &model, write);
             let is_right = match code {
                 403 => !model.allows(&roles, write),
-                // The object is missing, exists already, or has other owners: known to those who may ask.
+                // The object is missing, exists already, or has other owners: reported only to users with permission.
                 404 | 409 => is_granted(&roles, write),
                 _ => code < 300 && model.allows(&roles, write),
             };
             prop_assert!(is_right, "{:?} by {:?}\n{:?}: {} {}", write, roles, model, code, text);
             if write.method == Method::DeleteAll && !write.dry_run {
-                // Objects that may be deleted go even if others may not.
+                // Permitted objects are deleted even if others are not.
                 let after = stored(&server);
                 model.forget(|name| !after.contains(&format!(r#""name":"{name}""#)));
             } else if code >= 400 || write.dry_run {

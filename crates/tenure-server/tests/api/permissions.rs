@@ -22,7 +22,7 @@ fn send_as(server: &Server, user: &str, method: &str, path: &str, media_type: &s
     server.send(&request(method, path, media_type, body).header("Impersonate-User", user))
 }
 
-/// Sends a request as the administrator; it must work.
+/// Sends a request as the administrator; it must succeed.
 #[track_caller]
 fn admin(server: &Server, method: &str, path: &str, body: &str) -> Value {
     let media_type = if method == "PATCH" { MERGE_PATCH } else { "application/json" };
@@ -37,7 +37,7 @@ fn deployment(replicas: u32, image: &str) -> String {
     )
 }
 
-/// Starts a server with a deployment and a user `scaler` who may change `.spec.replicas` alone.
+/// Starts a server with a deployment and a user `scaler` who may change only `.spec.replicas`.
 fn server_with_scaler() -> Server {
     let server = Server::with(Authentication::Token(TOKEN.into()));
     admin(&server, "POST", DEPLOYMENTS, &deployment(1, "one"));
@@ -159,14 +159,14 @@ fn every_way_to_write_is_limited_to_the_permitted_fields() {
     for (method, path, media_type, body, refused) in cases {
         let before = admin(&server, "GET", WEB, "");
         let response = send_as(&server, "scaler", method, &path, media_type, &body);
-        let told = format!("{method} {path} {body}: {} {}", response.code, response.text());
+        let described = format!("{method} {path} {body}: {} {}", response.code, response.text());
         if refused.is_empty() {
-            assert_eq!(response.code, 200, "{told}");
+            assert_eq!(response.code, 200, "{described}");
         } else {
-            assert_eq!((response.code, response.field("reason").as_str()), (403, "Forbidden"), "{told}");
+            assert_eq!((response.code, response.field("reason").as_str()), (403, "Forbidden"), "{described}");
             let message = response.field("message");
-            assert!(message.contains(refused) && message.contains(r#"of Role "scaler""#), "{told}");
-            assert_eq!(admin(&server, "GET", WEB, ""), before, "{told}");
+            assert!(message.contains(refused) && message.contains(r#"of Role "scaler""#), "{described}");
+            assert_eq!(admin(&server, "GET", WEB, ""), before, "{described}");
         }
     }
 }
@@ -205,8 +205,8 @@ fn reviews_tell_which_fields_a_user_may_write() {
     ] {
         let status = review(annotations).get("status").cloned().unwrap_or_default();
         assert_eq!(status.get("allowed"), Some(&Value::Bool(allowed)), "{annotations}: {status}");
-        let told = status.get("reason").and_then(Value::as_str).unwrap_or_default();
-        assert!(told.contains(reason), "{annotations}: {told}");
+        let given = status.get("reason").and_then(Value::as_str).unwrap_or_default();
+        assert!(given.contains(reason), "{annotations}: {given}");
     }
     let wrong = r#"{"metadata":{"annotations":{"tenure.dev/fields":".spec["}},"spec":{"user":"x","resourceAttributes":{}}}"#;
     let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";

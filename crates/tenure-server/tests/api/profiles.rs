@@ -1,5 +1,5 @@
 //! The two profiles, side by side: the conversations of `tests/data/profiles.yaml` are held with a server of each. A conversation
-//! about a documented difference says what each answers; any other says what both answer, as Kubernetes does.
+//! about a documented difference gives the response of each; any other gives the response of both, which is that of Kubernetes.
 
 use crate::{
     http::{Request, Response},
@@ -57,7 +57,7 @@ fn document_profiles_and_conversations_name_the_same_differences() {
     assert!(Behavior::kubernetes().differences().iter().all(|(_, is_on)| !is_on));
     assert!(Behavior::tenure().differences().iter().all(|(_, is_on)| *is_on));
     let all = conversations();
-    let told: BTreeSet<&str> =
+    let listed: BTreeSet<&str> =
         all.iter().map(|of| text(of, "difference")).filter(|name| !name.is_empty()).collect();
     let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/differences.md");
     let document = fs::read_to_string(document).expect("the document is there");
@@ -68,7 +68,7 @@ fn document_profiles_and_conversations_name_the_same_differences() {
     for entry in in_profiles.split("\n### ").skip(1) {
         let heading = entry.lines().next().unwrap_or_default();
         match entry.lines().find_map(|line| line.strip_prefix("- Switch: `")?.strip_suffix('`')) {
-            // Switches of strategic merge patch are compared with the library there, and told here where a server shows them.
+            // Switches of strategic merge patch are compared with the library there, and listed here if they are visible through a server.
             Some(switch) if strategic::Behavior::NAMES.contains(&switch) => {
                 switches.insert(heading);
             }
@@ -78,14 +78,14 @@ fn document_profiles_and_conversations_name_the_same_differences() {
         }
     }
     assert_eq!(documented, differences, "the document and the profiles");
-    let missing: Vec<_> = differences.difference(&told).collect();
+    let missing: Vec<_> = differences.difference(&listed).collect();
     assert!(missing.is_empty(), "no conversation shows {missing:?}");
     let unknown: Vec<_> =
-        told.iter().filter(|name| !documented.contains(*name) && !switches.contains(*name)).collect();
+        listed.iter().filter(|name| !documented.contains(*name) && !switches.contains(*name)).collect();
     assert!(unknown.is_empty(), "no entry is called {unknown:?}");
 }
 
-/// Storage migration relies on this: an object is written anew once the version of storage is another.
+/// Storage migration relies on this: an unchanged object is written again after the storage version has changed.
 #[test]
 fn a_write_that_changes_nothing_moves_an_object_to_the_version_of_storage() {
     for (profile, behavior) in PROFILES {
@@ -109,7 +109,7 @@ fn a_write_that_changes_nothing_moves_an_object_to_the_version_of_storage() {
     }
 }
 
-/// Sends a step and returns the answer.
+/// Sends a step and returns the response.
 fn send(server: &Server, step: &Value) -> Response {
     if let Some(group) = step.get("define").and_then(Value::as_str) {
         return server
@@ -167,7 +167,7 @@ fn definition(group: &str, step: &Value) -> String {
     )
 }
 
-/// Returns how an answer differs from what a step expects of it: the code, values at places, parts of the message, the warnings.
+/// Returns how a response differs from the expectation of a step: the code, values at paths, parts of the message, the warnings.
 fn differences(response: &Response, expected: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let code = expected.as_i64().or_else(|| expected.get("code")?.as_i64());
@@ -184,7 +184,7 @@ fn differences(response: &Response, expected: &Value) -> Vec<String> {
     if let Some(message) = expected.get("message").and_then(Value::as_str)
         && !text(&response.document(), "message").contains(message)
     {
-        found.push(format!("the message lacks {message:?}"));
+        found.push(format!("the message does not contain {message:?}"));
     }
     if let Some(Value::Array(wanted)) = expected.get("warnings") {
         let given = response.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("warning"));
@@ -197,7 +197,7 @@ fn differences(response: &Response, expected: &Value) -> Vec<String> {
     found
 }
 
-/// Returns what a path of names and numbers leads to: `spec.ports.0.name`. A name may be quoted by `'`.
+/// Returns the value at a path of names and indexes: `spec.ports.0.name`. A name may be quoted by `'`.
 fn at(document: &Value, path: &str) -> Option<Value> {
     let mut names = Vec::new();
     for (number, part) in path.split('\'').enumerate() {

@@ -17,7 +17,7 @@ use tenure_store::{Compaction, ListRequest, MemoryStore, Store};
 use tenure_value::Value;
 use tokio::runtime::Runtime;
 
-/// A running server; it stops with its last request when dropped.
+/// A running server; it stops after its last request when dropped.
 pub struct Server {
     pub address: SocketAddr,
     pub store: Arc<MemoryStore>,
@@ -26,7 +26,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server that lets everyone in.
+    /// Starts a server without authentication.
     pub fn start() -> Server {
         Server::with(Authentication::Anyone)
     }
@@ -35,30 +35,30 @@ impl Server {
         Server::over(Arc::new(MemoryStore::new()), access)
     }
 
-    /// Starts a server in which owners and namespaces take along what is theirs.
+    /// Starts a server with the garbage collection and namespace controllers.
     pub fn living() -> Server {
         Server::start().with_controllers()
     }
 
-    /// Has a service stand for the server.
+    /// Publishes the service `kubernetes` for the server.
     pub fn announced(self) -> Server {
         let address = self.address;
         self.announced_at(address)
     }
 
-    /// Does the same, as if the server listened somewhere else.
+    /// Does the same with another address.
     pub fn announced_at(self, address: SocketAddr) -> Server {
         self.api.announce(address);
         self
     }
 
-    /// Has every namespace given what programs written for clusters wait for.
+    /// Creates the default objects of namespaces.
     pub fn with_default_objects(self, authority: &str) -> Server {
         self.api.provide_default_objects(authority);
         self
     }
 
-    /// Starts the life of objects.
+    /// Starts the controllers.
     pub fn with_controllers(self) -> Server {
         let runtime = self.runtime.as_ref().expect("the server runs");
         runtime.block_on(async { self.api.start_controllers() });
@@ -70,7 +70,7 @@ impl Server {
         Server::with_options(Arc::new(MemoryStore::new()), ServerOptions::new(access), Some(audit))
     }
 
-    /// Starts a server over a store, new or left by another server.
+    /// Starts a server over a store that is new or was used by another server.
     pub fn over(store: Arc<MemoryStore>, access: Authentication) -> Server {
         Server::with_options(store, ServerOptions::new(access), None)
     }
@@ -107,7 +107,7 @@ impl Server {
         Server { address, store, api, runtime: Some(runtime) }
     }
 
-    /// Returns the store, for a server that comes after this one.
+    /// Returns the store, for a later server.
     pub fn store(&self) -> Arc<MemoryStore> {
         self.store.clone()
     }
@@ -148,18 +148,18 @@ impl Server {
         self.send(&Request::new("DELETE", path))
     }
 
-    /// Deletes an object with options; it must work.
+    /// Deletes an object with options; this must succeed.
     pub fn delete_with(&self, path: &str, options: &str) {
         let response = self.send(&Request::new("DELETE", path).body("application/json", options));
         assert_eq!(response.code, 200, "DELETE {path} {options}: {}", response.text());
     }
 
-    /// Waits until something is so.
+    /// Waits until a condition holds.
     #[track_caller]
     pub fn wait_until(&self, what: &str, is_so: impl Fn() -> bool) {
         let start = Instant::now();
         while !is_so() {
-            assert!(start.elapsed() < Duration::from_secs(30), "waited in vain until {what}");
+            assert!(start.elapsed() < Duration::from_secs(30), "timed out: {what}");
             thread::sleep(Duration::from_millis(20));
         }
     }
@@ -170,7 +170,7 @@ impl Server {
         self.wait_until(&format!("{path} is gone"), || self.get(path).code == 404);
     }
 
-    /// Creates an object; it must work.
+    /// Creates an object; this must succeed.
     pub fn create(&self, path: &str, body: &str) -> Value {
         let response = self.post(path, body);
         assert_eq!(response.code, 201, "POST {path} {body}: {}", response.text());
@@ -181,13 +181,13 @@ impl Server {
         self.create("/api/v1/namespaces", &format!(r#"{{"metadata":{{"name":"{name}"}}}}"#));
     }
 
-    /// Forgets everything but what is now, as a store does in time.
+    /// Compacts the store to its current revision.
     pub fn forget_history(&self) {
         let runtime = self.runtime.as_ref().expect("the server runs");
         runtime.block_on(self.store.compact(Compaction::KeepCount(0))).expect("a store in memory compacts");
     }
 
-    /// Returns the version of the store, which every change of anything moves.
+    /// Returns the revision of the store, which every write increments.
     pub fn revision(&self) -> String {
         version(&self.get("/api/v1/namespaces/default/configmaps").document())
     }

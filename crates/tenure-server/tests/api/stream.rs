@@ -20,7 +20,7 @@ impl Stream {
         Stream::open_with(to, path, "")
     }
 
-    /// Asks for a watch with a bearer token.
+    /// Opens a watch with a bearer token.
     pub fn open_as(to: SocketAddr, path: &str, token: &str) -> Option<Stream> {
         Stream::open_with(to, path, &format!("Authorization: Bearer {token}\r\n"))
     }

@@ -15,18 +15,18 @@ use std::{
 };
 use tenure_value::{Array, Limits, Value};
 
-/// How much longer than recorded a watch lasts, so that a busy machine has the time for all changes.
+/// How much longer than recorded a watch lasts, so that a busy machine has time for all changes.
 const MORE_SECONDS: u64 = 3;
 
 fn collection(resource: &str) -> String {
     format!("/api/v1/namespaces/{NAMESPACE}/{resource}")
 }
 
-/// One scenario under way.
+/// A running scenario.
 struct Scenario {
     server: Server,
     resource: &'static str,
-    /// What a version is called, by the version.
+    /// The names of versions.
     names: HashMap<String, String>,
     counts: HashMap<String, usize>,
 }
@@ -40,7 +40,7 @@ impl Scenario {
         Scenario { server, resource, names: HashMap::new(), counts: HashMap::new() }
     }
 
-    /// Takes a step, such as `["patch", "a", {…}]`, and names the version it made.
+    /// Carries out a step, such as `["patch", "a", {…}]`, and names the resulting version.
     fn step(&mut self, step: &Value) -> String {
         let parts = step.as_array().map(Array::items).unwrap_or_default();
         let part = |at: usize| parts.get(at).and_then(Value::as_str).unwrap_or_default();
@@ -79,7 +79,7 @@ impl Scenario {
         made
     }
 
-    /// Returns what a version is called.
+    /// Returns the name of a version.
     fn name_of(&self, version: &str, after_setup: &str) -> Value {
         let name = self.names.get(version).cloned();
         let fallback = if version == after_setup { "rv of list after setup" } else { "<other>" };
@@ -87,7 +87,7 @@ impl Scenario {
     }
 }
 
-/// Asks for a watch, lets `changes` happen once its answer has begun, and returns all of it.
+/// Opens a watch, runs `changes` once the response has begun, and returns the whole response.
 fn watch(to: SocketAddr, path: &str, accept: &str, changes: impl FnOnce()) -> Response {
     let mut stream = TcpStream::connect(to).expect("the server listens");
     let accept = if accept.is_empty() { String::new() } else { format!("Accept: {accept}\r\n") };
@@ -95,7 +95,7 @@ fn watch(to: SocketAddr, path: &str, accept: &str, changes: impl FnOnce()) -> Re
     stream.write_all(head.as_bytes()).expect("the request is sent");
     let mut bytes = vec![0; 1];
     stream.read_exact(&mut bytes).expect("the response begins");
-    // What is there already is sent first; the changes come after it.
+    // Existing objects are sent first, then the changes.
     thread::sleep(Duration::from_millis(400));
     changes();
     stream.read_to_end(&mut bytes).expect("the response ends");
@@ -107,7 +107,7 @@ fn keys(of: Option<&Value>) -> Value {
     Value::array(object.iter().map(|(name, _)| Value::from(name.clone())))
 }
 
-/// Writes down of an event what the recording has of it.
+/// Reduces an event to what the recording contains.
 fn summary(event: &Value, name_of: impl Fn(&str) -> Value) -> Value {
     let Some(object) = event.get("object") else {
         return Value::object([("notAnEvent", event.get("kind").cloned().unwrap_or_default())]);
@@ -122,8 +122,8 @@ fn summary(event: &Value, name_of: impl Fn(&str) -> Value) -> Value {
                 .iter()
                 .map(|of| of.get("name").cloned().unwrap_or_default());
             let titles = Value::array(titles);
-            let told = object.get("columnDefinitions").is_some_and(|columns| !columns.is_null());
-            fields.push(("columnDefinitions", if told { titles } else { Value::Null }));
+            let has_columns = object.get("columnDefinitions").is_some_and(|columns| !columns.is_null());
+            fields.push(("columnDefinitions", if has_columns { titles } else { Value::Null }));
             fields.push(("metadataKeys", keys(object.get("metadata"))));
             fields.push(("rows", Value::array(items(object, "rows").iter().map(row))));
         }
@@ -150,7 +150,7 @@ fn present(name: &'static str, value: Value) -> Option<(&'static str, Value)> {
     (!value.is_null()).then_some((name, value))
 }
 
-/// Writes down a row of a table; the age of an object depends on the clock.
+/// Reduces a row of a table; the age of an object depends on the clock.
 fn row(row: &Value) -> Value {
     let cells = items(row, "cells").iter().enumerate().map(|(at, cell)| match cell.as_str() {
         Some(age) if at == 2 && age.ends_with('s') => Value::from("<age>"),
@@ -166,7 +166,7 @@ fn row(row: &Value) -> Value {
     Value::object([("cells", cells), ("object", object)])
 }
 
-/// Returns what the recording has of an event, as far as it does not depend on the recorded server itself.
+/// Returns a recorded event without what depends on the recorded server.
 fn recorded_event(event: &Value) -> Value {
     let fields = event.as_object().cloned().unwrap_or_default();
     if fields.contains("notAnEvent") {
@@ -178,7 +178,7 @@ fn recorded_event(event: &Value) -> Value {
     }
 }
 
-/// How often a client is told how far it is depends on the clock: of several such marks in a row one counts.
+/// The number of bookmarks depends on the clock: several in a row count as one.
 fn without_repeated_marks(mut events: Vec<Value>) -> Vec<Value> {
     events.dedup_by(|next, before| {
         next == before && next.get("type").and_then(Value::as_str) == Some("BOOKMARK")
@@ -198,7 +198,7 @@ fn longer(query: &str) -> String {
     }
 }
 
-/// How a watch is carried.
+/// The format of a watch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Carrier {
     Json,
@@ -207,10 +207,10 @@ enum Carrier {
 
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
-/// Returns the events of an answer in protobuf: each has its length before it, and carries its object as a document.
+/// Returns the events of a protobuf response: each is preceded by its length and contains its object as a document.
 fn protobuf_events(response: &Response) -> Vec<Value> {
     let document = |bytes: &[u8]| tenure_protobuf::decode(bytes, &Limits::default()).expect("a document");
-    // An answer that is no stream is one document, with what every document begins with.
+    // A response that is not a stream is one document, which begins with the magic bytes.
     if response.body.starts_with(b"k8s\0") {
         return vec![document(&response.body)];
     }
@@ -259,7 +259,7 @@ fn without_nulls(document: Value) -> Value {
     Value::Object(fields.with("metadata", metadata))
 }
 
-/// Runs a scenario and says what is different.
+/// Runs a scenario and returns the differences.
 fn run(recorded: &Value, carrier: Carrier) -> Option<String> {
     let mut scenario = Scenario::new(recorded);
     let mut versions = Vec::new();
@@ -296,7 +296,7 @@ fn run(recorded: &Value, carrier: Carrier) -> Option<String> {
         }
     });
     let code = recorded.get("code").and_then(Value::as_i64).unwrap_or_default();
-    // A version that is none is the client's error.
+    // An invalid version is an error of the client.
     let code = if code == 500 { 400 } else { code };
     let events = if carrier == Carrier::Json { response.frames() } else { protobuf_events(&response) };
     let is = events.iter().map(|event| summary(event, |of| scenario.name_of(of, &after_setup))).collect();
@@ -304,7 +304,7 @@ fn run(recorded: &Value, carrier: Carrier) -> Option<String> {
     let should = without_repeated_marks(items(recorded, "events").iter().map(recorded_event).collect());
     let headers = recorded.get("headers").and_then(Value::as_object).cloned().unwrap_or_default();
     let wrong = headers.iter().find(|(name, value)| match (name.as_str(), carrier) {
-        // Whether an answer that is at hand says its length is up to the server.
+        // Whether a complete response has a length is up to the server.
         ("Cache-Control", _) => false,
         ("Content-Type", Carrier::Protobuf) => {
             response.header(name).is_none_or(|media_type| !media_type.starts_with(PROTOBUF))

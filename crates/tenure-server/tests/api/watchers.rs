@@ -25,7 +25,7 @@ fn patch(server: &Server, name: &str, patch: &str) {
     assert_eq!(server.patch(&format!("{PATH}/{name}"), MERGE_PATCH, patch).code, 200);
 }
 
-fn told((kind, object): (String, Value)) -> String {
+fn summary((kind, object): (String, Value)) -> String {
     let data = object.at(["data", "mutation"]).and_then(Value::as_str).unwrap_or("-").to_string();
     format!("{kind} {} {data}", metadata(&object, "name").as_str().unwrap_or_default())
 }
@@ -60,7 +60,7 @@ fn every_watcher_sees_what_its_selector_means() {
     ];
     for (watch, expected) in watches.iter_mut().zip(expected) {
         let seen: Vec<String> =
-            expected.iter().map(|_| told(watch.next_change().expect("an event"))).collect();
+            expected.iter().map(|_| summary(watch.next_change().expect("an event"))).collect();
         assert_eq!(seen, expected);
     }
 }
@@ -77,8 +77,8 @@ fn a_watch_resumes_after_a_resource_version() {
     patch(&server, "one", r#"{"data":{"mutation":"2"}}"#);
     server.delete(&format!("{PATH}/one"));
     let mut second = watch(&server, &format!("resourceVersion={}", version(&seen)));
-    assert_eq!(told(second.next_change().expect("a change")), "MODIFIED one 2");
-    assert_eq!(told(second.next_change().expect("a deletion")), "DELETED one 2");
+    assert_eq!(summary(second.next_change().expect("a change")), "MODIFIED one 2");
+    assert_eq!(summary(second.next_change().expect("a deletion")), "DELETED one 2");
 }
 
 #[test]
@@ -132,13 +132,13 @@ fn a_watch_of_one_object_sees_only_that_object() {
         Stream::open(server.address, &format!("/api/v1/configmaps?watch=1&{by_field}")).expect("a watch"),
     ];
     for watch in &mut watches {
-        assert_eq!(told(watch.next_change().expect("what is there")), "ADDED one -");
+        assert_eq!(summary(watch.next_change().expect("what is there")), "ADDED one -");
     }
     map(&server, "one-more", "a");
     server.delete(&format!("{PATH}/one-more"));
     patch(&server, "one", r#"{"data":{"mutation":"1"}}"#);
     for watch in &mut watches {
-        assert_eq!(told(watch.next_change().expect("a change")), "MODIFIED one 1");
+        assert_eq!(summary(watch.next_change().expect("a change")), "MODIFIED one 1");
     }
 }
 
@@ -148,14 +148,14 @@ fn a_slow_watcher_expires_and_does_not_delay_others() {
     let server = Server::over(Arc::new(MemoryStore::with_limits(limits)), Authentication::Anyone);
     map(&server, "big", "a");
     let start = server.revision();
-    // This one reads nothing while more changes than all buffers hold.
+    // This watcher reads nothing while more changes happen than all buffers hold.
     let mut slow = watch(&server, &format!("resourceVersion={start}"));
     let mut quick = watch(&server, &format!("resourceVersion={start}"));
     let text_of = "x".repeat(1_000_000);
-    // The quick one has every change before the next is made, so that nobody waits for the slow one.
+    // The fast watcher receives every change before the next is made, so the slow one delays no watcher.
     for at in 0..50 {
         patch(&server, "big", &format!(r#"{{"data":{{"mutation":"{at}","big":"{text_of}"}}}}"#));
-        assert_eq!(told(quick.next_change().expect("a change")), format!("MODIFIED big {at}"));
+        assert_eq!(summary(quick.next_change().expect("a change")), format!("MODIFIED big {at}"));
     }
     let mut seen = 0;
     let end = loop {

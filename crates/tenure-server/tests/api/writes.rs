@@ -21,7 +21,7 @@ const GROUPS: [&str; 3] = ["/api/v1", "/apis/apps/v1", "/api/v1"];
 const RESOURCES: [&str; 3] = ["configmaps", "deployments", "services"];
 const KINDS: [(&str, &str); 3] = [("v1", "ConfigMap"), ("apps/v1", "Deployment"), ("v1", "Service")];
 
-/// Writes what an object of a kind may have besides its metadata; sometimes nonsense.
+/// Generates what an object of a kind may have besides its metadata, sometimes invalid.
 fn content(kind: usize) -> BoxedStrategy<String> {
     let word = prop_oneof!["[a-c]", Just(String::new())];
     match kind {
@@ -97,8 +97,7 @@ impl Write {
     }
 }
 
-/// What two runs of the same write differ in: who the object is, when it was written, and which of the free
-/// addresses it got.
+/// The values in which two runs of the same write differ: uid, times, and allocated addresses.
 const OF_A_RUN: [&str; 9] = [
     "uid",
     "resourceVersion",
@@ -151,7 +150,7 @@ fn renumbering_a_named_port_that_others_own_is_a_conflict() {
     assert_eq!(cause.get("message"), Some(&Value::from(r#"conflict with "alice""#)), "{conflict}");
     assert_eq!(cause.at(["tenure", "live"]), Some(&Value::from("http")), "{conflict}");
 
-    // Whoever forces cannot be told to, and whoever repeats a name alone is told what is wrong.
+    // A forced apply gets no advice to force, and a duplicate without another owner is reported as such.
     let forced = expect(server.patch(&format!("{path}?fieldManager=bob&force=true"), APPLY, &new), 422);
     let reason = |status: &Value| {
         let causes = status.at(["details", "causes"]).and_then(Value::as_array).cloned();
@@ -162,10 +161,10 @@ fn renumbering_a_named_port_that_others_own_is_a_conflict() {
     let own = expect(server.apply(path, "bob", &twice), 422);
     assert_eq!(reason(&own), Some(Value::from("FieldValueDuplicate")), "{own}");
 
-    let stranger = expect(server.apply(path, "carol", &new), 422);
-    assert_eq!(reason(&stranger), Some(Value::from("FieldValueDuplicate")), "{stranger}");
+    let other = expect(server.apply(path, "carol", &new), 422);
+    assert_eq!(reason(&other), Some(Value::from("FieldValueDuplicate")), "{other}");
 
-    // Once the other lets go, the port can move.
+    // When the other manager releases the port, it can change.
     expect(server.apply(path, "alice", &service("")), 200);
     let moved = expect(server.apply(path, "bob", &new), 200);
     assert_eq!(moved.at(["spec", "ports"]).and_then(Value::as_array).map(|ports| ports.len()), Some(1));
@@ -279,7 +278,7 @@ fn accepting_no_managers_leaves_them_out() {
     assert_eq!(response.document().get("data"), made.get("data"));
 }
 
-/// What admission and the strategy of a kind add to an object, an update that leaves it out gets again.
+/// Fields that admission and the strategy of a kind add are added again by an update that omits them.
 #[test]
 fn an_object_can_be_put_as_it_was_posted() {
     let server = Server::start();

@@ -1,4 +1,4 @@
-//! Conversion by a webhook wherever an object is read or written, and the errors of a webhook that fails.
+//! Conversion by a webhook whenever an object is read or written, and the errors of a webhook that fails.
 
 use crate::{
     http::Request,
@@ -63,11 +63,11 @@ fn an_object_is_read_and_written_at_every_version() {
     let webhook = ConversionWebhook::start("webhook.default.svc");
     let server = served(&webhook);
     let made = server.create(V1, &object("v1", "a", JOINED));
-    assert_eq!(webhook.requests(), 0, "the version of storage needs nobody");
+    assert_eq!(webhook.requests(), 0, "the storage version needs no conversion");
     let got = server.get(&format!("{V2}/a")).document();
     assert_eq!((spec(&got).as_str(), got.get("apiVersion")), (SPLIT, Some(&"stable.example.com/v2".into())));
     assert_eq!(metadata(&got, "uid"), metadata(&made, "uid"));
-    // Created at the version that is not stored, and stored in the one that is.
+    // Created in one version and stored in the other.
     let made = server.create(V2, &object("v2", "b", r#"{"host":"i","port":"81"}"#));
     assert_eq!(spec(&made), r#"{"host":"i","port":"81"}"#);
     assert_eq!(spec(&server.get(&format!("{V1}/b")).document()), r#"{"hostPort":"i:81"}"#);
@@ -88,7 +88,7 @@ fn an_object_is_read_and_written_at_every_version() {
     let now = server.get(&format!("{V1}/b")).document();
     assert_eq!(spec(&now), r#"{"hostPort":"j:83","replicas":3}"#);
     assert_eq!(now.at(["status", "replicas"]), Some(&5.into()));
-    // A deletion that has to wait, and one that has not.
+    // A deletion that waits for a finalizer, and one that does not.
     server.patch(&format!("{V2}/b"), MERGE_PATCH, r#"{"metadata":{"finalizers":["x.example.com/wait"]}}"#);
     let marked = server.delete(&format!("{V2}/b")).document();
     assert_eq!(spec(&marked), r#"{"host":"j","port":"83","replicas":3}"#);
@@ -128,7 +128,7 @@ fn a_list_with_several_storage_versions_is_converted_in_one_review() {
         }
         assert_eq!(webhook.requests() - before, requests, "{path}");
     }
-    // What is written again is stored in the new version.
+    // An object that is written again is stored in the new version.
     server.patch(&format!("{V1}/a"), MERGE_PATCH, r#"{"spec":{"note":"moved"}}"#);
     let before = webhook.requests();
     assert_eq!(
@@ -160,7 +160,7 @@ fn a_watch_shows_every_change_at_its_version() {
     let second = r#"{"host":"h","port":"81"}"#;
     let expected = [("ADDED", SPLIT), ("MODIFIED", second), ("DELETED", second)];
     assert_eq!(seen, expected.map(|(word, spec)| (word.to_string(), spec.to_string())));
-    // A watch that cannot be kept up says why and ends.
+    // A watch whose objects cannot be converted ends with the reason.
     webhook.set_behavior(Behavior::Refuses);
     let start = version(&server.get(V1).document());
     server.create(V1, &object("v1", "b", JOINED));
@@ -177,7 +177,7 @@ fn managers_own_fields_at_their_version() {
     let server = served(&webhook);
     let config = object("v1", "a", JOINED);
     assert_eq!(server.apply(&format!("{V1}/a"), "alice", &config).code, 201);
-    // The same value in the words of the other version is shared; a change of it is a conflict, in either.
+    // The same value, applied in the other version, is shared; a change of it is a conflict in both versions.
     let same = server.apply(&format!("{V2}/a"), "bob", &object("v2", "a", SPLIT));
     assert_eq!(same.code, 200, "{}", same.text());
     let managers = metadata(&same.document(), "managedFields");
@@ -219,7 +219,7 @@ fn managers_own_fields_at_their_version() {
     let managers = metadata(&forced.document(), "managedFields");
     assert!(!managers.to_string().contains("alice"), "{managers}");
     assert_eq!(spec(&server.get(&format!("{V1}/a")).document()), r#"{"hostPort":"h:99"}"#);
-    // Applying the same again is no write.
+    // Applying the same again does not write.
     let before = server.revision();
     assert_eq!(server.apply(&format!("{V2}/a"), "bob", &changed).code, 200);
     assert_eq!(server.revision(), before);
@@ -261,13 +261,13 @@ fn an_invalid_webhook_response_names_the_webhook_and_the_reason() {
             let message = response.field("message");
             assert!(message.starts_with(named) && message.contains(words), "{behavior:?}: {message}");
         }
-        // Nothing is written that could not be converted.
+        // An object that cannot be converted is not written.
         let response = server.post(V2, &object("v2", "b", SPLIT));
         assert_eq!(response.code, 500, "{behavior:?}");
         assert_eq!(server.get(&format!("{V1}/b")).code, 404, "{behavior:?}");
         let response = server.patch(&format!("{V2}/a"), MERGE_PATCH, r#"{"spec":{"port":"1"}}"#);
         assert_eq!(response.code, 500, "{behavior:?}");
-        // The version of storage is served all the while.
+        // The storage version is served throughout.
         assert_eq!(server.get(&format!("{V1}/a")).code, 200, "{behavior:?}");
     }
     webhook.set_behavior(Behavior::Correct);
@@ -311,7 +311,7 @@ fn a_webhook_service_is_resolved_or_reported_missing() {
     server.create("/api/v1/namespaces/hooks/services", &service.replace("PORT", "9443"));
     assert!(why().contains("no endpoints available for service \"webhook\""), "{}", why());
     server.delete("/api/v1/namespaces/hooks/services/webhook");
-    // A name that the service stands for is where it is.
+    // A service of type ExternalName is called at that name.
     let client = client.replace("9443", &webhook.address.port().to_string());
     let path = format!("{DEFINITIONS}/endpoints.stable.example.com");
     let moved = format!(r#"{{"spec":{{"conversion":{{"webhook":{{"clientConfig":{client}}}}}}}}}"#);

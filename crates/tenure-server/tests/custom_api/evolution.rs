@@ -10,7 +10,7 @@ use tenure_value::Value;
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
 
-/// A definition with a list, and what is said of how it merges.
+/// A definition with a list, and the extensions that say how it merges.
 fn definition(list: &str, version: &str) -> String {
     format!(
         r#"{{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{{"name":"widgets.example.com"{version}}},
@@ -20,7 +20,7 @@ fn definition(list: &str, version: &str) -> String {
     )
 }
 
-/// Starts another server over the same store, as after a restart: it knows what the store knows.
+/// Starts another server over the same store, as after a restart.
 fn started_again(server: &Server) -> Server {
     Server::over(server.store.clone(), Authentication::Anyone)
 }
@@ -28,7 +28,7 @@ fn started_again(server: &Server) -> Server {
 const ATOMIC: &str = "";
 const SET: &str = r#","x-kubernetes-list-type":"set""#;
 
-/// Changes the definition, and returns what its author is warned of.
+/// Changes the definition, and returns the warnings.
 fn change(server: &Server, list: &str) -> String {
     let path = format!("{DEFINITIONS}/widgets.example.com");
     let at = version(&server.get(&path).document());
@@ -62,7 +62,7 @@ fn the_owner_of_an_atomic_value_owns_its_parts_after_a_schema_change() {
     assert_eq!(held(&object, "alice"), r#"{"f:spec":{"f:l":{}}}"#);
     let warned = change(&first, SET);
     assert!(warned.contains("spec.l was replaced as a whole and is merged as a set from now on"), "{warned}");
-    // A further change that has nothing to do with it, and two starts, lose nothing.
+    // An unrelated change and two restarts lose nothing.
     let second = started_again(&first);
     change(&second, r#","x-kubernetes-list-type":"set","maxItems":9"#);
     let third = started_again(&second);
@@ -70,7 +70,7 @@ fn the_owner_of_an_atomic_value_owns_its_parts_after_a_schema_change() {
     assert_eq!(object.at(["spec", "l"]).map(Value::to_string).unwrap_or_default(), r#"["a","b","c"]"#);
     assert_eq!(held(&object, "alice"), r#"{"f:spec":{"f:l":{"v:\"a\"":{},"v:\"b\"":{}}}}"#);
     assert_eq!(held(&object, "bob"), r#"{"f:spec":{"f:l":{"v:\"c\"":{}}}}"#);
-    // What alice leaves out goes; what bob added stays.
+    // Fields that alice omits are removed; those that bob added stay.
     let object = apply(&third, "alice", "w", r#"{"l":["b"]}"#);
     assert_eq!(object.at(["spec", "l"]).map(Value::to_string).unwrap_or_default(), r#"["b","c"]"#);
 }
@@ -103,7 +103,7 @@ fn schema_changes_and_reverts_are_distinguished_by_revision() {
     }
 }
 
-/// A definition with two versions that convert into each other as they are.
+/// A definition with two versions and no conversion.
 fn two_versions() -> String {
     let version = |name: &str, storage: bool| {
         format!(
@@ -147,7 +147,7 @@ fn a_removed_version_does_not_prevent_an_apply() {
     for server in [&server, &started_again(&server)] {
         let object = apply(server, "alice", "w", r#"{"n":2}"#);
         assert_eq!(held(&object, "alice"), r#"{"f:spec":{"f:n":{}}}"#);
-        assert_eq!(held(&object, "bob"), "", "nobody can name the fields of a version that is gone");
+        assert_eq!(held(&object, "bob"), "", "fields of a removed version have no paths");
         assert_eq!(object.at(["spec", "s"]), Some(&"x".into()), "what it set stays");
     }
 }

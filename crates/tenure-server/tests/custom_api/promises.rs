@@ -1,4 +1,4 @@
-//! What Kubernetes promises of definitions and their objects, one test per promise: definitions as objects, defaults, published
+//! The guarantees of Kubernetes for definitions and their objects, one test each: definitions as objects, defaults, published
 //! documents, strict validation, selectable fields, watches, status, scale.
 
 use crate::{
@@ -35,7 +35,7 @@ fn part(group: &str, name: &str, rest: &str) -> String {
     format!(r#"{{"apiVersion":"{group}/v1","kind":"Part","metadata":{{"name":"{name}"}}{rest}}}"#)
 }
 
-/// Returns the words of a warning header.
+/// Returns the text of a warning header.
 fn unquoted(header: &str) -> String {
     let words = header.strip_prefix("299 - \"").and_then(|rest| rest.strip_suffix('"')).unwrap_or(header);
     words.replace("\\\"", "\"")
@@ -104,10 +104,10 @@ fn the_status_of_a_definition_is_read_updated_and_patched_on_its_own() {
     let patched = server.patch(&status, JSON_PATCH, patch);
     assert_eq!(patched.code, 200, "{}", patched.text());
     assert!(patched.text().contains(r#""message":"patched""#) && !patched.text().contains(r#""updated""#));
-    // What the server says of the definition is there again, and the resource is served all the while.
+    // The server restores the status of the definition, and serves the resource throughout.
     assert!(patched.text().contains("Established"));
     assert_eq!(server.get(&place("a.example.com")).code, 200);
-    // The rest of the definition is not written through its status.
+    // The status endpoint does not write the rest of the definition.
     let other = server.patch(&status, MERGE_PATCH, r#"{"spec":{"scope":"Cluster"}}"#);
     assert_eq!(other.document().at(["spec", "scope"]), Some(&"Namespaced".into()));
 }
@@ -170,7 +170,7 @@ fn the_published_documents_follow_the_definitions_at_once() {
             .and_then(Value::as_str)
             .is_some_and(|words| words.starts_with("CreationTimestamp is a timestamp"))
     );
-    // Two versions, one of them renamed and then not served any more.
+    // Two versions, one of which is renamed and then no longer served.
     let second = |name: &str, served: bool| {
         format!(
             r#"[{{"op":"add","path":"/spec/versions/1","value":{{"name":"{name}","served":{served},"storage":false,"schema":{{"openAPIV3Schema":{ANYTHING}}}}}}}]"#
@@ -264,7 +264,7 @@ fn strict_validation_names_every_unknown_and_repeated_field() {
         let ignored = server.post(&format!("{path}?fieldValidation=Ignore&dryRun=All"), body);
         assert_eq!((ignored.code, ignored.header("warning")), (201, None), "{path}");
     }
-    // An apply is read as YAML, with the lines of what is repeated, and refuses what its type does not have.
+    // An apply is parsed as YAML: duplicate keys are reported with their line, and unknown fields are refused.
     let twice = "apiVersion: b.example.com/v1\nkind: Part\nmetadata:\n  name: q\nspec:\n  foo: 1\n  foo: 2\n";
     let apply = |path: &str, validation: &str, body: &str| {
         server.patch(&format!("{path}?fieldManager=m&dryRun=All&fieldValidation={validation}"), APPLY, body)
@@ -328,7 +328,7 @@ fn lists_and_watches_are_selected_by_the_fields_that_a_definition_names() {
     let refused = server.get(&format!("{place}?fieldSelector=spec.other%3Dx"));
     assert_eq!(refused.code, 400);
     assert!(refused.field("message").contains("spec.other"), "{}", refused.text());
-    // What leaves the selection is deleted to the watcher, what enters it is added.
+    // An object that leaves the selection is a DELETED event, one that enters it an ADDED event.
     server.patch(&format!("{place}/a"), MERGE_PATCH, r#"{"spec":{"color":"red"}}"#);
     server.patch(&format!("{place}/c"), MERGE_PATCH, r#"{"spec":{"color":"blue"}}"#);
     let path =
@@ -362,7 +362,7 @@ fn status_and_scale_are_written_on_their_own() {
     let response = server.patch(&format!("{one}/status"), MERGE_PATCH, status).document();
     assert_eq!(response.at(["spec", "replicas"]), Some(&2.into()));
     assert_eq!(response.at(["status", "phase"]), Some(&"On".into()));
-    assert_eq!(metadata(&response, "generation"), 1.into(), "a status is no change of what is wanted");
+    assert_eq!(metadata(&response, "generation"), 1.into(), "a status is not a change of the spec");
     let response = server.patch(&one, MERGE_PATCH, r#"{"status":{"phase":"Off"}}"#).document();
     assert_eq!(response.at(["status", "phase"]), Some(&"On".into()));
     let scale = server.get(&format!("{one}/scale")).document();
@@ -438,7 +438,7 @@ fn a_definition_is_created_updated_and_patched_by_apply() {
     let made = server.apply(&path, "alice", &definition("a.example.com", STRICT, ""));
     assert_eq!(made.code, 201, "{}", made.text());
     let again = server.apply(&path, "alice", &definition("a.example.com", STRICT, ""));
-    assert_eq!(version(&again.document()), version(&made.document()), "the same is no write");
+    assert_eq!(version(&again.document()), version(&made.document()), "the same content is not written");
     let columns =
         r#","additionalPrinterColumns":[{"name":"Color","type":"string","jsonPath":".spec.color"}]"#;
     let changed = server.apply(&path, "alice", &definition("a.example.com", STRICT, columns));
@@ -468,7 +468,7 @@ fn an_apply_that_changes_nothing_writes_nothing_but_is_checked_by_rules_that_com
     let first = apply("red").document();
     assert_eq!(first.at(["spec", "size"]), Some(&Value::Int(1)));
     assert_eq!(apply("red").document(), first);
-    // What lives breaks a rule that came later: it may stay, but not change within that part.
+    // The live object violates a rule that was added later: the violating part may stay but not change.
     let change = |rule: &str| {
         let spec = format!(
             r#"[{{"op":"replace","path":"/spec/versions/0/schema/openAPIV3Schema","value":{}}}]"#,
@@ -480,7 +480,7 @@ fn an_apply_that_changes_nothing_writes_nothing_but_is_checked_by_rules_that_com
     change("self.size > 1");
     assert_eq!(apply("red").document(), first);
     assert_eq!(apply("blue").code, 422);
-    // A rule that compares asks for a change.
+    // A transition rule is evaluated for a change only.
     change("self.color != oldSelf.color");
     assert_eq!(apply("red").code, 422);
     assert_eq!(apply("blue").code, 200);

@@ -1,4 +1,4 @@
-//! Requests to custom resources, where they differ from built-in kinds or show a rule of every kind.
+//! Requests for custom resources: where they differ from built-in kinds, and rules of all kinds.
 
 use crate::{
     http::Request,
@@ -44,7 +44,7 @@ fn a_list_of_custom_objects_ends_with_an_empty_token() {
     assert_eq!(token(&format!("{PARTS}?labelSelector=x")), Some("".into()));
     let more = token(&format!("{PARTS}?limit=2")).unwrap_or_default();
     assert!(more.as_str().is_some_and(|token| !token.is_empty()), "{more}");
-    // Whoever takes any version takes all.
+    // A request that accepts any version gets all.
     assert_eq!(token(&format!("{PARTS}?limit=2&resourceVersion=0")), Some("".into()));
     assert_eq!(token("/api/v1/namespaces"), None);
     let partial = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
@@ -67,7 +67,7 @@ fn a_deletion_checks_the_preconditions_of_its_query() {
         let start = "Operation cannot be fulfilled on Part.a.example.com \"a\": ";
         assert!(message.starts_with(start) && message.contains(words), "{message}");
     }
-    // What is said of writes is nothing to a deletion.
+    // Options of writes do not apply to a deletion.
     let right =
         format!("{path}?uid={}&fieldValidation=x&fieldManager=%07", metadata(&made, "uid").as_str().unwrap());
     assert_eq!(server.delete(&right).code, 200);
@@ -107,7 +107,7 @@ fn a_custom_object_needs_its_api_version_and_kind() {
     ] {
         assert_eq!(server.patch(&path, of, patch).code, 400, "{patch}");
     }
-    // Of a built-in kind the path says it.
+    // For a built-in kind, the path determines it.
     let plain = Request::new("POST", "/api/v1/namespaces/default/configmaps")
         .body("application/json", r#"{"metadata":{"name":"a"}}"#.to_string());
     assert_eq!(server.send(&plain).code, 201);
@@ -154,7 +154,7 @@ fn invalid_metadata_is_refused() {
     let entry = r#"{"metadata":{"managedFields":[{"manager":"m\n","operation":"Update","apiVersion":"a.example.com/v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{}}}]}}"#;
     let refused = server.patch(&format!("{PARTS}/b"), MERGE_PATCH, entry);
     assert!(refused.code == 422 && refused.text().contains("U+000A (at position 1)"), "{}", refused.text());
-    // Only a deletion says when an object goes, and nobody holds that.
+    // Only a deletion sets the time of deletion, and no manager owns it.
     let new = server.create(PARTS, &part("a", r#","deletionTimestamp":"2020-01-01T00:00:00Z""#, ""));
     assert!(!new.to_string().contains("deletion"), "{new}");
 }

@@ -56,7 +56,7 @@ mod tests {
 
     const TOOK: Duration = Duration::from_micros(300);
 
-    /// Runs batches with at most this many writers, and returns how often one waited in vain.
+    /// Runs batches with at most this many writers, and returns how often a commit waited without a further writer.
     fn run(commits: usize, writers: usize, group_commit: &mut GroupCommit) -> usize {
         let mut vain = 0;
         for _ in 0..commits {
@@ -85,7 +85,7 @@ mod tests {
         run(10, 16, &mut group_commit);
         assert_eq!(group_commit.waits()[0].0, 16);
         let vain = run(650, 16, &mut group_commit);
-        assert!((9..=11).contains(&vain), "{vain} of 650 commits waited in vain");
+        assert!((9..=11).contains(&vain), "{vain} of 650 commits waited without a further writer");
     }
 
     #[test]

@@ -117,7 +117,7 @@ async fn managers_that_fight_are_found() -> Outcome {
     assert!(error.contains("ConfigMap default/a, field .data.k:"), "{error}");
     let first = error.find("alice set \"1\"").ok_or("alice")?;
     assert!(error.find("bob set \"2\"").is_some_and(|second| second > first), "{error}");
-    // An object that is created again begins anew.
+    // An object that is created again has a new history.
     let fork = server.fork();
     fork.apply_as("alice", map("b", "1")).await?;
     fork.apply_as("bob", map("b", "2")).await?;

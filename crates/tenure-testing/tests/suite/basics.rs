@@ -92,7 +92,7 @@ async fn manifests_come_from_directories_in_any_order() -> Outcome {
 
 #[tokio::test]
 async fn it_is_as_kubernetes_unless_told_otherwise() -> Outcome {
-    // Kubernetes owns the fields of a binding by nobody, Tenure by the scheduler.
+    // In Kubernetes the fields of a binding have no owner; in Tenure the scheduler owns them.
     let pod = json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default"},
         "spec": {"containers": [{"name": "c", "image": "i"}]},

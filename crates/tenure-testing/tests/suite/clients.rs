@@ -41,7 +41,7 @@ async fn an_informer_survives_faults() -> Outcome {
     let mut seen = pin!(watcher(maps, watcher::Config::default()).backoff(fast()).applied_objects());
     let mut next = async || -> Result<String, Box<dyn std::error::Error>> {
         loop {
-            // The errors that faults cause are told, and the stream goes on.
+            // The stream reports the errors that faults cause, and continues.
             match tokio::time::timeout(Duration::from_secs(20), seen.next()).await? {
                 Some(Ok(object)) => return Ok(object.name_any()),
                 Some(Err(_)) => {}
@@ -78,7 +78,7 @@ async fn a_socket_serves_any_client() -> Outcome {
     };
     let response = ask("localhost").await?;
     assert!(response.starts_with("HTTP/1.1 200") && response.contains("\"k\":\"1\""), "{response}");
-    // A web page in a browser cannot reach it under another name.
+    // A web page cannot reach the server under another host name.
     assert!(ask("evil.example.com").await?.starts_with("HTTP/1.1 403"));
     assert!(server.listen_on("0.0.0.0:0".parse()?).await.is_err());
     Ok(())

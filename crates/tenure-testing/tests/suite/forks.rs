@@ -78,7 +78,7 @@ async fn a_snapshot_is_returned_to() -> Outcome {
     assert_eq!(server.revision(), snapshot.revision());
     assert_eq!(a.get().await?.ok_or("a")?["data"]["k"], "1");
     assert_eq!(server.object("ConfigMap", "default", "b").get().await?, None);
-    // The same revision has another content now: nothing that was cached is shown.
+    // The same revision has other content now, so cached content is not shown.
     let other = a.merge(json!({"data": {"k": "other"}})).await?;
     assert_eq!(other["metadata"]["resourceVersion"], second["metadata"]["resourceVersion"]);
     assert_eq!(a.get().await?.ok_or("a")?["data"]["k"], "other");
@@ -86,7 +86,7 @@ async fn a_snapshot_is_returned_to() -> Outcome {
     let uri = "/api/v1/configmaps?watch=1&resourceVersion=1000000";
     let (code, status) = server.request(http::Method::GET, uri, None).await?;
     assert_eq!((code.as_u16(), status["reason"].clone()), (410, json!("Expired")));
-    // Another server can be given the state, too.
+    // The state can be loaded into another server, too.
     let another = TestServer::start().await?;
     another.restore(&snapshot);
     assert_eq!(another.object("ConfigMap", "default", "a").get().await?.ok_or("a")?["data"]["k"], "1");

@@ -1,4 +1,4 @@
-//! Whatever is done to a fork, its origin and other forks do not see it, and the fork equals a server that was given the same
+//! Writes to a fork are not visible in its origin or in other forks, and the fork equals a server that received the same
 //! requests.
 
 use proptest::{collection::vec, prelude::*};
@@ -29,7 +29,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 async fn carry_out(server: &TestServer, step: &Step) {
     let object = |name: &u8| server.object("ConfigMap", "default", &format!("map-{name}"));
-    // Some requests are refused, on every server alike.
+    // Some requests are refused, by every server in the same way.
     match step {
         Step::Apply { name, manager, value } => {
             let map = crate::map(&format!("map-{name}"), &value.to_string());
@@ -97,7 +97,7 @@ proptest! {
         result.unwrap();
     }
 
-    /// A server that is restored goes on as if what came after the snapshot had never happened.
+    /// A restored server continues as if the writes after the snapshot had never happened.
     #[test]
     fn a_restored_server_equals_one_that_never_went_on(
         before in vec(step(), 0..12), undone in vec(step(), 0..12), after in vec(step(), 0..12),

@@ -15,7 +15,7 @@ use tenure_value::{Object, Value};
 
 /// The manager that creates the object.
 const WRITER: &str = "tenure-restore";
-/// How often the owners are set again if somebody writes the new object at once.
+/// How often setting the owners is retried if another client writes the new object at once.
 const ATTEMPTS: usize = 8;
 /// Metadata that belongs to the object that is gone.
 const OLD_METADATA: [&str; 8] = [
@@ -64,7 +64,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         if log.exists {
             let what = past.what();
             return Err(Error::usage(format!(
-                "{what} exists; to take back a change use `tenure undo {} --revision REVISION`",
+                "{what} exists; to undo a change use `tenure undo {} --revision REVISION`",
                 options.object
             )));
         }
@@ -74,7 +74,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
             _ => return Err(Error::usage(format!("the deletion of {} was not recorded", past.what()))),
         };
         let old = past.at(&cluster, &moment).await?;
-        let object = anew(&old, &cluster, terminal).await?;
+        let object = recreated(&old, &cluster, terminal).await?;
         if let Some(path) = withheld(&object) {
             return Err(Error::usage(format!(
                 "{}: the value of {path} was not kept, so that the object cannot be restored; a server that should keep \
@@ -96,7 +96,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
 }
 
 /// Returns an object as it is created again.
-async fn anew(old: &LiveObject, cluster: &Cluster, terminal: &Terminal) -> Result<Value, Error> {
+async fn recreated(old: &LiveObject, cluster: &Cluster, terminal: &Terminal) -> Result<Value, Error> {
     let root = old.object.as_object().cloned().unwrap_or_default().without("status");
     let metadata = root.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
     let mut metadata = OLD_METADATA.iter().fold(metadata, |metadata, name| metadata.without(name));

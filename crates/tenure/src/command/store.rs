@@ -48,7 +48,7 @@ enum Action {
         /// The file to read.
         file: PathBuf,
     },
-    /// Make a new store of what can still be read of a damaged one. The old files are kept beside it.
+    /// Create a new store from what can still be read of a damaged one. The old files are kept beside it.
     Repair {
         /// The data directory.
         #[arg(long, value_name = "DIR", default_value = "tenure-data")]

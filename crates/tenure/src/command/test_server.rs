@@ -33,7 +33,7 @@ pub struct Options {
     /// A file or directory with definitions and objects to begin with; may be repeated.
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Derive uids, generated names and times from this number, so that they repeat; the clock stands still.
+    /// Derive uids, generated names and times from this number, so that they repeat; the clock is stopped.
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
     /// Behave exactly as Kubernetes, or with the improvements that docs/differences.md lists.

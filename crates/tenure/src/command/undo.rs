@@ -1,4 +1,4 @@
-//! `tenure undo`: takes back a past change of an object, or reverts a change of ownership from the file that it wrote.
+//! `tenure undo`: undoes a past change of an object, or reverts a change of ownership from the file that it wrote.
 
 use crate::{
     Error, Outcome, change_text,
@@ -24,12 +24,12 @@ use tenure_value::{Value, json};
 /// The manager that carries out an undo; it owns nothing afterwards.
 const WRITER: &str = "tenure-undo";
 
-/// Take back a past change, or revert an adopt, transfer, release or migrate.
+/// Undo a past change, or revert an adopt, transfer, release or migrate.
 #[derive(Args)]
 #[command(after_help = "\
 With --revision, the fields that this change of the object set, changed or removed get back the values and the owners from
 before it. Where a field was changed again since, nothing is written: the conflicts are shown, with who made them, and the exit
-code is 3. --keep takes back the rest and leaves these fields as they are; --force takes back everything.
+code is 3. --keep undoes the rest and leaves these fields as they are; --force undoes everything.
 
 With a file, an object that was written since is left alone. With --rebase the step is reverted on the object as it is now:
 every manager gets back the fields that the step took from it and gives up those that it gained, removed values return where
@@ -45,13 +45,13 @@ pub struct Options {
     /// The object, as KIND/NAME, with --revision; or an undo file.
     #[arg(value_name = "KIND/NAME|FILE")]
     what: String,
-    /// The change to take back, by its revision, as `tenure log` shows it.
+    /// The change to undo, by its revision, as `tenure log` shows it.
     #[arg(long, value_name = "REVISION", conflicts_with = "rebase")]
     revision: Option<u64>,
-    /// Leave fields that were changed again since as they are, and take back the rest.
+    /// Leave fields that were changed again since as they are, and undo the rest.
     #[arg(long, requires = "revision", conflicts_with = "force")]
     keep: bool,
-    /// Take back fields that were changed again since, too.
+    /// Undo fields that were changed again since, too.
     #[arg(long, requires = "revision")]
     force: bool,
     /// Only show what would change.
@@ -64,7 +64,7 @@ pub struct Options {
     connection: Connection,
 }
 
-/// Takes back a change, or reverts the steps of a file.
+/// Undoes a change, or reverts the steps of a file.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     match options.revision {
         Some(revision) => options.connection.run(async |cluster| {
@@ -80,7 +80,7 @@ fn revert_file(options: &Options, terminal: &Terminal) -> Result<Outcome, Error>
     let file = Path::new(&options.what);
     if !file.exists() && options.what.contains('/') && !options.what.ends_with(".json") {
         return Err(Error::usage(format!(
-            "{}: there is no such file; to take back a change of an object, name it with --revision REVISION",
+            "{}: there is no such file; to undo a change of an object, name it with --revision REVISION",
             options.what
         )));
     }
@@ -125,7 +125,7 @@ impl Change {
             _ => None,
         };
         if let Some(advice) = advice {
-            return Err(Error::usage(format!("{}: revision {revision} cannot be taken back: {advice}", past.what())));
+            return Err(Error::usage(format!("{}: revision {revision} cannot be undone: {advice}", past.what())));
         }
         let before = past.at(cluster, text(item, "previous")).await?;
         let after = past.at(cluster, &revision.to_string()).await?;
@@ -145,7 +145,7 @@ impl Change {
         let values = plan.edits.iter().map(|edit| &edit.after).chain(plan.conflicts.iter().map(|one| &one.wanted));
         if self.past.resource.kind == "Secret" && values.flatten().any(is_withheld) {
             return Err(Error::usage(
-                "the values of this Secret were not kept, so that the change cannot be taken back; a server that should keep \
+                "the values of this Secret were not kept, so that the change cannot be undone; a server that should keep \
                  them runs with --history-secret-values",
             ));
         }
@@ -158,7 +158,7 @@ impl Change {
                 (true, false) => Outcome::Changes,
             });
         }
-        // The resourceVersion in the object makes this fail if somebody writes in between.
+        // The resourceVersion in the object makes this fail if another client writes in between.
         let path = format!("{}?fieldManager={WRITER}", self.path);
         let body = Some(("application/json", json::to_vec(&plan.object)));
         let response = cluster.send(http::Method::PUT, &path, "application/json", body).await?;
@@ -167,7 +167,7 @@ impl Change {
         }
         let written = response.success("write", &self.past.what())?;
         self.set_owners(&written, &plan, cluster).await?;
-        terminal.print(format!("{}: revision {} taken back\n", self.past.what(), self.revision))?;
+        terminal.print(format!("{}: revision {} undone\n", self.past.what(), self.revision))?;
         Ok(Outcome::Done)
     }
 
@@ -195,7 +195,7 @@ impl Change {
     ) -> Result<String, Error> {
         let mut out = String::new();
         // Writing to a string cannot fail.
-        let _ = writeln!(out, "{}: take back revision {}", self.past.what(), self.revision);
+        let _ = writeln!(out, "{}: undo revision {}", self.past.what(), self.revision);
         for edit in &plan.edits {
             let path = edit.path.quoted().to_string();
             change_text::change(&path, edit.before.as_ref(), edit.after.as_ref(), terminal, &mut out);
@@ -204,7 +204,7 @@ impl Change {
             let path = conflict.path.quoted().to_string();
             let since = self.past.log(cluster, Some(&path), None, 1).await?;
             let who = since.items.first().map_or_else(
-                || "somebody".to_owned(),
+                || "an unknown manager".to_owned(),
                 |item| format!("{} ({}, revision {})", text(item, "manager"), text(item, "user"), text(item, "revision")),
             );
             let shown = |value: &Option<Value>| value.as_ref().map_or_else(|| "removed".to_owned(), Value::to_string);

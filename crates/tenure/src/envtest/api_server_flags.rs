@@ -27,7 +27,7 @@ const HONOURED: &[(&str, Kind, &str)] = &[
     ),
     ("audit-log-compress", Switch, "Whether rotated audit logs are compressed. [default=false]"),
     ("audit-log-format", Value, "How an audit event is written: json or legacy. [default=json]"),
-    ("audit-log-maxage", Value, "How many days rotated audit logs are kept. [default=for ever]"),
+    ("audit-log-maxage", Value, "How many days rotated audit logs are kept. [default=no limit]"),
     ("audit-log-maxbackup", Value, "How many rotated audit logs are kept. [default=all]"),
     ("audit-log-maxsize", Value, "The size in megabytes at which the audit log is rotated. [default=100]"),
     ("audit-log-path", Value, "The file of audit events; - is the standard output."),

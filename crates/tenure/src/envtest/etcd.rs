@@ -1,4 +1,4 @@
-//! The stand-in for `etcd`: it answers health checks until it is told to stop. Nothing is stored.
+//! The stand-in for `etcd`: it answers health checks until it is stopped. Nothing is stored.
 
 use super::{
     Error,
@@ -14,7 +14,7 @@ use tenure_http::{
 };
 use tokio::net::TcpListener;
 
-/// Where etcd listens unless it is told otherwise.
+/// Where etcd listens by default.
 const DEFAULT_URL: &str = "http://localhost:2379";
 
 /// The flags that matter, with their help.

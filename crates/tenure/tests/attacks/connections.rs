@@ -1,4 +1,4 @@
-//! Connections that are opened and not used, bodies that do not arrive, and responses that nobody reads.
+//! Connections that are opened and not used, bodies that do not arrive, and responses that are not read.
 
 use super::server::{Attack, HealthProbe, JSON, Target, is_live};
 use std::{
@@ -74,7 +74,7 @@ fn withheld_bodies_occupy_no_more_than_the_budget() {
             stream
         })
         .collect();
-    // The others are refused at once.
+    // Further connections are refused at once.
     let refused = withheld.iter().filter(|stream| {
         let _ = stream.set_read_timeout(Some(Duration::from_secs(2)));
         let mut head = [0; 12];
@@ -84,7 +84,7 @@ fn withheld_bodies_occupy_no_more_than_the_budget() {
     let grown = target.resident().saturating_sub(before);
     assert!(refused >= 40, "{refused} of 60 were refused");
     assert!(grown < 120 << 20, "{} MiB", grown >> 20);
-    // Small requests are served all the while.
+    // Small requests are served throughout.
     let small = Attack::new(
         "small",
         ("POST", MAPS),
@@ -125,7 +125,7 @@ fn large_lists_that_nobody_reads_occupy_no_more_than_the_budget() {
     assert!((1..16).contains(&refused), "{refused} were refused");
     assert!(grown < 400 << 20, "{} MiB", grown >> 20);
     assert!(is_live(&target.address));
-    // Those who read get the memory back.
+    // Reading the responses releases the memory.
     drop(unread);
     for _ in 0..100 {
         let (code, _) = target

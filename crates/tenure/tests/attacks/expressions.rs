@@ -1,5 +1,5 @@
-//! Policies in force whose expressions do much with little: each request that they review is answered in time, and the next one
-//! too.
+//! Active policies with short expressions that cause much work: each request that they review is answered in time, and so is the
+//! next one.
 
 use super::{
     bodies::list,
@@ -16,7 +16,7 @@ fn post(target: &Target, path: &str, body: String) -> (u16, String) {
     target.send(&Attack::new("policy", ("POST", path), JSON, body).bytes()).expect("a response")
 }
 
-/// Puts a policy in force.
+/// Creates a policy and its binding.
 fn enforce(target: &Target, kind: &str, name: &str, spec: &str) -> (u16, String) {
     let path = format!("{GROUP}/{}admissionpolicies", kind.to_lowercase());
     let actions = if kind == "Validating" { r#","validationActions":["Deny"]"# } else { "" };
@@ -53,7 +53,7 @@ fn patch(expression: &str) -> String {
     )
 }
 
-/// Variables of which each contains the one before.
+/// Variables, each of which contains the previous one.
 fn chain(count: usize, step: &str) -> String {
     let first = r#"{"name":"v0","expression":"[object.data]"}"#.to_string();
     let rest = list(count, |at| {
@@ -101,7 +101,7 @@ fn requests_under_hostile_policies_are_answered() {
         let begin = target.processor_time();
         let (code, text) = enforce(&target, kind, name, &spec);
         if code != 201 {
-            // Refused when it is written: as good.
+            // It may also be refused when it is written.
             if !matches!(code, 400 | 422) {
                 failures.push(format!("{name}: {code} {}", text.chars().take(300).collect::<String>()));
             }

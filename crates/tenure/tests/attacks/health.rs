@@ -1,4 +1,4 @@
-//! Health checks all the time, on new connections and on one that is kept. Each is answered within a tenth of a second, besides
+//! Continuous health checks, on new connections and on a persistent one. Each is answered within a tenth of a second, in addition to
 //! what the machine itself takes: a second thread measures how long a byte takes to another thread and back.
 
 use super::server::TIMEOUT;
@@ -13,21 +13,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long an answer may take.
+/// How long a response may take.
 const LIMIT: Duration = Duration::from_millis(100);
-/// How many round trips of the machine itself an answer may take in addition: the connection, the request and the answer wake a
+/// How many round trips of the machine itself a response may take in addition: the connection, the request and the response wake a
 /// thread of the server each, and some of these wake another.
 const ROUND_TRIPS: u32 = 8;
-/// One of so many answers may come late: this is a debug build, on a machine that may do other work.
+/// One of this many responses may be late: this is a debug build, on a machine that may do other work.
 const LATE: usize = 100;
-/// No answer may take longer than this.
+/// No response may take longer than this.
 const LONGEST: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// When something started and how long it took; `None` if it failed.
 type Measured = (Instant, Option<Duration>);
 
-/// Asks for `/livez` all the time.
+/// Requests `/livez` continuously.
 pub struct HealthProbe {
     stop: Arc<AtomicBool>,
     checks: JoinHandle<Vec<Measured>>,
@@ -62,7 +62,7 @@ impl HealthProbe {
         HealthProbe { stop, checks, machine }
     }
 
-    /// Returns what was wrong with the answers.
+    /// Returns the problems of the responses.
     pub fn stop(self) -> Vec<String> {
         self.stop.store(true, Relaxed);
         let checks = self.checks.join().expect("the checks");
@@ -74,7 +74,7 @@ impl HealthProbe {
         }
         let delays = checks.iter().filter_map(|(start, time)| {
             let time = (*time)?;
-            // What the machine took at the same time.
+            // The round trips of the machine at the same time.
             let meanwhile = machine.iter().filter(|(from, took)| {
                 *from <= *start + time && took.is_none_or(|took| *from + took >= *start)
             });
@@ -95,7 +95,7 @@ impl HealthProbe {
     }
 }
 
-/// Does something over and over, and measures how long it takes.
+/// Repeats an action and measures how long it takes.
 fn measure(
     stop: Arc<AtomicBool>,
     mut once: impl FnMut() -> bool + Send + 'static,
@@ -112,7 +112,7 @@ fn measure(
     })
 }
 
-/// Asks on a new connection.
+/// Sends a request on a new connection.
 pub fn is_live(address: &str) -> bool {
     let Ok(mut stream) = TcpStream::connect(address) else { return false };
     let _ = stream.set_read_timeout(Some(TIMEOUT));
@@ -123,7 +123,7 @@ pub fn is_live(address: &str) -> bool {
         && response.starts_with("HTTP/1.1 200")
 }
 
-/// Asks on a connection that is kept; it is made again if the server has closed it, as it may if there are too many.
+/// Sends a request on a persistent connection, which is reopened if the server has closed it, as it may if there are too many.
 fn is_live_kept(address: &str, kept: &mut Option<BufReader<TcpStream>>) -> bool {
     if let Some(reader) = kept
         && request(reader).is_some()

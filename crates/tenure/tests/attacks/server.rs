@@ -1,4 +1,4 @@
-//! A server that is attacked: what an attack is, and what is measured of the process.
+//! The server under attack: attacks, and measurements of the process.
 
 use std::{
     fs,
@@ -123,7 +123,7 @@ impl Target {
         Some((code, text))
     }
 
-    /// Sends bytes and then nothing more, and returns the response, if there is one.
+    /// Sends bytes, closes the sending side, and returns the response, if there is one.
     pub fn send_and_close(&self, request: &[u8]) -> Option<(u16, String)> {
         let mut stream = self.connect();
         let _ = stream.write_all(request);
@@ -176,7 +176,7 @@ impl Target {
         self.memory("VmHWM")
     }
 
-    /// Forgets the highest memory so far.
+    /// Resets the highest memory.
     pub fn reset_peak(&self) {
         fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5").expect("the peak is reset");
     }

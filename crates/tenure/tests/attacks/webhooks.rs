@@ -1,4 +1,4 @@
-//! Webhooks that answer with more than they were asked: the server reads a bounded part of it, and counts what it expands to.
+//! Webhooks with oversized responses: the server reads a bounded part, and counts the expanded size.
 
 use super::{
     bodies::list,
@@ -16,10 +16,10 @@ mod webhook_server;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const WEBHOOKS: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
-/// How many requests ask the webhook at once.
+/// The number of concurrent requests that call the webhook.
 const AT_ONCE: usize = 8;
 
-/// Answers by the path of the request.
+/// Responds by the path of the request.
 struct Hostile;
 
 fn patched(patch: &str) -> String {
@@ -127,7 +127,7 @@ fn answers_of_webhooks_are_bounded() {
                 None => failures.push(format!("{name}: no answer")),
             }
         }
-        // Each answer of six megabytes takes ten times as much as a document, and ten are read at once.
+        // Each response of six megabytes takes ten times as much as a document, and ten are read at once.
         if grown > 700 << 20 {
             failures.push(format!("{name}: {} MiB of memory", grown >> 20));
         }

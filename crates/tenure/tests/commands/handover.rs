@@ -85,7 +85,7 @@ fn a_released_field_goes_or_stays_as_it_is() {
         .exits_with(0);
     assert_eq!(cluster.get(WEB).at(["spec", "replicas"]), Some(&Value::Int(3)));
     cluster.tenure(&["why", "deploy/web", ".spec.replicas"]).succeeds_with("no manager");
-    // Whoever comes next takes it without a conflict.
+    // The next manager takes it without a conflict.
     let seven = DEPLOYMENT.replace("replicas: 3", "replicas: 7");
     cluster.with(&seven, &["apply", "-f", "-", "--manager", "autoscaler"]).exits_with(0);
     assert_eq!(cluster.get(WEB).at(["spec", "replicas"]), Some(&Value::Int(7)));

@@ -81,12 +81,12 @@ impl TestCluster {
         path.to_string_lossy().into_owned()
     }
 
-    /// Sends a request by hand and returns the code and the answer.
+    /// Sends a plain HTTP request and returns the code and the response.
     pub fn request(&self, method: &str, path: &str, kind: &str, body: &str) -> (u16, Value) {
         crate::recorded::http::request(&self.server.address, method, path, kind, "application/json", body)
     }
 
-    /// Returns an object as it lives.
+    /// Returns the live object.
     pub fn get(&self, path: &str) -> Value {
         let (code, value) = self.request("GET", path, "", "");
         assert_eq!(code, 200, "{path}: {value:?}");
@@ -141,7 +141,7 @@ pub fn sample(name: &str) -> String {
 #[track_caller]
 pub fn snapshot(name: &str, printed: &str) {
     let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/commands/snapshots").join(name);
-    // Colours can be read in the snapshot, too.
+    // Escape sequences are readable in the snapshot.
     let printed = printed.replace('\u{1b}', "␛");
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
         fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");

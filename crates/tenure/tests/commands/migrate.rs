@@ -10,7 +10,7 @@ fn map(data: &str) -> String {
     format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c}}\ndata: {data}\n")
 }
 
-/// Returns a cluster in which `kubectl apply` has made an object from the client; nothing for a client that is too old.
+/// Returns a cluster in which `kubectl apply` has created an object client-side; `None` for a client that is too old.
 fn cluster() -> Option<TestCluster> {
     let output =
         crate::process::run(Command::new("kubectl").args(["version", "--client", "-o", "json"]), "").out;
@@ -42,9 +42,9 @@ fn without_migration_a_field_that_is_left_out_never_goes() {
     assert_eq!(code, 200);
     let (code, _) = cluster.request("PATCH", &apply, "application/apply-patch+yaml", &map("{stays: x}"));
     assert_eq!(code, 200);
-    assert_eq!(data(&cluster), r#"{"goes":"z","stays":"x"}"#, "this is the pain");
+    assert_eq!(data(&cluster), r#"{"goes":"z","stays":"x"}"#, "the removed field stays");
     assert_eq!(cluster.managers(MAP), ["controller Apply", "kubectl-client-side-apply Update"]);
-    // The plan says so, and how to fix it.
+    // The plan reports it, with the fix.
     cluster
         .with(&map("{stays: x}"), &["plan", "-f", "-", "--manager", "controller"])
         .prints("= .data.goes is not in the manifest but stays")

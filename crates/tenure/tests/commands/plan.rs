@@ -40,7 +40,7 @@ fn the_code_tells_scripts_how_it_ends() {
         .prints("no kind Nope");
     plan("kind: X\n", &[]).exits_with(1).prints("apiVersion is missing");
     cluster.tenure(&["plan", "--bogus"]).exits_with(1);
-    // Nothing of all this was written.
+    // None of this was written.
     let live = cluster.get("/apis/apps/v1/namespaces/default/deployments/web");
     assert_eq!(live.at(["spec", "replicas"]), Some(&Value::Int(2)));
 }

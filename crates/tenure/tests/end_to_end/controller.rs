@@ -1,6 +1,6 @@
 //! A controller as people write them with the `kube` crate: it watches custom objects and what they own, holds them by
-//! a finalizer, makes children and reports in the status. The server goes away twice meanwhile; in the end everything is
-//! as it should be.
+//! a finalizer, creates children and reports in the status. The server is restarted twice meanwhile; in the end the state is the
+//! desired one.
 
 use crate::{
     client::{send, text},
@@ -43,7 +43,7 @@ const DEFINITION: &str = r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"Cust
    "spec":{"type":"object","properties":{"children":{"type":"integer"}}},
    "status":{"type":"object","properties":{"ready":{"type":"integer"}}}}}}}]}}"#;
 
-/// What the reconciler knows.
+/// The context of the reconciler.
 struct Context {
     client: Client,
     resource: ApiResource,
@@ -104,7 +104,7 @@ async fn control(context: Arc<Context>) {
         .await;
 }
 
-/// Sends until the server answers.
+/// Sends until the server responds.
 fn request(address: &str, method: &str, path: &str, body: Option<(&str, &str)>) -> (u16, Value) {
     let start = Instant::now();
     loop {
@@ -116,7 +116,7 @@ fn request(address: &str, method: &str, path: &str, body: Option<(&str, &str)>) 
     }
 }
 
-/// Does something for each of some numbers, a few at a time.
+/// Runs a function for each number, a few at a time.
 fn for_all(some: impl Iterator<Item = usize> + Clone + Send, each: impl Fn(usize) + Sync) {
     thread::scope(|scope| {
         for worker in 0..4 {
@@ -178,7 +178,7 @@ fn a_controller_brings_everything_to_its_end_through_two_restarts() {
             r#"{{"apiVersion":"example.com/v1","kind":"Widget","metadata":{{"name":"{}"}},"spec":{{"children":1}}}}"#,
             name(at)
         );
-        // An answer that was lost with the server may have been a success.
+        // A request whose response was lost may have succeeded.
         let (code, response) = request(&address, "POST", PATH, Some((JSON, &body)));
         assert!(matches!(code, 201 | 409), "{response}");
     };
@@ -186,7 +186,7 @@ fn a_controller_brings_everything_to_its_end_through_two_restarts() {
     assert_eq!(tenure.terminate().code(), Some(0));
     tenure = start();
     for_all(WIDGETS / 2..WIDGETS, create);
-    // A third is to go, and every tenth that stays gets another child.
+    // A third is deleted, and every tenth of the others gets another child.
     for_all((0..WIDGETS).filter(|at| at % 3 == 0), |at| {
         let (code, response) = request(&address, "DELETE", &format!("{PATH}/{}", name(at)), None);
         assert!(matches!(code, 200 | 404), "{response}");

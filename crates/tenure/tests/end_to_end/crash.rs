@@ -1,5 +1,5 @@
-//! A server that is killed again and again while clients apply, watch and delete: what was acknowledged is there, who
-//! resumes a watch misses and repeats nothing, nobody meets a conflict that is none, and what owners take along goes.
+//! A server that is killed repeatedly while clients apply, watch and delete: acknowledged writes are present, resumed
+//! watches miss and repeat nothing, there are no false conflicts, and dependents of deleted owners are deleted.
 
 use crate::{
     client::{Watch, send, text},
@@ -31,7 +31,7 @@ struct TestCluster {
 }
 
 impl TestCluster {
-    /// Sends until an answer comes.
+    /// Sends until a response arrives.
     fn request(&self, method: &str, path: &str, body: Option<(&str, &str)>) -> (u16, Value) {
         let start = Instant::now();
         loop {
@@ -43,7 +43,7 @@ impl TestCluster {
         }
     }
 
-    /// Applies one number after the other, to an object of its own and to a field of one that all share.
+    /// Applies increasing numbers, to an object of its own and to a field of a shared one.
     fn write(&self, writer: usize) {
         let mut count = 0;
         while self.killing.load(SeqCst) {
@@ -60,7 +60,7 @@ impl TestCluster {
         }
     }
 
-    /// Watches, resumes after the last version seen, and checks that every number comes once and in its turn.
+    /// Watches, resumes after the last version seen, and checks that every number arrives once and in order.
     fn watch(&self, from: &str) {
         let mut seen: HashMap<(String, String), u64> = HashMap::new();
         let mut last: u64 = from.parse().expect("a version");
@@ -104,7 +104,7 @@ impl TestCluster {
         }
     }
 
-    /// Deletes an owner just before the server dies; its dependents are to follow whenever there is a server.
+    /// Deletes an owner just before the server dies; its dependents are deleted when a server runs again.
     fn leave_dependents(&self, round: u64) {
         let owner = format!("owner-{round}");
         let body = format!(r#"{{"metadata":{{"name":"{owner}"}}}}"#);

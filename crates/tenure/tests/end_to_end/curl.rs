@@ -1,4 +1,4 @@
-//! One command and no logic on the client: YAML by `curl`.
+//! Server-side apply needs no logic in the client: YAML sent by `curl`.
 
 use crate::process::{CommandOutput, Tenure, run};
 use std::process::Command;

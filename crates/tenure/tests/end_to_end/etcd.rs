@@ -1,4 +1,4 @@
-//! Several servers on one etcd, and the way there from one machine.
+//! Several servers on one etcd, and the migration from a single machine.
 
 use crate::{
     client::{Watch, send},
@@ -65,7 +65,7 @@ fn several_servers_are_one_control_plane() {
     let (etcd, one, two) = (Etcd::start(), directory(), directory());
     let servers = [start(&etcd, &one, &[]), start(&etcd, &two, &[])];
 
-    // A write through one is what a read through the other shows.
+    // A write through one server is visible to a read through the other.
     for number in 0..20 {
         let (name, here) = (format!("map-{number}"), number % 2);
         let (code, made) = post(&servers[here], MAPS, &map(&name));
@@ -80,8 +80,8 @@ fn several_servers_are_one_control_plane() {
     let event = watch.next().expect("an event");
     assert_eq!(event.at(["object", "metadata", "resourceVersion"]), made.at(["metadata", "resourceVersion"]));
 
-    // A definition that one server took is served by the other within a second. A machine that is busy gets as much
-    // more as ten reads of something else take meanwhile.
+    // A definition that was created through one server is served by the other within a second, plus the time of ten other reads
+    // on a busy machine.
     let definition = r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
         "metadata":{"name":"things.example.com"},"spec":{"group":"example.com","scope":"Cluster",
         "names":{"plural":"things","singular":"thing","kind":"Thing","listKind":"ThingList"},
@@ -99,7 +99,7 @@ fn several_servers_are_one_control_plane() {
     });
     assert!(took < Duration::from_secs(1) + 10 * slowest, "{took:?}, where a read takes {slowest:?}");
 
-    // A policy that one server took is held to by the other.
+    // A policy that was created through one server is enforced by the other.
     let group = "/apis/admissionregistration.k8s.io/v1";
     let policy = r#"{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy","metadata":{"name":"p"},
         "spec":{"matchConstraints":{"resourceRules":[{"operations":["CREATE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["configmaps"]}]},
@@ -112,7 +112,7 @@ fn several_servers_are_one_control_plane() {
         post(&servers[1], &format!("{MAPS}?dryRun=All"), &map("unwanted")).0 == 422
     });
 
-    // Addresses and ports are given once, whoever gives them.
+    // Addresses and ports are allocated once across servers.
     let addresses: Vec<String> = thread::scope(|scope| {
         let make = |number: usize| {
             let body = format!(
@@ -131,7 +131,7 @@ fn several_servers_are_one_control_plane() {
     });
     assert_eq!(addresses.iter().collect::<BTreeSet<_>>().len(), 48, "{addresses:?}");
 
-    // A namespace goes with what is in it, though only one server sees to that.
+    // A namespace is deleted with its content, although only one server runs the controllers.
     post(
         &servers[1],
         "/api/v1/namespaces",
@@ -171,7 +171,7 @@ fn without_etcd_readiness_is_red_and_what_is_known_is_served() {
     until("ready again", ready);
     let (code, made) = post(&server, MAPS, &map("c"));
     assert_eq!(code, 201, "{made:?}");
-    // That of `b` may have happened after all.
+    // The write of `b` may have been applied.
     let seen = |watch: &mut Watch| {
         watch.next().map(|event| text(&event, &["object", "metadata", "name"]).to_owned())
     };
@@ -222,7 +222,7 @@ fn a_control_plane_moves_from_one_machine_to_etcd() {
     let (code, output) = apply(&moved, "two", &body("a", "3"));
     assert_eq!(code, 409, "owners came along: {output:?}");
 
-    // The old server may also go on after all.
+    // The old server may also continue.
     let mut thaw = Command::new(env!("CARGO_BIN_EXE_tenure"));
     let thawed = run(thaw.args(["store", "thaw", "--data-dir", data]), "");
     assert_eq!(thawed.code, Some(0), "{thawed:?}");

@@ -1,4 +1,4 @@
-//! History as a person uses it: the commands, and a server that is killed again and again, after which every acknowledged
+//! History as a person uses it: the commands, and a server that is killed repeatedly, after which every acknowledged
 //! version can still be rebuilt.
 
 use crate::{
@@ -27,7 +27,7 @@ const DEPLOYMENT: &str = "/apis/apps/v1/namespaces/default/deployments/web";
 const APPLY: &str = "application/apply-patch+yaml";
 const MERGE_PATCH: &str = "application/merge-patch+json";
 
-/// Sends until an answer comes; the second result says whether an earlier one may have got lost.
+/// Sends until a response arrives; the second result says whether an earlier one may have been lost.
 fn request(address: &str, method: &str, path: &str, body: Option<(&str, &str)>) -> (u16, Value) {
     let start = Instant::now();
     loop {
@@ -42,7 +42,7 @@ fn request(address: &str, method: &str, path: &str, body: Option<(&str, &str)>) 
 /// Every acknowledged version, by object and revision.
 type Acknowledged = Mutex<HashMap<(String, String), Value>>;
 
-/// Writes an object again and again, in different ways, and notes every version that was acknowledged.
+/// Writes an object repeatedly, in different ways, and records every acknowledged version.
 fn write(address: &str, writer: usize, killing: &AtomicBool, acknowledged: &Acknowledged) {
     let name = format!("own-{writer}");
     let path = format!("{MAPS}/{name}");
@@ -169,14 +169,14 @@ fn a_change_is_found_taken_back_and_a_deletion_undone() {
         .succeeds_with("replicas: 3");
     let diff = tenure(&server, &["diff", "deployment/web", "--from", &first]);
     assert!(diff.code == Some(2) && diff.out.contains("+ .metadata.labels.x: \"y\""), "{diff:?}");
-    // Nobody has changed the replicas since: the change is taken back, and alice owns them again.
-    tenure(&server, &["undo", "deployment/web", "--revision", &scaled]).succeeds_with("taken back");
+    // The replicas have not changed since: the change is undone, and alice owns them again.
+    tenure(&server, &["undo", "deployment/web", "--revision", &scaled]).succeeds_with("undone");
     let (_, live) = request(&server.address, "GET", DEPLOYMENT, None);
     assert_eq!(live.at(["spec", "replicas"]), Some(&Value::from(3)));
     assert_eq!(text(&live, &["metadata", "labels", "x"]), "y", "the later change stays");
     let blame = tenure(&server, &["why", "deployment/web", ".spec.replicas"]);
     assert!(blame.out.contains("alice") && !blame.out.contains("tenure-undo"), "{blame:?}");
-    // Somebody has changed the image since: a conflict, which names them.
+    // The image has changed since: a conflict, which names the manager.
     let imaged = apply("alice", &deployment(3, "app:2"));
     apply("dave", &deployment(3, "app:3"));
     let refused = tenure(&server, &["undo", "deployment/web", "--revision", &imaged]);
@@ -184,9 +184,8 @@ fn a_change_is_found_taken_back_and_a_deletion_undone() {
         refused.code == Some(3) && refused.out.contains("dave") && refused.out.contains("app:3"),
         "{refused:?}"
     );
-    tenure(&server, &["undo", "deployment/web", "--revision", &imaged, "--force"])
-        .succeeds_with("taken back");
-    // A deleted object comes back with its owners.
+    tenure(&server, &["undo", "deployment/web", "--revision", &imaged, "--force"]).succeeds_with("undone");
+    // A deleted object is restored with its owners.
     let (_, before) = request(&server.address, "GET", DEPLOYMENT, None);
     tenure(&server, &["restore", "deployment/web"]).fails_with("exists");
     request(&server.address, "DELETE", DEPLOYMENT, None);

@@ -35,8 +35,8 @@ pub struct Cluster {
     _data: TempDir,
 }
 
-/// Returns the minor version of the client, 0 if it does not say. Flags and commands came over the years; what they
-/// need of a server did not.
+/// Returns the minor version of the client, 0 if it does not report it. Flags and commands depend on it; what they need of
+/// a server does not.
 pub fn version() -> u32 {
     let output = run(Command::new("kubectl").args(["version", "--client", "-o", "json"]), "").out;
     let minor =
@@ -69,7 +69,7 @@ impl Cluster {
         self.with("", line)
     }
 
-    /// Starts a command that goes on.
+    /// Starts a command that keeps running.
     pub fn begin(&self, line: &str) -> Child {
         self.command(line)
             .stdout(Stdio::piped())
@@ -137,7 +137,7 @@ fn server_side_apply_shows_owners() {
     let shown =
         cluster.kubectl(&format!("get deployment web -o yaml{managers}")).succeeds_with("manager: other").out;
     assert!(shown.contains("replicas: 3") && shown.contains("f:replicas: {}"), "{shown}");
-    // What was applied in the old way moves to the server without a conflict.
+    // Objects of client-side apply move to server-side apply without a conflict.
     cluster.with(MAP, "apply -f -").succeeds_with("created");
     cluster
         .with(&MAP.replace("k: v", "k: w"), "apply --server-side -f -")
@@ -291,7 +291,7 @@ fn changes_are_watched_and_waited_for() {
         let waited = waiting.wait_with_output().expect("the wait ends");
         assert!(waited.status.success(), "{waited:?}");
     }
-    // An old client takes it for a fault if the object is gone before it begins to wait.
+    // An old client fails if the object is gone before it begins to wait.
     let gone =
         cluster.is_client_since(24).then(|| cluster.begin("wait configmap/c --for=delete --timeout=50s"));
     // Without --wait=false a deletion returns when the object is gone.

@@ -1,4 +1,4 @@
-//! `kubectl` on the life of objects: deletions that wait, that cascade or do not, and pruning.
+//! `kubectl` and deletion: finalizers, cascading and orphaning, and pruning.
 
 use crate::{
     kubectl::{Cluster, version},
@@ -109,7 +109,7 @@ fn what_is_not_applied_any_more_is_pruned() {
         cluster.with(&two_maps(&["one"]), line).succeeds_with("configmap/two pruned");
         assert!(!is_there(&cluster, "configmap/two") && is_there(&cluster, "configmap/theirs"));
     }
-    // Sets of what was applied came with 1.27, and reading the types that validation needs as JSON too.
+    // ApplySets exist since 1.27, and so does validation with OpenAPI as JSON.
     if version() < 27 {
         println!("kubectl 1.{} knows no sets of what was applied", version());
         return;

@@ -28,7 +28,7 @@ impl CommandOutput {
         self
     }
 
-    /// Checks that the command failed and gave a reason.
+    /// Checks that the command failed and printed a reason.
     #[track_caller]
     pub fn fails_with(self, part: &str) -> CommandOutput {
         assert!(self.code != Some(0) && self.err.contains(part), "{part:?} in {self:#?}");
@@ -139,7 +139,7 @@ fn signal(child: &Child, name: &str) {
     assert!(status.is_ok_and(|status| status.success()), "kill -{name}");
 }
 
-/// Reads from a stream until a text has come, or panics.
+/// Reads from a stream until a text has arrived, or panics.
 pub fn read_until(mut from: impl Read, wanted: &str) -> String {
     let (mut text, mut piece, start) = (String::new(), [0; 4096], Instant::now());
     while !text.contains(wanted) {

@@ -93,7 +93,7 @@ fn status(tenure: &Tenure, arguments: &[&str]) -> String {
 fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let start = Instant::now();
     while !is_so() {
-        assert!(start.elapsed() < TIMEOUT, "waited in vain until {what}");
+        assert!(start.elapsed() < TIMEOUT, "timed out: {what}");
         thread::sleep(Duration::from_millis(200));
     }
 }

@@ -18,7 +18,7 @@ fn curl(tenure: &Tenure, arguments: &[&str]) -> crate::process::CommandOutput {
     run(command.arg(format!("{}{path}", tenure.address)), "")
 }
 
-/// Runs a server that cannot start and returns the one line it says.
+/// Runs a server that cannot start and returns the one line that it prints.
 fn refused(directory: &TempDir, arguments: &[&str]) -> String {
     let output = run(&mut serve(directory.path(), arguments), "");
     assert_eq!(output.code, Some(1), "{output:?}");

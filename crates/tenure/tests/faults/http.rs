@@ -1,4 +1,4 @@
-//! A small HTTP client that keeps one connection and gives up in time: requests with whole answers, and watches.
+//! A small HTTP client that keeps one connection and times out: complete responses, and watches.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-/// How long an answer may take: longer than the server's own deadline.
+/// How long a response may take: longer than the server's own deadline.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub struct Client {
@@ -96,7 +96,7 @@ impl Head {
     }
 }
 
-/// Reads one chunk; tells whether there may be more.
+/// Reads one chunk; returns whether there may be more.
 fn chunk(connection: &mut impl BufRead, to: &mut String) -> io::Result<bool> {
     let mut line = String::new();
     connection.read_line(&mut line)?;
@@ -126,7 +126,7 @@ impl Watch {
         Ok(Watch { connection, received: String::new() })
     }
 
-    /// Waits a moment for the next line; none if there is none yet.
+    /// Waits a moment for the next line; `None` if there is none yet.
     pub fn next(&mut self) -> io::Result<Option<String>> {
         loop {
             if let Some(end) = self.received.find('\n') {
@@ -134,7 +134,7 @@ impl Watch {
                 self.received.drain(..=end);
                 return Ok(Some(line));
             }
-            // Only the beginning of a chunk may be waited for in vain; the rest follows at once.
+            // Only the beginning of a chunk may time out; the rest follows at once.
             self.connection.get_mut().set_read_timeout(Some(Duration::from_millis(200)))?;
             match self.connection.fill_buf() {
                 Ok([]) => return Err(io::ErrorKind::UnexpectedEof.into()),

@@ -1,6 +1,6 @@
 //! Three members of etcd and two servers, as processes: while clients write through both servers, members are stopped,
 //! killed, paused and cut off, the leader too, and servers are killed and paused. Nothing acknowledged is lost, nothing
-//! refused happened, one order explains all answers, both servers' watchers saw the same, and work goes on in seconds.
+//! refused was applied, one order explains all responses, watchers of both servers saw the same, and service resumes within seconds.
 //!
 //! Runs for a minute, or for as many seconds as `TENURE_FAULTS_SECONDS` says; `scripts/faults` runs ten minutes.
 
@@ -38,23 +38,23 @@ const CLIENTS: u64 = 4;
 const COUNTERS: u64 = 3;
 /// How long a fault lasts.
 const LASTING: Duration = Duration::from_millis(3500);
-/// How long until work goes on as before.
+/// How long recovery may take.
 const RECOVERY: Duration = Duration::from_secs(15);
-/// How long an answer may take: the server's deadline, the longest pause of a server, and some.
+/// How long a response may take: the server's deadline, the longest pause of a server, and a margin.
 const SLOWEST: Duration = Duration::from_secs(25);
 
-/// What can go wrong.
+/// The faults.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
     /// A member ends by a signal, and is started again.
     End(Who, &'static str),
-    /// A member stands still, with all its connections open.
+    /// A member is paused, with all its connections open.
     Pause(Who),
-    /// A member cannot reach the others, nor they it; the servers still reach it.
+    /// A member is partitioned from the others; the servers still reach it.
     CutOff(Who),
     /// A server is killed, and started again.
     KillServer(usize),
-    /// A server stands still.
+    /// A server is paused.
     PauseServer(usize),
 }
 
@@ -137,7 +137,7 @@ impl TestCluster {
         }
     }
 
-    /// Lets something go wrong for a while, and mends it.
+    /// Injects a fault for a while, and removes it.
     fn suffer(&mut self, fault: Fault) {
         match fault {
             Fault::End(who, signal) => {
@@ -255,7 +255,7 @@ fn names(list: &str) -> BTreeSet<String> {
 fn check(shared: &Shared, names: &BTreeSet<String>, sequences: &[Vec<Seen>; 2]) {
     shared.with(|record| {
         assert_eq!(record.rude, [""; 0], "failures say when to try again");
-        assert!(record.slowest < SLOWEST, "somebody waited {:?}", record.slowest);
+        assert!(record.slowest < SLOWEST, "a response took {:?}", record.slowest);
         let count = |fate| record.created.values().filter(|of| **of == fate).count();
         let (created, open) = (count(Fate::Created), count(Fate::Open));
         let refused = count(Fate::Refused);
@@ -279,7 +279,7 @@ fn check(shared: &Shared, names: &BTreeSet<String>, sequences: &[Vec<Seen>; 2]) 
     });
 }
 
-/// Every change of a counter adds one to what was there before, and every acknowledged swap is one of them.
+/// Every change of a counter adds one to the previous value, and every acknowledged swap is one of them.
 fn check_counters(sequence: &[Seen], swaps: &[workload::Swap]) {
     let mut last: BTreeMap<&str, &Seen> = BTreeMap::new();
     let mut before: BTreeMap<(&str, u64), u64> = BTreeMap::new();

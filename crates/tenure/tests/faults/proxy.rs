@@ -1,5 +1,5 @@
 //! Proxies between the members of etcd, so that one can be cut off from the others. A connection belongs to the member
-//! it comes from as much as to the one it goes to; where it comes from is found by who holds its other end.
+//! it comes from as much as to the one it goes to; its origin is found by the process that has its other end.
 
 use std::{
     collections::BTreeSet,
@@ -47,7 +47,7 @@ impl Proxies {
         port
     }
 
-    /// Tells which process a member is.
+    /// Sets the process of a member.
     pub fn process(&self, member: usize, process: Option<u32>) {
         self.state.lock().expect("no panic").processes[member] = process;
     }
@@ -63,7 +63,7 @@ impl Proxies {
         }
     }
 
-    /// Lets all reach each other again.
+    /// Connects all members again.
     pub fn heal(&self) {
         self.state.lock().expect("no panic").cut_off.clear();
     }
@@ -103,7 +103,7 @@ impl Connection {
     }
 }
 
-/// Tells whether a process holds the socket with this local port.
+/// Whether a process has the socket with this local port.
 fn holds(process: u32, port: u16) -> bool {
     let table = std::fs::read_to_string(format!("/proc/{process}/net/tcp")).unwrap_or_default();
     let local = format!(":{port:04X}");

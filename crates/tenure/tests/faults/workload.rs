@@ -1,5 +1,5 @@
-//! Clients that write through all servers while things fail, and all that they were told: what was acknowledged, what
-//! was refused, and what nobody can say.
+//! Clients that write through all servers during faults, and the outcomes: acknowledged, refused,
+//! or unknown.
 
 use crate::{
     http::{Client, Watch},
@@ -19,13 +19,13 @@ use std::{
 const PLACE: &str = "/api/v1/namespaces/default/configmaps";
 const JSON: &str = "application/json";
 
-/// What became of the creation of an object.
+/// The outcome of the creation of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Created,
     /// The server answered that the write did not happen.
     Refused,
-    /// Nobody knows.
+    /// Unknown.
     Open,
 }
 
@@ -44,9 +44,9 @@ pub struct Record {
     pub created: BTreeMap<String, Fate>,
     /// When each acknowledged write ended.
     pub acknowledged: Vec<Instant>,
-    /// Answers with a code of 500 or above that do not say when to try again.
+    /// Responses with a code of 500 or above and without Retry-After.
     pub rude: Vec<String>,
-    /// The longest that anybody waited for an answer.
+    /// The longest time of a response.
     pub slowest: Duration,
 }
 
@@ -184,7 +184,7 @@ pub struct Seen {
     pub count: Option<u64>,
 }
 
-/// Watches through one server and begins again after the last event whenever that is needed.
+/// Watches through one server and resumes after the last event when needed.
 pub fn watcher(stop: &Arc<AtomicBool>, server: SocketAddr, after: u64) -> thread::JoinHandle<Vec<Seen>> {
     let stop = stop.clone();
     thread::spawn(move || {
@@ -208,7 +208,7 @@ pub fn watcher(stop: &Arc<AtomicBool>, server: SocketAddr, after: u64) -> thread
                 Err(_) => watch = None,
             }
         }
-        // What is still on its way belongs to the sequence.
+        // Events in flight belong to the sequence.
         while let Some(Ok(Some(line))) = watch.as_mut().map(Watch::next) {
             seen.push(event(&line));
         }

@@ -137,7 +137,7 @@ impl Browser {
         ));
     }
 
-    /// Presses keys, wherever the focus is.
+    /// Presses keys, at the current focus.
     pub fn keys(&self, keys: &[&str]) {
         let code = |key: &str| match key {
             "Tab" => "\u{E004}".to_owned(),
@@ -184,7 +184,7 @@ impl Browser {
         );
     }
 
-    /// Chooses light or dark, and whether things move.
+    /// Chooses light or dark, and whether animations run.
     pub fn appearance(&self, scheme: &str) {
         let features = json!([{"name": "prefers-color-scheme", "value": scheme}, {"name": "prefers-reduced-motion", "value": "reduce"}]);
         self.devtools("Emulation.setEmulatedMedia", json!({"features": features}));

@@ -1,4 +1,4 @@
-//! What is not as it should be: a user who may only look, a session that has ended, a connection that is lost.
+//! Exceptional states: a user with read permission only, a session that has ended, a lost connection.
 
 use crate::{
     accessibility,
@@ -69,7 +69,7 @@ fn an_ended_session_and_a_lost_connection_are_shown() {
     browser.wait_for_text("The session has ended");
     assert_eq!(accessibility::problems(&browser), Vec::<String>::new());
 
-    // With the token of the administrator the user goes on where they were.
+    // With the token of the administrator the user continues where they were.
     let kubeconfig = std::fs::read_to_string(cluster.kubeconfig()).expect("a kubeconfig");
     browser.press("Use a kubeconfig");
     browser.paste("sign-in-view textarea", &kubeconfig);

@@ -72,7 +72,7 @@ fn objects_are_found_and_their_owners_explained_live() {
     browser.wait("location.search.includes('path=.spec.replicas')");
     accessible(&browser, "why");
 
-    // A change by somebody else appears as it happens, with who and what.
+    // A change by another client appears as it happens, with who and what.
     cluster.kubectl(&["-n", "shop", "scale", "deployment/web", "--replicas=7"], "");
     browser.wait_for_text("replicas: 7");
     browser.wait("document.querySelector('.activity li').innerText.includes('kubectl') && document.querySelector('.activity').innerText.includes('.spec.replicas')");

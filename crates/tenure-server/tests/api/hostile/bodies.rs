@@ -3,7 +3,7 @@
 use super::{Bad, JSON, PATH, YAML, bad, check, post};
 use crate::http::Request;
 
-/// Writes `a: [*z, *z, …]` over several levels: few bytes that stand for a great many.
+/// Writes `a: [*z, *z, …]` over several levels: few bytes that expand to very many.
 fn bomb() -> String {
     let mut text = String::from("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
     for level in 1..12 {

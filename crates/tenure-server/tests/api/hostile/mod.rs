@@ -11,14 +11,14 @@ use crate::{http::Request, server::Server};
 
 /// The collection that most requests aim at.
 const PATH: &str = "/api/v1/namespaces/default/configmaps";
-/// An object that is there.
+/// An object that exists.
 const ITEM: &str = "/api/v1/namespaces/default/configmaps/live";
 /// An object with lists.
 const DEPLOYMENT: &str = "/apis/apps/v1/namespaces/default/deployments/live";
 const JSON: &str = "application/json";
 const YAML: &str = "application/yaml";
 
-/// A bad request: what is wrong with it, the request, and a part of what the answer says.
+/// A bad request: what is wrong with it, the request, and a part of the message.
 struct Bad {
     about: String,
     request: Request,
@@ -34,7 +34,7 @@ fn post(media_type: &str, body: impl Into<Vec<u8>>) -> Request {
     Request::new("POST", PATH).body(media_type, body)
 }
 
-/// Makes a server with something to hurt.
+/// Starts a server with the objects that the requests refer to.
 fn prepared() -> Server {
     let server = Server::start();
     server.create(PATH, r#"{"metadata":{"name":"live"},"data":{"k":"v"}}"#);
@@ -44,7 +44,7 @@ fn prepared() -> Server {
     server
 }
 
-/// Checks that the server is up and does its work.
+/// Checks that the server is up and serves requests.
 fn assert_well(server: &Server, about: &str) {
     assert_eq!(server.get("/readyz").text(), "ok", "after {about}");
     let made = server.post(PATH, r#"{"metadata":{"generateName":"after-"}}"#);
@@ -61,11 +61,11 @@ fn check(table: Vec<Bad>, at_least: usize) {
         let short: String = response.text().chars().take(300).collect();
         let refused = (400..500).contains(&response.code);
         let status = response.field("kind") == "Status" && response.field("status") == "Failure";
-        // A path that no resource could have is answered as a web server would.
+        // A path outside of the API gets a plain 404.
         let nowhere = response.code == 404 && response.text().starts_with("404 page not found");
-        let told = status && response.field("message").contains(says) || nowhere && says.is_empty();
+        let is_described = status && response.field("message").contains(says) || nowhere && says.is_empty();
         let revision = server.revision();
-        if !(refused && told && revision == before) {
+        if !(refused && is_described && revision == before) {
             failures.push(format!("{about}: {} {short}; stored: {}", response.code, revision != before));
         }
         if revision != before {

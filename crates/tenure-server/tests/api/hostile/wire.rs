@@ -22,30 +22,30 @@ fn bytes_that_are_not_http_are_refused() {
     let post = format!("POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n");
     for (about, bytes) in [
         ("no HTTP at all", "hello\r\n\r\n".to_string()),
-        ("a version that is none", format!("GET {PATH} HTTP/9.9\r\nHost: localhost\r\n\r\n")),
+        ("an invalid version", format!("GET {PATH} HTTP/9.9\r\nHost: localhost\r\n\r\n")),
         ("a method with signs", format!("G(T {PATH} HTTP/1.1\r\nHost: localhost\r\n\r\n")),
         ("a path without end", format!("GET /{long} HTTP/1.1\r\nHost: localhost\r\n\r\n")),
         ("a header without end", format!("GET {PATH} HTTP/1.1\r\nHost: localhost\r\nx: {long}\r\n\r\n")),
         ("thousands of headers", format!("GET {PATH} HTTP/1.1\r\nHost: localhost\r\n{many}\r\n")),
         ("a header without a name", format!("GET {PATH} HTTP/1.1\r\n: x\r\n\r\n")),
         ("a zero in a header", format!("GET {PATH} HTTP/1.1\r\nHost: localhost\r\nx: a\0b\r\n\r\n")),
-        ("a length that is none", format!("{post}Content-Length: x\r\n\r\n{{}}")),
+        ("an invalid length", format!("{post}Content-Length: x\r\n\r\n{{}}")),
         ("a negative length", format!("{post}Content-Length: -1\r\n\r\n{{}}")),
         ("two lengths", format!("{post}Content-Length: 1\r\nContent-Length: 2\r\n\r\n{{}}")),
-        ("a coding that is none", format!("{post}Transfer-Encoding: nope\r\n\r\n{{}}")),
+        ("an invalid coding", format!("{post}Transfer-Encoding: nope\r\n\r\n{{}}")),
         ("a chunk of no size", format!("{post}Transfer-Encoding: chunked\r\n\r\nzz\r\n{{}}\r\n0\r\n\r\n")),
         ("a chunk beyond all", format!("{post}Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n{{}}")),
     ] {
         let response = read_response(&send_bytes(server.address, bytes.as_bytes()));
         let code = response.as_ref().map_or(0, |response| response.code);
-        // To what is no HTTP of a version we know there is no answer in HTTP either: the server hangs up.
+        // Bytes that are not HTTP of a known version get no response: the server closes the connection.
         assert!((400..500).contains(&code) || code == 0, "{about}: {code}");
         assert_eq!(server.revision(), before, "{about}");
     }
-    assert_well(&server, "bytes that are no HTTP");
+    assert_well(&server, "bytes that are not HTTP");
 }
 
-/// Sends a request whose body stays short of what it promised, and returns the code of the answer.
+/// Sends a request whose body is shorter than its Content-Length, and returns the code of the response.
 fn unfinished(server: &Server, ending: impl FnOnce(&TcpStream)) -> u16 {
     let mut stream = TcpStream::connect(server.address).expect("the server listens");
     let head = format!(
@@ -119,7 +119,7 @@ fn thousands_of_managers_are_refused_or_kept_within_bounds() {
     assert!((400..500).contains(&put.code), "{}: {} bytes", put.code, put.body.len());
     assert!(put.field("message").contains("managedFields"), "{}", put.text());
     assert_eq!(server.revision(), before);
-    // One update after the other by managers of their own: the oldest are united, as recorded.
+    // Many updates, each by another manager: the oldest entries are merged, as recorded.
     for at in 0..40 {
         let body = format!(r#"{{"data":{{"k{at}":"v"}}}}"#);
         let path = format!("{ITEM}?fieldManager=m{at}");

@@ -78,10 +78,10 @@ impl Beside {
             }
         }
         let lines = yaml::to_lines(result).into_iter().map(|line| {
-            // A line may begin an item and its first field at once; a rule is told once, where its value begins.
-            let told: Vec<Rule> =
+            // A line may begin an item and its first field at once; a rule is shown once, where its value begins.
+            let rules: Vec<Rule> =
                 line.at.ancestors().rev().filter_map(|at| rules.remove(&at)).flatten().collect();
-            (line.text, told)
+            (line.text, rules)
         });
         Beside { lines: lines.collect(), gone }
     }
@@ -110,7 +110,7 @@ impl Beside {
     }
 }
 
-/// Whether a rule tells of something that is not there any more.
+/// Whether a rule removes something.
 fn is_removal(rule: &Rule) -> bool {
     matches!(rule, Rule::RemovedByNull | Rule::RemovedByDirective | Rule::RemovedFromSet | Rule::Cleared)
 }

@@ -1,5 +1,5 @@
-//! What two accounts of the same thing must have in common: a plan and the apply that follows, a sheet of `blame` and the
-//! `managedFields` it was made from.
+//! Checks that two views agree: a plan with the apply that follows, and the output of `blame` with the
+//! `managedFields` that it shows.
 
 use crate::process::CommandOutput;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +30,7 @@ impl Plans {
     }
 }
 
-/// What tells objects apart, and what the server itself decides anew with every write, or keeps for itself.
+/// Metadata that identifies an object, or that the server sets with every write or keeps to itself.
 const VOLATILE: [&str; 15] = [
     ".apiVersion",
     ".kind",
@@ -117,7 +117,7 @@ fn owners_between(before: &State, after: &State, ty: TypeRef<'_>) -> Owners {
     all.map(entry).collect()
 }
 
-/// Compares a plan with what the apply did.
+/// Compares a plan with the result of the apply.
 pub fn compare(
     output: &CommandOutput,
     code: u16,
@@ -162,7 +162,7 @@ pub fn compare(
     }
     let output_json = output.json();
     let plan = plan_of(&output_json);
-    // The values of secrets are not shown, and entries that are there twice have no path of their own.
+    // The values of secrets are not shown, and duplicate entries have no path of their own.
     let twice =
         |state: &State| leaves(state, ty).len() < ownership(&state.object, &Managers::default(), ty).len();
     let veiled = twice(&before_state)
@@ -192,7 +192,7 @@ fn conflicts(response: &Value) -> impl Iterator<Item = &str> {
     causes.unwrap_or_default().iter().filter(contest).filter_map(|cause| cause.get("field")?.as_str())
 }
 
-/// Returns the object of a recorded answer, if it shows its managers.
+/// Returns the object of a recorded response, if it includes its managers.
 pub fn managed(step: &Value) -> Option<Value> {
     let body = step.at(["expect", "body"])?;
     let managers = body.at(["metadata", "managedFields"])?.as_array()?;
@@ -200,7 +200,7 @@ pub fn managed(step: &Value) -> Option<Value> {
         .then(|| body.clone())
 }
 
-/// Returns the definitions that a scenario's answers show, the last state of each.
+/// Returns the last state of each definition in the responses of a scenario.
 pub fn definitions(steps: &[Value]) -> Vec<Value> {
     let mut found: Vec<Value> = Vec::new();
     for body in steps.iter().filter_map(|step| step.at(["expect", "body"])) {
@@ -213,7 +213,7 @@ pub fn definitions(steps: &[Value]) -> Vec<Value> {
     found
 }
 
-/// Checks that a sheet names exactly the paths of every manager.
+/// Checks that the output of `blame` has exactly the paths of every manager.
 pub fn same_owners(sheet: &Value, object: &Value) {
     let mut told: BTreeMap<String, FieldSet> = BTreeMap::new();
     for list in ["fields", "absent"] {
@@ -221,7 +221,7 @@ pub fn same_owners(sheet: &Value, object: &Value) {
             let path = part.get("path").and_then(Value::as_str).expect("a path");
             let path = Path::parse(path).unwrap_or_else(|error| panic!("{path}: {error}"));
             for owner in part.get("owners").and_then(Value::as_array).expect("owners") {
-                // Items that are there twice are told twice.
+                // Duplicate items are listed twice.
                 told.entry(identity(owner)).or_default().insert(&path);
             }
         }

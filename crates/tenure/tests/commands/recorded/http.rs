@@ -1,4 +1,4 @@
-//! Just enough of HTTP to say what a recording says, byte for byte.
+//! A minimal HTTP client that sends recorded requests byte for byte.
 
 use std::{
     io::{Read, Write},
@@ -6,7 +6,7 @@ use std::{
 };
 use tenure_value::{Limits, Value, json};
 
-/// Sends a request and returns the code and the answer, or the text where it is no JSON.
+/// Sends a request and returns the code and the response, as text if it is not JSON.
 pub fn request(
     address: &str,
     method: &str,

@@ -1,5 +1,5 @@
-//! The commands agree with the server on every recorded conversation: before each apply `plan` says what comes of it, and
-//! `blame` shows the owners that `managedFields` has.
+//! The commands agree with the server on every recorded conversation: before each apply, `plan` predicts its result, and
+//! `blame` shows the owners in `managedFields`.
 
 mod agreement;
 pub mod http;
@@ -66,7 +66,7 @@ fn every_plan_is_what_the_apply_that_follows_does() {
     assert!(total.applied > 250 && total.contested > 40 && total.refused > 50, "too few were compared");
 }
 
-/// Returns an answer with times that can be read; recordings say TIME for any.
+/// Returns a response with valid times; recordings have TIME for any.
 fn timed(value: &Value) -> Value {
     match value {
         Value::Object(object) => {

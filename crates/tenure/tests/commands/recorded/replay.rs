@@ -10,10 +10,10 @@ use tenure_value::{Value, json, yaml};
 
 const APPLY: &str = "application/apply-patch+yaml";
 
-/// How often a step is repeated until what it waits for holds.
+/// How often a step is repeated until its condition holds.
 const TRIES: usize = 100;
 
-/// Replays a scenario and compares the plan of each apply with what came of it.
+/// Replays a scenario and compares the plan of each apply with its result.
 pub fn scenario(cluster: &TestCluster, scenario: &Value, word: &str) -> Plans {
     let name = scenario.get("name").and_then(Value::as_str).unwrap_or_default();
     let mut replay = Replay { cluster, words: HashMap::new(), plans: Plans::default() };
@@ -79,7 +79,7 @@ impl Replay<'_> {
         agreement::compare(&output, code, &response, before.as_ref(), after.as_ref(), ty, &mut self.plans)
     }
 
-    /// Returns the command line that plans a request, if it is an apply that a manifest can stand for.
+    /// Returns the command line that plans a request, if it is an apply of a manifest.
     fn plan_line(&self, request: &Request) -> Option<Vec<String>> {
         let query = |name: &str| {
             request.query.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
@@ -111,7 +111,7 @@ impl Replay<'_> {
             && version.starts_with(&format!("{api_version}/"))
             && text(&["metadata", "namespace"]).is_none_or(|own| Some(own.as_str()) == namespace)
             && manifest.at(["metadata", "managedFields"]).is_none()
-            // The commands refuse what says a field twice, of which the server warns.
+            // The commands refuse duplicate fields, about which the server warns.
             && duplicates.is_empty();
         if !meant {
             return None;
@@ -136,7 +136,7 @@ impl Replay<'_> {
         agreement::type_of(api_version, kind, definition.as_ref())
     }
 
-    /// Sends a step, again until what it waits for holds.
+    /// Sends a step until its condition holds.
     fn send(&mut self, step: &Value) -> (u16, Value) {
         let request = self.request(step);
         let query: Vec<String> = request
