@@ -1,7 +1,10 @@
 //! Warnings about deprecated resources, and about pods and pod templates that are valid but rarely intended: entries that hide each
 //! other, selectors that match nothing, fields and annotations without effect.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+};
 use tenure_meta::{Resource, Row};
 use tenure_value::Value;
 
@@ -92,10 +95,9 @@ fn of_template(template: &Value, at: &str, warnings: &mut Vec<String>) {
             warnings.push(format!("{path}: {NULL_SELECTOR}"));
         }
     }
-    for (name, text) in ANNOTATIONS {
-        if template.at(["metadata", "annotations", name]).is_some() {
-            warnings.push(format!("{at}metadata.annotations[{name}]: {text}"));
-        }
+    let annotations = template.at(["metadata", "annotations"]).unwrap_or(&Value::Null);
+    for (name, text) in ANNOTATIONS.iter().filter(|(name, _)| annotations.get(name).is_some()) {
+        warnings.push(format!("{at}metadata.annotations[{name}]: {text}"));
     }
     for (index, volume) in spec.items("volumes").iter().enumerate() {
         for (name, text) in VOLUMES.iter().filter(|(name, _)| !is_missing(volume, name)) {
@@ -105,21 +107,20 @@ fn of_template(template: &Value, at: &str, warnings: &mut Vec<String>) {
     repeated(spec, at, "hostAliases", "ip", warnings);
     repeated(spec, at, "imagePullSecrets", "name", warnings);
     for (index, secret) in spec.items("imagePullSecrets").iter().enumerate() {
-        if secret.text("name").is_empty() {
+        if text(secret, "name").is_empty() {
             warnings.push(format!("{at}spec.imagePullSecrets[{index}].name: invalid empty name \"\""));
         }
     }
-    let containers = containers(spec, at);
-    for (path, container) in &containers {
-        hidden_variables(container, path, warnings);
+    for container in containers(spec, at) {
+        hidden_variables(&container, warnings);
     }
-    ports(&containers, warnings);
+    ports(containers(spec, at), warnings);
     if spec.get("terminationGracePeriodSeconds").and_then(Value::as_i64).is_some_and(|seconds| seconds < 0) {
         let text = "must be >= 0; negative values are invalid and will be treated as 1";
         warnings.push(format!("{at}spec.terminationGracePeriodSeconds: {text}"));
     }
     for name in ["podAffinity", "podAntiAffinity"] {
-        let affinity = spec.at(["affinity", name]).unwrap_or(&Value::Null);
+        let Some(affinity) = spec.at(["affinity", name]) else { continue };
         let path = format!("{at}spec.affinity.{name}");
         affinity_terms(affinity, "requiredDuringSchedulingIgnoredDuringExecution", None, &path, warnings);
         let preferred = "preferredDuringSchedulingIgnoredDuringExecution";
@@ -133,83 +134,111 @@ fn is_missing(of: &Value, name: &str) -> bool {
     of.get(name).is_none_or(Value::is_null)
 }
 
+/// Returns a string member; empty if absent.
+fn text<'v>(of: &'v Value, name: &str) -> &'v str {
+    of.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
 /// Warns of entries of a list that repeat a name.
 fn repeated(spec: &Value, at: &str, list: &str, key: &str, warnings: &mut Vec<String>) {
-    let mut seen = HashSet::new();
-    for (index, item) in spec.items(list).iter().enumerate() {
-        let name = item.text(key);
-        if !seen.insert(name.clone()) {
-            warnings.push(format!("{at}spec.{list}[{index}].{key}: duplicate {key} {:?}", name.as_str()));
+    let items = spec.items(list);
+    let mut seen = HashSet::with_capacity(several(items.len()));
+    for (index, item) in items.iter().enumerate().take(several(items.len())) {
+        let name = text(item, key);
+        if !seen.insert(name) {
+            warnings.push(format!("{at}spec.{list}[{index}].{key}: duplicate {key} {name:?}"));
         }
     }
 }
 
-/// Returns the containers of a pod with their paths.
-fn containers<'v>(spec: &'v Value, at: &str) -> Vec<(String, &'v Value)> {
-    let lists = ["initContainers", "containers", "ephemeralContainers"];
-    let of_list = |list: &'static str| {
-        let path = move |index: usize| format!("{at}spec.{list}[{index}]");
-        spec.items(list).iter().enumerate().map(move |(index, container)| (path(index), container))
-    };
-    lists.into_iter().flat_map(of_list).collect()
+/// Returns how many of the entries can repeat each other: a single one cannot.
+fn several(count: usize) -> usize {
+    if count == 1 { 0 } else { count }
+}
+
+/// A container of a pod, or a port of it. Its path is only written into warnings, which are rare.
+#[derive(Clone, Copy)]
+struct Part<'v> {
+    at: &'v str,
+    list: &'static str,
+    container: usize,
+    port: Option<usize>,
+    value: &'v Value,
+}
+
+impl fmt::Display for Part<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}spec.{}[{}]", self.at, self.list, self.container)?;
+        self.port.map_or(Ok(()), |port| write!(formatter, ".ports[{port}]"))
+    }
+}
+
+/// Returns the containers of a pod.
+fn containers<'v>(spec: &'v Value, at: &'v str) -> impl Iterator<Item = Part<'v>> {
+    ["initContainers", "containers", "ephemeralContainers"].into_iter().flat_map(move |list| {
+        let numbered = spec.items(list).iter().enumerate();
+        numbered.map(move |(container, value)| Part { at, list, container, port: None, value })
+    })
 }
 
 /// Warns of a variable that replaces an earlier one of the same name without referring to it.
-fn hidden_variables(container: &Value, path: &str, warnings: &mut Vec<String>) {
-    let mut seen = HashSet::new();
-    for (index, variable) in container.items("env").iter().enumerate() {
-        let name = variable.text("name");
-        if seen.insert(name.clone()) {
+fn hidden_variables(container: &Part<'_>, warnings: &mut Vec<String>) {
+    let variables = container.value.items("env");
+    let mut seen = HashSet::with_capacity(several(variables.len()));
+    for (index, variable) in variables.iter().enumerate().take(several(variables.len())) {
+        let name = text(variable, "name");
+        if seen.insert(name) {
             continue;
         }
-        let (value, reference) = (variable.text("value"), format!("$({name})"));
-        let extends = value.contains(&reference) && *value != *reference && is_missing(variable, "valueFrom");
+        let (value, reference) = (text(variable, "value"), format!("$({name})"));
+        let extends = value.contains(&reference) && value != reference && is_missing(variable, "valueFrom");
         if !extends {
             warnings.push(format!(
-                "{path}.env[{index}]: hides previous definition of {:?}, which may be dropped when using apply",
-                name.as_str()
+                "{container}.env[{index}]: hides previous definition of {name:?}, which may be dropped when using apply"
             ));
         }
     }
 }
 
 /// Warns of ports that are defined more than once in a pod, and of names that several ports have.
-fn ports(containers: &[(String, &Value)], warnings: &mut Vec<String>) {
-    let all = containers.iter().flat_map(|(path, container)| {
-        let ports = container.items("ports").iter().enumerate();
-        ports.map(move |(index, port)| (format!("{path}.ports[{index}]"), port))
+fn ports<'v>(containers: impl Iterator<Item = Part<'v>>, warnings: &mut Vec<String>) {
+    let ports = containers.flat_map(|container| {
+        let numbered = container.value.items("ports").iter().enumerate();
+        numbered.map(move |(port, value)| Part { port: Some(port), value, ..container })
     });
-    let all: Vec<(String, &Value)> = all.collect();
+    let ports: Vec<Part<'_>> = ports.collect();
+    if ports.len() < 2 {
+        return;
+    }
     let number = |port: &Value, name: &str| port.get(name).and_then(Value::as_i64).unwrap_or(0);
-    let mut known: HashMap<(i64, String), Vec<(&str, &Value)>> = HashMap::new();
-    for (path, port) in &all {
-        let key = (number(port, "containerPort"), port.text("protocol").to_string());
+    let mut known: HashMap<(i64, &str), Vec<Part<'_>>> = HashMap::new();
+    for port in &ports {
+        let key = (number(port.value, "containerPort"), text(port.value, "protocol"));
         let others = known.entry(key).or_default();
-        for (other_path, other) in others.iter() {
-            let (host, other_host) = (number(port, "hostPort"), number(other, "hostPort"));
-            let (ip, other_ip) = (port.text("hostIP"), other.text("hostIP"));
+        for other in others.iter() {
+            let (host, other_host) = (number(port.value, "hostPort"), number(other.value, "hostPort"));
+            let (ip, other_ip) = (text(port.value, "hostIP"), text(other.value, "hostIP"));
             let what = match host == other_host {
                 true if ip == other_ip => "duplicate",
                 _ if host == 0 || other_host == 0 => "overlapping",
                 true if ip.is_empty() != other_ip.is_empty() => "dangerously ambiguous",
                 _ => continue,
             };
-            warnings.push(format!("{path}: {what} port definition with {other_path}"));
+            warnings.push(format!("{port}: {what} port definition with {other}"));
         }
         if others.len() < COMPARED_PORTS {
-            others.push((path, port));
+            others.push(*port);
         }
     }
-    let mut names: HashMap<String, &str> = HashMap::new();
-    for (path, port) in &all {
-        let name = port.text("name");
-        match names.get(name.as_str()) {
+    let mut names: HashMap<&str, Part<'_>> = HashMap::new();
+    for port in &ports {
+        let name = text(port.value, "name");
+        match names.get(name) {
             _ if name.is_empty() => {}
             Some(other) => warnings.push(format!(
-                "{path}: duplicate port name {:?} with {other}, services and probes that select ports by name will use {other}",
-                name.as_str()
+                "{port}: duplicate port name {name:?} with {other}, services and probes that select ports by name will use {other}"
             )),
-            None => drop(names.insert(name.to_string(), path)),
+            None => drop(names.insert(name, *port)),
         }
     }
 }

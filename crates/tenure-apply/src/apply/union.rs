@@ -41,11 +41,13 @@ impl Switch<'_> {
             }
             path.pop();
         }
-        for (name, declared) in config {
-            let (Some(value), Some(live), Some(of)) = (object.get(name), live.get(name), ty.below(name))
-            else {
+        for (name, declared) in config.iter().filter(|(_, declared)| matches!(declared, Value::Object(_))) {
+            let (Some(value), Some(live)) = (object.get(name), live.get(name)) else { continue };
+            // What is as it was has the discriminators that it had.
+            if value.ptr_eq(live) {
                 continue;
-            };
+            }
+            let Some(of) = ty.below(name) else { continue };
             path.push(PathElement::Field(name.clone()));
             if let Some(value) = self.below(value, live, declared, of, path) {
                 changed = Some(changed.as_ref().unwrap_or(object).with(name.clone(), value));

@@ -66,7 +66,7 @@ pub(crate) fn parse(bytes: &Bytes, encoding: Encoding) -> Result<Parsed, String>
 /// Parses YAML, or JSON that is sent as such; duplicate keys are reported with their lines.
 fn parse_yaml(bytes: &[u8]) -> Result<Parsed, String> {
     const SEPARATOR: &[u8] = b"\n---";
-    let several = bytes.windows(SEPARATOR.len()).any(|window| window == SEPARATOR);
+    let several = memchr::memmem::find(bytes, SEPARATOR).is_some();
     let parsed = match several {
         false => yaml::parse_any_checked(bytes, &LIMITS),
         true => match yaml::parse_all_checked(bytes, &LIMITS) {
