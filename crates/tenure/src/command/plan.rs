@@ -20,6 +20,32 @@ use tenure_value::Value;
 /// owner behind.
 pub const DEFAULT_MANAGER: &str = "kubectl";
 
+/// Who applies, and which conflicts the apply overrides.
+#[derive(Args)]
+pub struct ApplierOptions {
+    /// The field manager.
+    #[arg(long, value_name = "NAME", env = "TENURE_MANAGER", default_value = DEFAULT_MANAGER)]
+    manager: String,
+    /// Take this field, and everything below it, from its owners; may be repeated.
+    #[arg(long, value_name = "PATH")]
+    force_path: Vec<String>,
+    /// Take all conflicting fields from their owners.
+    #[arg(long, conflicts_with = "force_path")]
+    force_conflicts: bool,
+}
+
+impl ApplierOptions {
+    /// Returns the applier.
+    pub fn applier(&self, terminal: &Terminal) -> Applier {
+        let force = match self.force_path.as_slice() {
+            _ if self.force_conflicts => Force::All,
+            [] => Force::None,
+            paths => Force::Paths(paths.to_vec()),
+        };
+        Applier { manager: self.manager.clone(), force, now: terminal.now }
+    }
+}
+
 /// Show what an apply would do, without doing it.
 #[derive(Args)]
 #[command(after_help = "\
@@ -40,15 +66,8 @@ Examples:
 pub struct Options {
     #[command(flatten)]
     files: Files,
-    /// The field manager.
-    #[arg(long, value_name = "NAME", env = "TENURE_MANAGER", default_value = DEFAULT_MANAGER)]
-    manager: String,
-    /// Take this field, and everything below it, from its owners; may be repeated.
-    #[arg(long, value_name = "PATH")]
-    force_path: Vec<String>,
-    /// Take all conflicting fields from their owners.
-    #[arg(long, conflicts_with = "force_path")]
-    force_conflicts: bool,
+    #[command(flatten)]
+    applier: ApplierOptions,
     /// Compute the plan from live objects in this file, or - for standard input, without a server.
     #[arg(long, value_name = "FILE")]
     live: Option<PathBuf>,
@@ -61,23 +80,13 @@ pub struct Options {
     connection: Connection,
 }
 
-/// Returns the conflicts that flags override.
-pub fn force(all: bool, paths: &[String]) -> Force {
-    match (all, paths) {
-        (true, _) => Force::All,
-        (false, []) => Force::None,
-        (false, paths) => Force::Paths(paths.to_vec()),
-    }
-}
-
 /// Shows the plans.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let documents = options.files.read()?;
     if documents.is_empty() {
         return Err(Error::usage("nothing to plan; name a file or directory with -f FILE, or - for standard input"));
     }
-    let force = force(options.force_conflicts, &options.force_path);
-    let applier = Applier { manager: options.manager.clone(), force, now: terminal.now };
+    let applier = options.applier.applier(terminal);
     let plans = match &options.live {
         Some(file) => from_file(documents, file, &options.schemas.types()?, &applier, &options.connection)?,
         None => from_server(documents, &applier, &options.connection, terminal)?,

@@ -6,7 +6,7 @@ mod interactive;
 mod order;
 mod report;
 
-use super::plan::{self, DEFAULT_MANAGER};
+use super::plan::ApplierOptions;
 use crate::{
     Error, Outcome,
     connection::Connection,
@@ -51,15 +51,8 @@ Examples:
 pub struct Options {
     #[command(flatten)]
     files: Files,
-    /// The field manager.
-    #[arg(long, value_name = "NAME", env = "TENURE_MANAGER", default_value = DEFAULT_MANAGER)]
-    manager: String,
-    /// Take this field, and everything below it, from its owners; may be repeated.
-    #[arg(long, value_name = "PATH")]
-    force_path: Vec<String>,
-    /// Take all conflicting fields from their owners.
-    #[arg(long, conflicts_with = "force_path")]
-    force_conflicts: bool,
+    #[command(flatten)]
+    applier: ApplierOptions,
     /// Ask what to do about each conflict.
     #[arg(short, long, conflicts_with = "force_conflicts")]
     interactive: bool,
@@ -94,7 +87,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     if options.interactive && options.files.files.iter().any(|file| file.as_os_str() == "-") {
         return Err(Error::usage("--interactive reads the answers from standard input; give the manifests as files"));
     }
-    let applier = Applier { manager: options.manager.clone(), force: plan::force(options.force_conflicts, &options.force_path), now: terminal.now };
+    let applier = options.applier.applier(terminal);
     options.connection.run(async |cluster| Run { options: &options, applier, cluster, terminal }.all(documents).await)
 }
 

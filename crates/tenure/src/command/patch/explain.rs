@@ -26,7 +26,7 @@ pub struct Options {
     /// Where entries go that only the live list has.
     #[arg(long, value_enum, value_name = "ORDER", default_value_t)]
     order: Order,
-    /// How to write the result.
+    /// The output format.
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
     #[command(flatten)]

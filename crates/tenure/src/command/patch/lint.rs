@@ -28,7 +28,7 @@ pub struct Options {
     /// Take the documents for whole objects from which patches will be calculated.
     #[arg(long)]
     manifest: bool,
-    /// How to write the findings.
+    /// The output format.
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
     #[command(flatten)]

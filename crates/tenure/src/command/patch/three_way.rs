@@ -35,19 +35,19 @@ pub struct Options {
     manifest: PathBuf,
     /// The live object.
     live: PathBuf,
-    /// The manifest of the last apply; the live object's annotation where nothing is said.
+    /// The manifest of the last apply; by default the live object's annotation has it.
     #[arg(long, value_name = "FILE")]
     last_applied: Option<PathBuf>,
     /// Let the manifest win where the live object was changed since.
     #[arg(long)]
     overwrite: bool,
-    /// What the patch is written in: strategic or merge.
+    /// The type of the patch: strategic or merge.
     #[arg(long = "type", value_enum, value_name = "TYPE", default_value_t)]
     written_in: PatchType,
-    /// By which keys the entries of lists are matched in a strategic merge patch.
+    /// The keys that match the entries of lists in a strategic merge patch.
     #[arg(long, value_enum, value_name = "KEYS", default_value_t)]
     keys: Keys,
-    /// How to write the patch, or the conflicts.
+    /// The output format of the patch or the conflicts.
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
     #[command(flatten)]
