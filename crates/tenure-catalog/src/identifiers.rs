@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fork_goes_on_by_itself() {
+    fn a_fork_is_independent() {
         let origin = Identifiers::seeded(1);
         let first = origin.draw(&["a"]);
         let (left, right) = (origin.fork(), origin.fork());

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn version_2_leaves_out_what_it_cannot_say() {
+    fn version_2_omits_what_it_cannot_express() {
         let definition = definition(
             r#"{"type":"object","required":["a","c"],"properties":{"a":{"type":"string","nullable":true,"default":"x"},"b":{"x-kubernetes-int-or-string":true,"anyOf":[{"type":"integer"},{"type":"string"}]},
             "c":{"type":"object","properties":{"d":{"type":"string"}},"x-kubernetes-preserve-unknown-fields":true}}}"#,
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn version_2_says_nothing_of_a_kind_that_keeps_unknown_fields() {
+    fn version_2_has_no_schema_for_a_kind_that_keeps_unknown_fields() {
         let definition = definition(
             r#"{"type":"object","description":"open","properties":{"a":{"type":"string"}},"x-kubernetes-preserve-unknown-fields":true}"#,
         );

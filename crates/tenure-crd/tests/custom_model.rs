@@ -309,7 +309,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn objects_fare_as_the_model_says(schema in any_schema(), spec in any_value()) {
+    fn objects_match_the_model(schema in any_schema(), spec in any_value()) {
         // A definition is parsed from text, in which an integral float is an integer; the model uses the same
         // text.
         let schema: Value = schema.to_string().parse().unwrap();

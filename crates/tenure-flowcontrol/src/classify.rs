@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_are_told_apart_by_user_or_by_namespace() {
+    fn flows_are_distinguished_by_user_or_namespace() {
         let config = bootstrapped();
         let hash = |user: &str, path: &str| {
             let user = UserInfo::new(user).with_group("system:authenticated");

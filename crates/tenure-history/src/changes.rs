@@ -71,7 +71,7 @@ pub struct FieldChange {
     pub to: Option<Value>,
     /// The owners after.
     pub owners: Vec<Owner>,
-    /// Whether the value changed, which the values do not tell if they are withheld.
+    /// Whether the value changed, which cannot be seen from the values if they are withheld.
     pub changed: bool,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! - [`encode`] writes the [`Record`] of a change: its author and a reverse delta, computed in one walk of the two versions.
 //! - [`Timeline`] walks back from the live object, and [`rebuild`] returns the version of a revision or a time.
-//! - [`changes`] and [`field_change`] tell what a change did to an object and to one field.
+//! - [`changes`] and [`field_change`] describe what a change did to an object and to one field.
 //! - [`undo`] plans how to undo a past change, and which later changes conflict with it.
 //! - [`Fights`] finds managers that keep overwriting each other, and [`Churn`] counts who writes what; both in bounded memory.
 //!

@@ -49,7 +49,7 @@ pub struct Plan {
     pub object: Value,
     /// What the undo changes in the live object.
     pub edits: Vec<Difference>,
-    /// What stands against it.
+    /// The conflicts with later changes.
     pub conflicts: Vec<Conflict>,
 }
 

@@ -13,7 +13,7 @@ type Case<'a> = (&'a str, &'a str, &'a str, &'a str, &'a [&'a str], &'a [&'a str
 const CONTAINERS: &str = r#"{"spec":{"template":{"spec":{"containers":"#;
 
 #[test]
-fn a_change_is_taken_back_where_nothing_has_changed_since() {
+fn a_change_is_undone_unless_it_was_changed_again() {
     let pods = |items: &str| format!("{CONTAINERS}{items}}}}}}}}}");
     let (a, b, c) =
         (r#"{"name":"a","image":"1"}"#, r#"{"name":"b","image":"1"}"#, r#"{"name":"b","image":"2"}"#);
@@ -96,7 +96,7 @@ fn a_change_is_taken_back_where_nothing_has_changed_since() {
 }
 
 #[test]
-fn a_conflict_is_overwritten_if_asked_for() {
+fn a_conflict_is_overwritten_on_request() {
     let read =
         |replicas: i64| -> Value { format!(r#"{{"spec":{{"replicas":{replicas}}}}}"#).parse().unwrap() };
     let ty = Schema::builtin().kind("apps/v1", "Deployment").unwrap();

@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_token_authenticates_nobody() {
+    fn an_empty_token_does_not_authenticate() {
         let empty = Authentication::Token(String::new());
         assert!(!empty.knows(""));
     }

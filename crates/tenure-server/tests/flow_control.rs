@@ -70,7 +70,7 @@ async fn the_bootstrap_objects_exist_and_responses_name_them() {
 }
 
 #[tokio::test]
-async fn a_flood_delays_nobody_else() {
+async fn a_flood_does_not_delay_other_flows() {
     let server = server(12).await;
     for number in 0..300 {
         let map = format!(
@@ -138,7 +138,7 @@ async fn until_dangling(server: &Arc<Server>, schema: &str, wanted: (&str, &str)
 }
 
 #[tokio::test]
-async fn flow_schemas_tell_whether_their_level_exists() {
+async fn flow_schemas_report_whether_their_level_exists() {
     let server = server(600).await;
     server.start_controllers();
     for schema in ["exempt", "probes", "catch-all", "global-default"] {

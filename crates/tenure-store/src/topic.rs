@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_tells_when_the_history_has_to_be_searched() {
+    fn a_topic_reports_when_the_history_has_to_be_searched() {
         let mut topics = Topics::default();
         let topic = topics.join(&"a".into(), Revision::ZERO);
         let count = RECENT_MATCHES as u64 + 10;

@@ -1,4 +1,4 @@
-//! The error of an assertion that does not hold. It says what was expected and what is there, also when a test unwraps it.
+//! The error of an assertion that does not hold. It shows the expected and the actual state, also when a test unwraps it.
 
 use std::fmt;
 

@@ -43,7 +43,7 @@ pub(crate) struct WatchedBody {
     is_over: bool,
 }
 
-/// What happens to the events of a watch.
+/// The effect of faults on the events of a watch.
 #[derive(Default)]
 struct Events {
     until_cut: Option<usize>,
@@ -163,7 +163,7 @@ impl WatchedBody {
         }
     }
 
-    /// Returns the bookmark that takes the place of an event; `None` if the client did not ask for bookmarks.
+    /// Returns the bookmark that replaces an event; `None` if the client did not ask for bookmarks.
     fn bookmark(&self, frame: &Bytes) -> Option<Bytes> {
         let event =
             json::parse(frame, &Limits::default()).ok().filter(|_| self.is_json && self.info.bookmarks)?;

@@ -87,7 +87,7 @@ impl TestServerBuilder {
         self
     }
 
-    /// Lets every user do everything. By default RBAC decides, and requests without credentials are the administrator's.
+    /// Allows every request. By default RBAC decides, and requests without credentials are the administrator's.
     pub fn always_allow(mut self) -> TestServerBuilder {
         self.base.authorization = Authorization::AlwaysAllow;
         self
@@ -125,7 +125,7 @@ impl TestServerBuilder {
     }
 
     /// Applies the objects of a YAML or JSON file, or of all such files in a directory and those below it. Namespaces and definitions
-    /// come first, whatever the order of the files.
+    /// come first, regardless of the order of the files.
     pub fn manifests(mut self, path: impl Into<PathBuf>) -> TestServerBuilder {
         self.sources.push(Source::Path(path.into()));
         self
@@ -185,7 +185,7 @@ async fn base(settings: BaseSettings) -> Result<TestServer, TestError> {
 }
 
 async fn build(settings: BaseSettings) -> Result<TestServer, TestError> {
-    // What every server has is the same in all of them, whatever the seed.
+    // What every server has is the same in all of them, regardless of the seed.
     let (clock, identifiers) =
         (TestClock::standing(UNIX_EPOCH + Duration::from_secs(START)), Identifiers::seeded(0));
     let token = format!("{}{}", Identifiers::default().uuid(&[]), Identifiers::default().uuid(&[]));

@@ -1,4 +1,4 @@
-//! What can go wrong while a test server is set up or asked about its objects.
+//! The errors of setting up a test server and of reading its objects.
 
 use std::path::PathBuf;
 
@@ -30,7 +30,7 @@ pub enum TestError {
         "no kind {kind:?} is served; use a kind such as Deployment, a resource such as deployments.apps, or load its definition first"
     )]
     UnknownKind {
-        /// The name that was asked for.
+        /// The requested name.
         kind: String,
     },
     /// The revision is not part of the history that the server keeps.

@@ -1,4 +1,4 @@
-//! Faults on demand: what goes wrong, with which requests, and how often.
+//! Faults on demand: their effects, the requests that they select, and how often they happen.
 
 use crate::request_info::{RequestInfo, called};
 use hyper::Uri;
@@ -14,13 +14,13 @@ use std::{
 use tenure_value::Value;
 use tokio::sync::watch;
 
-/// What goes wrong.
+/// The effect of a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Effect {
     /// The request waits this long before it is carried out.
     Latency(Duration),
-    /// A write is refused with 409, as if another had come first. Nothing is written.
+    /// A write is refused with 409, as if another client had written first. Nothing is written.
     Conflict,
     /// The request is refused with 429 and a Retry-After of this many seconds.
     TooManyRequests {
@@ -29,14 +29,14 @@ pub enum Effect {
     },
     /// The request fails with 500. Nothing is written.
     InternalError,
-    /// The request is carried out, and the connection breaks in the middle of the answer.
+    /// The request is carried out, and the connection breaks in the middle of the response.
     CutResponse,
     /// A watch breaks after this many events.
     CutWatch {
         /// The events that still arrive.
         after_events: usize,
     },
-    /// A watch delivers bookmarks in the place of events: the client learns the newest version, and no object.
+    /// A watch delivers bookmarks instead of events: the client learns the newest version, and no object.
     BookmarksOnly,
     /// A list is refused with 410, and a watch ends with an error event of that code.
     TooOld,
@@ -93,7 +93,7 @@ impl From<Effect> for Fault {
 }
 
 impl Fault {
-    /// Lets requests wait.
+    /// Delays requests.
     pub fn latency(time: Duration) -> Fault {
         Effect::Latency(time).into()
     }
@@ -108,12 +108,12 @@ impl Fault {
         Effect::TooManyRequests { retry_after: 1 }.into()
     }
 
-    /// Lets requests fail with 500.
+    /// Fails requests with 500.
     pub fn internal_error() -> Fault {
         Effect::InternalError.into()
     }
 
-    /// Carries requests out and breaks the connection in the middle of the answer.
+    /// Carries requests out and breaks the connection in the middle of the response.
     pub fn cut_response() -> Fault {
         Effect::CutResponse.into()
     }
@@ -123,7 +123,7 @@ impl Fault {
         Effect::CutWatch { after_events }.into()
     }
 
-    /// Lets watches deliver bookmarks in the place of events.
+    /// Replaces the events of watches with bookmarks.
     pub fn bookmarks_only() -> Fault {
         Effect::BookmarksOnly.into()
     }
@@ -133,7 +133,7 @@ impl Fault {
         Effect::TooOld.into()
     }
 
-    /// Lets webhooks not answer.
+    /// Makes calls of webhooks time out.
     pub fn webhook_timeout() -> Fault {
         Effect::WebhookTimeout.into()
     }
@@ -190,7 +190,7 @@ impl Fault {
         self
     }
 
-    /// Returns what goes wrong.
+    /// Returns the effect.
     pub fn effect(&self) -> &Effect {
         &self.effect
     }

@@ -22,7 +22,7 @@ use tenure_store::{Store, WatchRequest};
 use tenure_value::{Text, Value, yaml};
 use tokio::time::{Instant, timeout_at};
 
-/// How long to wait unless the test says otherwise.
+/// How long to wait by default.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How many of the last writes an error shows.
 const SHOWN_WRITES: usize = 10;
@@ -114,8 +114,8 @@ impl ObjectHandle {
         Ok(Live { server, handler, stored })
     }
 
-    /// Waits until the object exists and satisfies a condition, and returns it. The error shows what it last looked like and what
-    /// was written to it.
+    /// Waits until the object exists and satisfies a condition, and returns it. The error shows its last state and the
+    /// writes to it.
     pub async fn until(&self, condition: impl Fn(&Json) -> bool) -> Result<Json, AssertionError> {
         self.wait("did not satisfy the condition", |object| {
             object.filter(|object| condition(object)).cloned()

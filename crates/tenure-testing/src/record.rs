@@ -11,7 +11,7 @@ use tenure_store::{
 };
 
 tokio::task_local! {
-    /// The request that the current task carries out. Without one, a controller of the server is at work.
+    /// The request that the current task carries out. Without one, a controller of the server writes.
     pub(crate) static ACTOR: Arc<Actor>;
 }
 

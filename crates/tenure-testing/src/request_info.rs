@@ -94,7 +94,7 @@ fn name_in(body: &Bytes) -> String {
     object.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default().to_string()
 }
 
-/// Whether a resource is the one that a test calls by its kind, its plural, or its plural and group.
+/// Whether a test may use a name for a resource: its kind, its plural, or its plural and group.
 pub(crate) fn is_called(resource: &Resource, name: &str) -> bool {
     called(&resource.kind, &resource.name, &resource.group, name)
 }
@@ -107,7 +107,7 @@ pub(crate) fn called(kind: &str, plural: &str, group: &str, name: &str) -> bool 
         || name.split_once('.').is_some_and(qualified)
 }
 
-/// Finds the resource that a test calls by a name; of several those of the core group and at the version of storage come first.
+/// Finds the resource of a name that a test uses; the core group and the storage version are preferred.
 pub(crate) fn find_resource(catalog: &Catalog, name: &str) -> Option<ResourceHandler> {
     let snapshot = catalog.snapshot();
     let rank = |handler: &ResourceHandler| {

@@ -109,7 +109,7 @@ impl TestServer {
         Ok((code, document.unwrap_or_else(|_| Value::from(String::from_utf8_lossy(&bytes).as_ref()))))
     }
 
-    /// Returns what serves the kind of an object.
+    /// Returns the handler of the kind of an object.
     fn handler_of(&self, manifest: &Manifest) -> Result<ResourceHandler, TestError> {
         let (api_version, kind) = (manifest.text(&["apiVersion"]), manifest.text(&["kind"]));
         if api_version.is_empty() || kind.is_empty() {

@@ -259,7 +259,7 @@ impl TestServer {
         self.inner.idle_at.fetch_max(revision, Relaxed);
     }
 
-    /// Lets requests go wrong.
+    /// Injects a fault.
     pub fn inject(&self, fault: impl Into<Fault>) -> InjectedFault {
         let fault = fault.into();
         let now = matches!(fault.effect(), Effect::StaleRead { revision: None });

@@ -39,7 +39,7 @@ pub struct TestService {
     caller: Caller,
 }
 
-/// As whom requests are made that do not say it themselves.
+/// The user of requests without credentials.
 #[derive(Clone)]
 enum Caller {
     Administrator,
@@ -197,7 +197,7 @@ impl Inner {
         response
     }
 
-    /// Returns the error that a fault answers a request with.
+    /// Returns the error of a request that a fault fails.
     fn refusal(&self, info: &RequestInfo) -> Option<ApiError> {
         let is_refusal = |effect: &Effect| match effect {
             Effect::Conflict | Effect::TooManyRequests { .. } | Effect::InternalError => true,
@@ -231,7 +231,7 @@ pub(crate) fn failure(error: &ApiError) -> Response<TestBody> {
     response
 }
 
-/// Asks for JSON in the place of protobuf, whose events cannot be changed.
+/// Requests JSON instead of protobuf, whose events cannot be changed.
 fn prefer_json(headers: &mut HeaderMap) {
     let is_protobuf = |accept: &HeaderValue| accept.to_str().is_ok_and(|accept| accept.contains("protobuf"));
     if headers.get(ACCEPT).is_some_and(is_protobuf) {

@@ -107,7 +107,7 @@ pub(crate) async fn accept<F, B>(
         };
         let respond = respond.clone();
         connections.spawn(async move {
-            // An answer in one piece must not wait for the one before it to be acknowledged.
+            // A small response must not wait for the acknowledgement of the previous one.
             let _ = stream.set_nodelay(true);
             let service = service_fn(move |request| {
                 let answer = respond(request);
@@ -115,7 +115,7 @@ pub(crate) async fn accept<F, B>(
             });
             let mut connection = http1::Builder::new();
             connection.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
-            // An error is a client that went away, or a fault that broke the connection.
+            // An error means that the client disconnected, or that a fault broke the connection.
             if let Err(error) = connection.serve_connection(TokioIo::new(stream), service).await {
                 tracing::debug!(%error, "connection ended");
             }

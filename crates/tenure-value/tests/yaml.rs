@@ -228,7 +228,7 @@ fn alias_expansion_and_nesting_are_limited() {
 }
 
 #[test]
-fn json_and_yaml_are_detected_and_parsed_alike() {
+fn json_and_yaml_are_detected_and_parsed_equally() {
     let table = [
         (" {\"a\": 1.0, \"b\": [1e3, 1.5]}", r#"{"a":1,"b":[1000,1.5]}"#),
         ("{a: yes}", r#"{"a":true}"#),

@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_may_stay_and_go() {
+    fn addresses_may_be_kept_and_removed() {
         let two = r#"{"spec":{"externalIPs":["192.0.2.1","192.0.2.2"]}}"#;
         let one = r#"{"spec":{"externalIPs":["192.0.2.2"]}}"#;
         for (old, new, adds) in [("{}", "{}", false), ("{}", one, true), (two, one, false), (one, two, true)]

@@ -10,4 +10,5 @@ mod token;
 
 pub use ast::{Ast, Comprehension, Entry, Expr, ExprId, Field, Literal};
 pub(crate) use expand::{ACCUMULATOR, expand};
+pub(crate) use parser::RESERVED;
 pub use parser::parse;

@@ -19,8 +19,8 @@ const MAX_DEPTH: u16 = 250;
 /// The maximum length of an expression in characters.
 const MAX_CHARACTERS: usize = 100_000;
 
-/// Reserved identifiers.
-const RESERVED: [&str; 17] = [
+/// Reserved identifiers, besides the keywords of the grammar.
+pub(crate) const RESERVED: [&str; 17] = [
     "as",
     "break",
     "const",

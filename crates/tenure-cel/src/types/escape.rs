@@ -1,32 +1,11 @@
 //! Property names as expressions write them: characters that identifiers cannot contain and keywords are
 //! spelled out between underscores.
 
+use crate::syntax::RESERVED;
 use tenure_value::Text;
 
-/// Reserved words, which cannot be identifiers.
-const KEYWORDS: [&str; 21] = [
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
+/// The keywords of the grammar, which cannot be identifiers either.
+const KEYWORDS: [&str; 4] = ["true", "false", "null", "in"];
 
 /// Characters and their escapes, longest first.
 const ESCAPES: [(&str, &str); 4] =
@@ -34,7 +13,7 @@ const ESCAPES: [(&str, &str); 4] =
 
 /// Whether a word is reserved.
 pub(super) fn is_keyword(word: &str) -> bool {
-    KEYWORDS.contains(&word)
+    KEYWORDS.contains(&word) || RESERVED.contains(&word)
 }
 
 /// Returns the name of a property in expressions, or `None` if it contains a character that cannot be
@@ -51,7 +30,7 @@ pub fn escape(property: &str) -> Option<Text> {
     if property.is_empty() || property.starts_with(|first: char| first.is_ascii_digit()) {
         return None;
     }
-    if KEYWORDS.contains(&property) {
+    if is_keyword(property) {
         return Some(format!("__{property}__").into());
     }
     if property.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
@@ -80,7 +59,7 @@ pub fn unescape(name: &str) -> Option<Text> {
         return Some(name.into());
     }
     let inner = name.strip_prefix("__").and_then(|rest| rest.strip_suffix("__"));
-    if let Some(word) = inner.filter(|word| KEYWORDS.contains(word)) {
+    if let Some(word) = inner.filter(|word| is_keyword(word)) {
         return Some(word.into());
     }
     let mut out = String::with_capacity(name.len());

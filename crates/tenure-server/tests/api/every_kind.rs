@@ -206,7 +206,7 @@ fn with_annotation(object: &Value, name: &str) -> Value {
 }
 
 #[test]
-fn every_kind_goes_through_its_life() {
+fn every_kind_supports_every_operation() {
     let server = Server::living();
     server.create_namespace(NAMESPACE);
     // A controller would write the status of a quota between the steps.

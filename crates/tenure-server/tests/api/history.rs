@@ -132,7 +132,7 @@ fn every_answered_version_is_rebuilt_byte_for_byte() {
 }
 
 #[test]
-fn a_log_tells_who_changed_what() {
+fn a_log_shows_who_changed_what() {
     let server = Server::start();
     let path = format!("{MAPS}/a");
     let body = |value: &str| {

@@ -188,7 +188,7 @@ fn an_eviction_spends_the_budget_of_its_pod() {
 }
 
 #[test]
-fn an_evicted_pod_says_why_it_goes() {
+fn an_evicted_pod_has_a_disruption_condition() {
     let server = with_pod();
     server.patch(POD, MERGE_PATCH, r#"{"metadata":{"finalizers":["example.com/held"]}}"#);
     let unknown = r#"{"apiVersion":"policy/v2","kind":"Eviction","metadata":{"name":"p"}}"#;

@@ -172,7 +172,7 @@ fn every_way_to_write_is_limited_to_the_permitted_fields() {
 }
 
 #[test]
-fn reviews_tell_which_fields_a_user_may_write() {
+fn reviews_say_which_fields_a_user_may_write() {
     let server = server_with_scaler();
     let review = |annotations: &str| {
         let review = format!(

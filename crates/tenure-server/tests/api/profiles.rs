@@ -27,7 +27,7 @@ fn items<'v>(of: &'v Value, name: &str) -> &'v [Value] {
 }
 
 #[test]
-fn every_conversation_goes_as_its_profile_says() {
+fn every_conversation_matches_its_profile() {
     let mut failures = Vec::new();
     for (profile, behavior) in PROFILES {
         let server = Server::behaving(behavior);

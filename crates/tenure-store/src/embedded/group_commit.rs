@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn all_writers_are_found_and_few_waits_are_in_vain() {
+    fn all_writers_are_found_and_few_waits_time_out() {
         let mut group_commit = GroupCommit::default();
         group_commit.learn(1, 2, TOOK);
         run(10, 16, &mut group_commit);

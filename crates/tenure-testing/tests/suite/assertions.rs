@@ -46,7 +46,7 @@ async fn a_time_out_shows_the_object_and_its_writers() -> Outcome {
 }
 
 #[tokio::test]
-async fn owners_of_fields_are_told() -> Outcome {
+async fn owners_of_fields_are_reported() -> Outcome {
     let server = TestServer::builder().seed(1).start().await?;
     server.apply_as("alice", map("a", "1")).await?;
     let a = server.object("ConfigMap", "default", "a");

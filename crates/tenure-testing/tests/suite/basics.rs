@@ -91,7 +91,7 @@ async fn manifests_come_from_directories_in_any_order() -> Outcome {
 }
 
 #[tokio::test]
-async fn it_is_as_kubernetes_unless_told_otherwise() -> Outcome {
+async fn it_behaves_as_kubernetes_by_default() -> Outcome {
     // In Kubernetes the fields of a binding have no owner; in Tenure the scheduler owns them.
     let pod = json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default"},

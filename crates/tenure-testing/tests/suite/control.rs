@@ -81,7 +81,7 @@ async fn other_languages_fork_restore_move_time_and_inject_faults() -> Outcome {
 }
 
 #[tokio::test]
-async fn wrong_requests_are_told_what_would_be_right() -> Outcome {
+async fn errors_of_wrong_requests_name_the_remedy() -> Outcome {
     let server = TestServer::start().await?;
     let socket = server.listen().await?;
     let control = ControlSocket::open(server, socket, "127.0.0.1:0".parse()?).await?;

@@ -123,7 +123,7 @@ async fn faults_and_writes_of_the_origin_are_not_the_forks() -> Outcome {
 }
 
 #[tokio::test]
-async fn work_under_way_goes_on_in_a_fork() -> Outcome {
+async fn running_work_continues_in_a_fork() -> Outcome {
     let server = TestServer::start().await?;
     let mut held = map("held", "");
     held["metadata"]["finalizers"] = json!(["example.com/held"]);

@@ -99,7 +99,7 @@ proptest! {
 
     /// A restored server continues as if the writes after the snapshot had never happened.
     #[test]
-    fn a_restored_server_equals_one_that_never_went_on(
+    fn a_restored_server_equals_one_without_later_writes(
         before in vec(step(), 0..12), undone in vec(step(), 0..12), after in vec(step(), 0..12),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -11,7 +11,7 @@ use std::{
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 #[test]
-fn idle_connections_keep_nobody_out() {
+fn idle_connections_do_not_block_other_clients() {
     let target =
         Target::with(&["--in-memory", "--max-connections", "50", "--max-connections-per-address", "50"]);
     let mut idle: Vec<TcpStream> = Vec::new();
@@ -97,7 +97,7 @@ fn withheld_bodies_occupy_no_more_than_the_budget() {
 }
 
 #[test]
-fn large_lists_that_nobody_reads_occupy_no_more_than_the_budget() {
+fn unread_lists_occupy_no_more_than_the_budget() {
     let target = Target::with(&["--in-memory", "--max-inflight-bytes", "150000000"]);
     // Together they are too large for the cache of lists.
     let data = "x".repeat(900_000);

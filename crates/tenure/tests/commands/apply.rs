@@ -10,7 +10,7 @@ fn map(name: &str, data: &str) -> String {
 }
 
 #[test]
-fn conflicts_are_kept_from_being_applied_and_the_rest_is() {
+fn objects_with_conflicts_are_not_applied_and_the_others_are() {
     let cluster = TestCluster::start();
     cluster
         .with(&format!("{}---\n{}", map("a", "{k: v}"), map("b", "{k: v}")), &["apply", "-f", "-"])

@@ -30,7 +30,7 @@ fn settled(object: &Value) -> Value {
 }
 
 #[test]
-fn adopted_fields_go_when_the_heir_leaves_them_out() {
+fn adopted_fields_are_removed_when_the_new_manager_omits_them() {
     let cluster = cluster();
     cluster
         .tenure(&["adopt", "deploy/web", "--from", "alice", "--to", "ci", "--dry-run"])
@@ -78,7 +78,7 @@ fn a_transferred_field_keeps_its_value_and_changes_hands() {
 }
 
 #[test]
-fn a_released_field_goes_or_stays_as_it_is() {
+fn a_released_field_is_removed_or_keeps_its_value() {
     let cluster = cluster();
     cluster
         .tenure(&["release", "deploy/web", "--path", ".spec.replicas", "--keep-value", "--yes"])

@@ -33,7 +33,7 @@ fn data(cluster: &TestCluster) -> String {
 }
 
 #[test]
-fn without_migration_a_field_that_is_left_out_never_goes() {
+fn without_migration_an_omitted_field_is_never_removed() {
     let Some(cluster) = cluster() else { return };
     // What a controller or another client does: apply on the server in its own name.
     let apply = format!("{MAP}?fieldManager=controller");
@@ -52,7 +52,7 @@ fn without_migration_a_field_that_is_left_out_never_goes() {
 }
 
 #[test]
-fn after_migration_it_goes_and_one_manager_remains() {
+fn after_migration_it_is_removed_and_one_manager_remains() {
     let Some(cluster) = cluster() else { return };
     let preview = cluster.tenure(&["migrate", "cm/c", "--dry-run"]).exits_with(0);
     preview.prints("kubectl (Apply) gains .data.goes").prints("- .metadata.annotations");

@@ -18,7 +18,7 @@ fn a_plan_shows_changes_owners_and_warnings() {
 }
 
 #[test]
-fn the_code_tells_scripts_how_it_ends() {
+fn the_exit_code_is_the_outcome() {
     let cluster = TestCluster::start();
     let plan = |text: &str, more: &[&str]| cluster.with(text, &[&["plan", "-f", "-"], more].concat());
     plan(DEPLOYMENT, &[])
@@ -46,7 +46,7 @@ fn the_code_tells_scripts_how_it_ends() {
 }
 
 #[test]
-fn what_is_left_out_but_held_by_another_is_told() {
+fn omitted_fields_that_another_manager_owns_are_reported() {
     let cluster = TestCluster::start();
     let map = |data: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c}}\ndata: {data}\n");
     cluster.with(&map("{a: x, b: z}"), &["apply", "-f", "-", "--manager", "alice"]).exits_with(0);

@@ -19,7 +19,7 @@ fn a_field_is_explained() {
 }
 
 #[test]
-fn what_it_says_of_writes_is_what_happens() {
+fn the_effects_that_it_describes_are_those_of_writes() {
     let cluster = TestCluster::start();
     let map = |data: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c}}\ndata: {data}\n");
     let apply =

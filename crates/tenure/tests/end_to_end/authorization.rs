@@ -21,13 +21,13 @@ fn replay(server: &Tenure) {
 }
 
 #[test]
-fn permissions_and_quotas_go_as_recorded_in_the_embedded_store() {
+fn permissions_and_quotas_are_as_recorded_in_the_embedded_store() {
     let directory = TempDir::new().expect("a directory");
     replay(&Tenure::secure(&directory));
 }
 
 #[test]
-fn permissions_and_quotas_go_as_recorded_on_etcd() {
+fn permissions_and_quotas_are_as_recorded_on_etcd() {
     let (etcd, directory) = (Etcd::start(), TempDir::new().expect("a directory"));
     let endpoints = etcd.endpoints().join(",");
     let arguments = ["--listen", "127.0.0.1:0", "--store", "etcd", "--etcd-endpoints", &endpoints];

@@ -124,7 +124,7 @@ impl TestCluster {
 }
 
 #[test]
-fn fifty_kills_lose_and_invent_nothing() {
+fn fifty_kills_lose_and_add_nothing() {
     let directory = TempDir::new().expect("a directory");
     let port =
         TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();

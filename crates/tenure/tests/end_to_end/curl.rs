@@ -29,7 +29,7 @@ fn curl(tenure: &Tenure, arguments: &[&str], input: &str) -> CommandOutput {
 }
 
 #[test]
-fn yaml_goes_in_and_comes_out() {
+fn yaml_is_accepted_and_returned() {
     let directory = TempDir::new().expect("a directory");
     let tenure = Tenure::secure(&directory);
     let apply = |manager: &str, input: &str| {

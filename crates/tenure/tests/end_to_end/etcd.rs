@@ -238,7 +238,7 @@ fn etcd_without_endpoints_gets_one_clear_line() {
 }
 
 #[test]
-fn the_recorded_conversations_go_the_same_on_etcd() {
+fn the_recorded_conversations_replay_on_etcd() {
     let (etcd, directory) = (Etcd::start(), directory());
     let server = start(&etcd, &directory, &[]);
     let conformance = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance");

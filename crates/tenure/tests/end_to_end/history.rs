@@ -139,7 +139,7 @@ fn deployment(replicas: u64, image: &str) -> String {
 }
 
 #[test]
-fn a_change_is_found_taken_back_and_a_deletion_undone() {
+fn a_change_and_a_deletion_are_found_and_undone() {
     let directory = TempDir::new().expect("a directory");
     let server = Tenure::start(directory.path(), &["--insecure-http", "--listen", "127.0.0.1:0"]);
     let apply = |manager: &str, body: &str| {

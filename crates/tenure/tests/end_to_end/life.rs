@@ -42,7 +42,7 @@ fn wait_until_gone(cluster: &Cluster, what: &str) {
 }
 
 #[test]
-fn deletions_cascade_as_asked() {
+fn deletions_cascade_as_requested() {
     let cluster = Cluster::start();
     family(&cluster);
     cluster.kubectl("delete deployment web --cascade=foreground").succeeds_with("deleted");

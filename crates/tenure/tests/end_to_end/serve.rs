@@ -27,7 +27,7 @@ fn refused(directory: &TempDir, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn the_greeting_says_where_it_is_and_how_to_use_it() {
+fn the_banner_shows_the_address_and_the_kubeconfig() {
     let directory = directory();
     let tenure = Tenure::secure(&directory);
     assert!(tenure.address.starts_with("https://127.0.0.1:"), "{}", tenure.address);
@@ -57,7 +57,7 @@ fn a_locked_directory_gets_one_clear_line() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_gets_one_clear_line() {
+fn an_unusable_directory_gets_one_clear_line() {
     let directory = directory();
     let file = directory.path().join("file");
     std::fs::write(&file, "").expect("a file");
@@ -96,7 +96,7 @@ fn plain_http_is_for_loopback_only() {
 }
 
 #[test]
-fn nobody_gets_in_without_the_token() {
+fn requests_without_the_token_are_refused() {
     let directory = directory();
     let tenure = Tenure::secure(&directory);
     let bearer = format!("Authorization: Bearer {}", tenure.token());
@@ -148,7 +148,7 @@ fn a_restart_keeps_objects_and_credentials() {
 }
 
 #[test]
-fn it_stops_when_asked_and_ends_its_watches_cleanly() {
+fn a_signal_stops_it_and_ends_its_watches_cleanly() {
     let directory = directory();
     for signal in ["TERM", "INT"] {
         let mut tenure = Tenure::secure(&directory);

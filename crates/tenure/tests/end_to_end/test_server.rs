@@ -60,7 +60,7 @@ fn tests_of_any_language_fork_move_time_and_inject_faults() {
 }
 
 #[test]
-fn the_endpoints_are_off_unless_asked_for() {
+fn the_endpoints_are_off_by_default() {
     let (_server, told) = start(&[]);
     assert_eq!(told["testing"], Value::Null);
     let url = told["url"].as_str().expect("a url");

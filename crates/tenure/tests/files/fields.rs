@@ -36,7 +36,7 @@ fn every_form_leads_back_to_the_same_managers() {
 }
 
 #[test]
-fn a_text_form_asks_for_one_manager() {
+fn a_text_form_requires_one_manager() {
     let output = tenure(&["fields", "encode", "live.yaml", "--form", "nested-lists"]).exits_with(1);
     assert!(output.err.contains("choose one with --manager"), "{}", output.err);
     let output = tenure(&["fields", "encode", "live.yaml", "--form", "xml"]).exits_with(1);
@@ -44,7 +44,7 @@ fn a_text_form_asks_for_one_manager() {
 }
 
 #[test]
-fn sizes_are_told_object_by_object_and_in_all() {
+fn sizes_are_shown_by_object_and_in_total() {
     tenure(&["fields", "size", "live.yaml", "widgets.yaml"])
         .exits_with(0)
         .matches_snapshot("fields-size.txt");

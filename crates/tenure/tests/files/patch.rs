@@ -39,7 +39,7 @@ fn types_of_custom_resources_come_from_their_definition() {
 }
 
 #[test]
-fn entries_that_only_live_go_where_they_are_told() {
+fn live_only_entries_follow_the_order_option() {
     let live = b"apiVersion: v1\nkind: Pod\nspec: {containers: [{name: a}, {name: b}, {name: x}]}\n";
     let patch = "{\"spec\": {\"$setElementOrder/containers\": [{\"name\": \"b\"}, {\"name\": \"a\"}]}}";
     let file = std::env::temp_dir().join(format!("tenure-order-{}.json", std::process::id()));
@@ -99,7 +99,7 @@ fn conflicts_of_three_documents_are_shown_with_both_sides() {
 }
 
 #[test]
-fn without_a_last_applied_manifest_nothing_is_removed_and_that_is_said() {
+fn without_a_last_applied_manifest_nothing_is_removed_with_a_warning() {
     let output =
         tenure(&["patch", "three-way", "manifest.yaml", "cog.yaml", "--overwrite", "--type", "merge"])
             .exits_with(0);
@@ -108,7 +108,7 @@ fn without_a_last_applied_manifest_nothing_is_removed_and_that_is_said() {
 }
 
 #[test]
-fn lint_tells_place_problem_and_fix_and_ends_with_a_code() {
+fn lint_reports_place_problem_and_fix_with_an_exit_code() {
     let output = tenure(&["patch", "lint", "bad-patch.yaml", "--kind", "Deployment"]).exits_with(2);
     output.matches_snapshot("patch-lint.txt");
     tenure(&["patch", "lint", "bad-patch.yaml", "--kind", "Deployment", "--color", "always"])

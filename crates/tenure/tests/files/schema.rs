@@ -74,7 +74,7 @@ fn weak_keys_are_found_with_what_would_be_better() {
 }
 
 #[test]
-fn a_changed_definition_is_told_with_who_it_touches() {
+fn a_changed_definition_is_shown_with_the_affected_managers() {
     let objects = ["schema", "diff", "widget-crd.yaml", "widget-crd-keyed.yaml", "--objects", "widgets.yaml"];
     tenure(&objects).exits_with(2).matches_snapshot("schema-diff.txt");
     tenure(&[&objects[..], &["--color", "always"]].concat())

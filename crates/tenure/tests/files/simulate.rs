@@ -4,7 +4,7 @@ use crate::harness::{sample, tenure, tenure_reading};
 use tenure_value::Value;
 
 #[test]
-fn four_ways_stand_side_by_side() {
+fn four_ways_are_shown_side_by_side() {
     tenure(&["simulate", "manifest.yaml", "live.yaml"]).exits_with(2).matches_snapshot("simulate.txt");
     tenure(&["simulate", "manifest.yaml", "live.yaml", "--color", "always"])
         .exits_with(2)
@@ -43,7 +43,7 @@ fn a_manifest_that_equals_the_live_object_changes_nothing() {
 }
 
 #[test]
-fn custom_resources_go_by_their_definition() {
+fn custom_resources_follow_their_definition() {
     let manifest = sample("cog.yaml").replace("colour: blue", "colour: green");
     let manifest: String =
         manifest.lines().filter(|line| !line.contains("wheel")).map(|line| format!("{line}\n")).collect();

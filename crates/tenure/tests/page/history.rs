@@ -17,7 +17,7 @@ fn accessible(browser: &Browser, view: &str) {
 }
 
 #[test]
-fn a_slider_leads_through_the_versions_and_why_tells_the_changes() {
+fn the_slider_shows_versions_and_why_shows_changes() {
     let cluster = TestCluster::start(&["--insecure-http"]);
     cluster.furnish();
     for replicas in [7, 9] {

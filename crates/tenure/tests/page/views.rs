@@ -302,7 +302,7 @@ fn the_keyboard_alone_is_enough_and_contents_are_never_markup() {
 }
 
 #[test]
-fn what_is_long_is_drawn_as_far_as_it_is_seen() {
+fn long_lists_are_drawn_as_far_as_they_are_visible() {
     let cluster = TestCluster::start(&["--insecure-http"]);
     let entries: String = (0..19_000).map(|number| format!("  key-{number:05}: \"{number}\"\n")).collect();
     cluster.apply(
