@@ -16,6 +16,8 @@ mod object_size;
 mod objects;
 pub mod owner_graph;
 mod scale_table;
+mod selector_index;
+mod splice;
 mod target;
 mod work_queue;
 
@@ -28,5 +30,7 @@ pub use identifiers::Identifiers;
 pub use object_size::check_size;
 pub use objects::{Objects, read_all, webhook_route};
 pub use scale_table::scale_table;
+pub use selector_index::{IndexRequest, SelectorIndexes, WatchDispatch};
+pub use splice::{Spliced, TypeMeta, splice};
 pub use target::{HISTORY, Target, Verb};
 pub use work_queue::WorkQueue;

@@ -36,12 +36,16 @@ impl Stored {
     pub fn read(entry: &Entry) -> Result<Stored, ApiError> {
         decode(&entry.value)
             .map(|(object, managers)| Stored { object, managers, revision: entry.modified })
-            .map_err(|why| {
-                ApiError::internal(format!(
-                    "the stored value of {} cannot be read: {why}",
-                    entry.key.escape_ascii()
-                ))
-            })
+            .map_err(|why| unreadable(entry, &why))
+    }
+
+    /// Reads an entry of the store without its managers.
+    pub fn read_object(entry: &Entry) -> Result<Stored, ApiError> {
+        let object = split(&entry.value)
+            .and_then(|(_, object)| json::parse(object, &Limits::TRUSTED).map_err(|error| error.to_string()));
+        object
+            .map(|object| Stored { object, managers: Managers::default(), revision: entry.modified })
+            .map_err(|why| unreadable(entry, &why))
     }
 
     /// Returns the object as clients see it.
@@ -54,6 +58,10 @@ impl Stored {
     pub fn to_json(&self, managers: ShowManagers, fields: impl Fn(&FieldSet, &mut Vec<u8>)) -> Vec<u8> {
         Document::print(&self.object).with_metadata(self, managers, fields)
     }
+}
+
+fn unreadable(entry: &Entry, why: &str) -> ApiError {
+    ApiError::internal(format!("the stored value of {} cannot be read: {why}", entry.key.escape_ascii()))
 }
 
 /// Whether a response contains `managedFields`.
@@ -199,7 +207,7 @@ fn join(compact: &[u8], object: &Value) -> Encoded {
 }
 
 /// Splits a value of the store into managers and object.
-fn split(bytes: &[u8]) -> Result<(&[u8], &[u8]), String> {
+pub(crate) fn split(bytes: &[u8]) -> Result<(&[u8], &[u8]), String> {
     let [FORMAT, rest @ ..] = bytes else { return Err("it is of an unknown format".into()) };
     let (length, rest) = rest.split_first_chunk::<4>().ok_or("it is too short")?;
     Ok(rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or("it is too short")?)
@@ -207,10 +215,15 @@ fn split(bytes: &[u8]) -> Result<(&[u8], &[u8]), String> {
 
 fn decode(bytes: &[u8]) -> Result<(Value, Managers), String> {
     let (compact, document) = split(bytes)?;
-    let records = decode_object(compact).map_err(|error| error.to_string())?;
-    let managers = records.into_iter().map(manager).collect::<Result<Managers, String>>()?;
+    let managers = managers_of(compact)?;
     let object = json::parse(document, &Limits::TRUSTED).map_err(|error| error.to_string())?;
     Ok((object, managers))
+}
+
+/// Reads managers in their compact encoding.
+pub(crate) fn managers_of(compact: &[u8]) -> Result<Managers, String> {
+    let records = decode_object(compact).map_err(|error| error.to_string())?;
+    records.into_iter().map(manager).collect()
 }
 
 fn record(manager: &Manager) -> ManagerRecord {

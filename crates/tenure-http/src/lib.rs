@@ -32,7 +32,7 @@ mod warning;
 
 pub use authentication::Authentication;
 pub use body_stream::{BodySender, BodyStream};
-pub use chunked_body::ChunkedBody;
+pub use chunked_body::{ChunkedBody, Producer};
 pub use client_certificate::{ClientAuthorities, ClientCertificate};
 pub use connections::ConnectionLimits;
 pub use credentials::{Credentials, reachable, serving_names, write_insecure_kubeconfig};

@@ -40,7 +40,7 @@ pub use resource::{
 };
 pub use row::Row;
 pub use seen::Seen;
-pub use selector::{FieldSelector, LabelSelector, SelectableField, selector_text};
+pub use selector::{FieldSelector, IndexTerm, IndexedBy, LabelSelector, SelectableField, selector_text};
 pub use status::{ApiError, Cause, Details, Reason, qualified};
 pub use strategy::{
     ConversionError, CreateContext, Endpoint, ResetFields, ScalePaths, Strategy, finish_update,

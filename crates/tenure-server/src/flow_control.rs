@@ -178,15 +178,13 @@ impl FlowController {
     }
 
     async fn follow_changes(&self, writer: &Writer) -> Result<(), ApiError> {
-        let after = self.store.revision().await?;
-        let objects = self.refresh().await?;
-        self.write_status(writer, &objects).await?;
-        let mut watch = self.store.watch(WatchRequest::prefix(PREFIX).after(after)).await?;
         loop {
-            if let Signal::Changes(_) = watch.next().await? {
-                let objects = self.refresh().await?;
-                self.write_status(writer, &objects).await?;
-            }
+            let after = self.store.revision().await?;
+            let objects = self.refresh().await?;
+            self.write_status(writer, &objects).await?;
+            // What changed meanwhile, such as the status of all flow schemas after the first start, is read together.
+            let mut watch = self.store.watch(WatchRequest::prefix(PREFIX).after(after)).await?;
+            while !matches!(watch.next().await?, Signal::Changes(_)) {}
         }
     }
 

@@ -1,5 +1,6 @@
 //! A sorted map whose clones share memory until one of them writes: a B+ tree of reference-counted nodes. A clone costs one
-//! reference count; a write to a shared map copies the nodes on its path, a write to an unshared one copies nothing.
+//! reference count; a write to a shared map copies the nodes on its path, a write to an unshared one copies nothing. Every branch
+//! knows how many entries are below each of its children, so that the entries of a range are counted without visiting them.
 
 use std::borrow::Borrow;
 use std::ops::Bound;
@@ -23,11 +24,19 @@ enum Node<K, V> {
     Branch(Vec<Child<K, V>>),
 }
 
-/// A subtree and a lower bound of its keys: not above its first key, and above all keys of the child before.
+/// A subtree, the number of its entries, and a lower bound of its keys: not above its first key, and above all keys of the
+/// child before.
 #[derive(Clone, Debug)]
 struct Child<K, V> {
     low: K,
     node: Arc<Node<K, V>>,
+    entries: usize,
+}
+
+impl<K, V> Child<K, V> {
+    fn new(low: K, node: Arc<Node<K, V>>) -> Child<K, V> {
+        Child { low, entries: node.entries(), node }
+    }
 }
 
 impl<K, V> Default for CowMap<K, V> {
@@ -41,6 +50,14 @@ impl<K, V> Node<K, V> {
         match self {
             Node::Leaf(entries) => entries.len(),
             Node::Branch(children) => children.len(),
+        }
+    }
+
+    /// Returns the number of entries below.
+    fn entries(&self) -> usize {
+        match self {
+            Node::Leaf(entries) => entries.len(),
+            Node::Branch(children) => children.iter().map(|child| child.entries).sum(),
         }
     }
 }
@@ -71,6 +88,26 @@ impl<K, V> CowMap<K, V> {
                 Node::Branch(children) => node = &children[child_of(children, key)].node,
                 Node::Leaf(entries) => {
                     return find(entries, key).ok().map(|place| &entries[place].1);
+                }
+            }
+        }
+    }
+
+    /// Returns the number of entries whose keys are below a key.
+    pub(crate) fn rank<Q: Ord + ?Sized>(&self, key: &Q) -> usize
+    where
+        K: Borrow<Q>,
+    {
+        let (mut node, mut below) = (&*self.root, 0);
+        loop {
+            match node {
+                Node::Branch(children) => {
+                    let place = child_of(children, key);
+                    below += children[..place].iter().map(|child| child.entries).sum::<usize>();
+                    node = &children[place].node;
+                }
+                Node::Leaf(entries) => {
+                    return below + find(entries, key).unwrap_or_else(|place| place);
                 }
             }
         }
@@ -192,7 +229,7 @@ impl<K: Ord + Clone, V: Clone> CowMap<K, V> {
         if let Some(right) = split
             && let Some(low) = first_key(&self.root)
         {
-            let left = Child { low, node: self.root.clone() };
+            let left = Child::new(low, self.root.clone());
             self.root = Arc::new(Node::Branch(vec![left, right]));
         }
         self.length += usize::from(replaced.is_none());
@@ -244,10 +281,8 @@ fn insert<K: Ord + Clone, V: Clone>(
             Ok(place) => (Some(std::mem::replace(&mut entries[place].1, value)), None),
             Err(place) => {
                 entries.insert(place, (key, value));
-                let right = split_off(entries, place).map(|right| {
-                    let low = right[0].0.clone();
-                    Child { low, node: Arc::new(Node::Leaf(right)) }
-                });
+                let right = split_off(entries, place)
+                    .map(|right| Child::new(right[0].0.clone(), Arc::new(Node::Leaf(right))));
                 (None, right)
             }
         },
@@ -258,12 +293,12 @@ fn insert<K: Ord + Clone, V: Clone>(
                 child.low = key.clone();
             }
             let (replaced, split) = insert(Arc::make_mut(&mut child.node), key, value);
+            child.entries += usize::from(replaced.is_none());
             let Some(split) = split else { return (replaced, None) };
+            child.entries -= split.entries;
             children.insert(place + 1, split);
-            let right = split_off(children, place + 1).map(|right| {
-                let low = right[0].low.clone();
-                Child { low, node: Arc::new(Node::Branch(right)) }
-            });
+            let right = split_off(children, place + 1)
+                .map(|right| Child::new(right[0].low.clone(), Arc::new(Node::Branch(right))));
             (replaced, right)
         }
     }
@@ -277,7 +312,9 @@ fn remove<K: Borrow<Q> + Ord + Clone, V: Clone, Q: Ord + ?Sized>(
         Node::Leaf(entries) => find(entries, key).ok().map(|place| entries.remove(place).1),
         Node::Branch(children) => {
             let place = child_of(children, key);
-            let removed = remove(Arc::make_mut(&mut children.get_mut(place)?.node), key)?;
+            let child = children.get_mut(place)?;
+            let removed = remove(Arc::make_mut(&mut child.node), key)?;
+            child.entries -= 1;
             if children[place].node.size() < MIN_NODE {
                 merge(children, place);
             }
@@ -298,6 +335,7 @@ fn merge<K: Clone, V: Clone>(children: &mut Vec<Child<K, V>>, place: usize) {
         return;
     }
     let right = children.remove(left + 1);
+    children[left].entries += right.entries;
     match (Arc::make_mut(&mut children[left].node), Arc::unwrap_or_clone(right.node)) {
         (Node::Leaf(into), Node::Leaf(from)) => into.extend(from),
         (Node::Branch(into), Node::Branch(from)) => into.extend(from),
@@ -421,6 +459,7 @@ mod tests {
             }
             Node::Branch(children) => {
                 assert!(children.is_sorted_by(|a, b| a.low < b.low));
+                assert!(children.iter().all(|child| child.entries == child.node.entries()));
                 let depths: Vec<_> =
                     children.iter().map(|child| check(&child.node, Some(child.low), false)).collect();
                 assert!(depths.iter().all(|depth| *depth == depths[0]), "{depths:?}");
@@ -468,6 +507,7 @@ mod tests {
                 let after = model.range((Bound::Excluded(from), Bound::Unbounded));
                 prop_assert_eq!(pairs(map.range(Bound::Excluded(&from), None)), pairs(after));
                 prop_assert_eq!(map.get(&from), model.get(&from));
+                prop_assert_eq!(map.rank(&from), model.range(..from).count());
                 let between = map.range(Bound::Included(&from), Some(from + 90));
                 prop_assert_eq!(pairs(between), pairs(model.range(from..from + 90)));
                 prop_assert_eq!(pairs(map.descending_from::<u16>(Bound::Unbounded)), pairs(model.iter().rev()));

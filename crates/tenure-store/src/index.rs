@@ -44,6 +44,8 @@ pub(crate) fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
     records: CowMap<Bytes, Record>,
+    /// The keys of the records without a current entry.
+    deleted: CowMap<Bytes, ()>,
 }
 
 impl Index {
@@ -64,9 +66,28 @@ impl Index {
         self.records.range(Bound::Included(start), end).filter_map(move |(_, record)| record.at(at))
     }
 
+    /// Returns the number of current entries under a prefix from a key on, without visiting them.
+    pub(crate) fn count(&self, prefix: &[u8], from: &[u8]) -> usize {
+        let (start, end) = (from.max(prefix), successor(prefix));
+        let records = end.as_deref().map_or(self.records.len(), |end| self.records.rank(end));
+        let deleted = end.as_deref().map_or(self.deleted.len(), |end| self.deleted.rank(end));
+        let records = records.saturating_sub(self.records.rank(start));
+        records - deleted.saturating_sub(self.deleted.rank(start))
+    }
+
+    /// Notes whether the record of a key has a current entry.
+    fn note(&mut self, key: &Bytes, is_deleted: bool) {
+        if is_deleted {
+            self.deleted.insert(key.clone(), ());
+        } else {
+            self.deleted.remove(key);
+        }
+    }
+
     /// Puts an entry without history, as recovery does for entries from before the kept history.
     pub(crate) fn insert(&mut self, entry: Entry) {
         let version = Version { since: entry.modified, entry: Some(entry.clone()) };
+        self.note(&entry.key, false);
         self.records.insert(entry.key, Record { newest: version, older: VecDeque::new() });
     }
 
@@ -74,12 +95,19 @@ impl Index {
     pub(crate) fn apply(&mut self, commit: &Commit) {
         for change in &commit.changes {
             let version = Version { since: commit.revision, entry: change.current.clone() };
+            let (mut was_deleted, is_deleted) = (false, version.entry.is_none());
             match self.records.get_mut(&change.key) {
-                Some(record) => record.older.push_back(std::mem::replace(&mut record.newest, version)),
+                Some(record) => {
+                    was_deleted = record.newest.entry.is_none();
+                    record.older.push_back(std::mem::replace(&mut record.newest, version));
+                }
                 None => {
                     let record = Record { newest: version, older: VecDeque::new() };
                     self.records.insert(change.key.clone(), record);
                 }
+            }
+            if was_deleted != is_deleted {
+                self.note(&change.key, is_deleted);
             }
         }
     }
@@ -88,12 +116,17 @@ impl Index {
     pub(crate) fn revert(&mut self, commit: &Commit) {
         for change in &commit.changes {
             let Some(record) = self.records.get_mut(&change.key) else { continue };
-            match record.older.pop_back() {
-                Some(before) => record.newest = before,
+            let is_deleted = match record.older.pop_back() {
+                Some(before) => {
+                    record.newest = before;
+                    record.newest.entry.is_none()
+                }
                 None => {
                     self.records.remove(&change.key);
+                    false
                 }
-            }
+            };
+            self.note(&change.key, is_deleted);
         }
     }
 
@@ -108,6 +141,7 @@ impl Index {
                 record.older.shrink_to_fit();
                 if record.newest.entry.is_none() {
                     self.records.remove(&change.key);
+                    self.note(&change.key, false);
                 }
             }
         }

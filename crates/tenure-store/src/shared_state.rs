@@ -231,6 +231,7 @@ impl SharedState {
                 break;
             }
         }
+        page.count_rest(&guarded.state);
         Ok(page.listing)
     }
 
@@ -348,11 +349,15 @@ impl<'a> Page<'a> {
                 self.listing.entries.push(entry.clone());
                 continue;
             }
-            if self.listing.next.is_none() {
-                self.listing.next = Some(entry.key.clone());
-            }
-            self.listing.remaining += 1;
+            self.listing.next = Some(entry.key.clone());
+            break;
         }
         Progress::Done
+    }
+
+    fn count_rest(&mut self, state: &State) {
+        if let Some(next) = &self.listing.next {
+            self.listing.remaining = state.count(&self.request.prefix, next, self.listing.revision);
+        }
     }
 }

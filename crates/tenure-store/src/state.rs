@@ -41,6 +41,20 @@ impl State {
         Ok(())
     }
 
+    /// Returns the number of entries under a prefix from a key on, as they were at a revision that can be read. Takes time
+    /// for the transactions since, not for the entries.
+    pub(crate) fn count(&self, prefix: &[u8], from: &[u8], at: Revision) -> usize {
+        let (mut created, mut deleted) = (0, 0);
+        for commit in self.history.after(at) {
+            for change in commit.changes[commit.under(prefix)].iter().filter(|change| &change.key[..] >= from)
+            {
+                created += usize::from(change.previous.is_none());
+                deleted += usize::from(change.current.is_none());
+            }
+        }
+        (self.index.count(prefix, from) + deleted).saturating_sub(created)
+    }
+
     /// Refuses revisions that are compacted or in the future.
     pub(crate) fn check_readable(&self, requested: Revision) -> Result<()> {
         let (oldest, current) = (self.history.compacted(), self.history.newest());

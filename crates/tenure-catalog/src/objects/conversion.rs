@@ -10,7 +10,7 @@ use std::time::Duration;
 use tenure_apply::Managers;
 use tenure_crd::{Conversion, ConversionReview, Definition, WEBHOOK_TIMEOUT_SECONDS, Webhook};
 use tenure_meta::ApiError;
-use tenure_store::Revision;
+use tenure_store::{Entry, Revision};
 use tenure_value::{Text, Value};
 
 /// The most objects in one request to a webhook, and about how many bytes they have together.
@@ -45,6 +45,18 @@ impl Objects {
         }
         let one = self.convert_from_storage(handler, vec![stored]).await?.pop();
         one.ok_or_else(|| ApiError::internal("the conversion webhook returned no object"))
+    }
+
+    /// Returns the object of an entry at the version of the handler. For handlers without a conversion webhook.
+    pub fn read_stored(&self, handler: &ResourceHandler, entry: &Entry) -> Result<Stored, ApiError> {
+        convert(handler, self.decode(entry)?)
+    }
+
+    /// Returns the object of an entry at the version of the handler, without its managers. For handlers without a conversion
+    /// webhook.
+    pub fn read_object(&self, handler: &ResourceHandler, entry: &Entry) -> Result<Value, ApiError> {
+        let cached = self.decoded(entry).map_or_else(|| Stored::read_object(entry), Ok)?;
+        convert(handler, cached).map(|stored| stored.object)
     }
 
     /// Returns an object at the version of storage.

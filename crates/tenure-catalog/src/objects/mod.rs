@@ -118,9 +118,12 @@ impl Objects {
 
     /// Decodes an entry, unless the cache has it decoded.
     pub fn decode(&self, entry: &Entry) -> Result<Stored, ApiError> {
-        let cached =
-            std::str::from_utf8(&entry.key).ok().and_then(|key| self.decoded.get(key, entry.modified));
-        cached.map_or_else(|| Stored::read(entry), Ok)
+        self.decoded(entry).map_or_else(|| Stored::read(entry), Ok)
+    }
+
+    /// Returns the object of an entry if the cache has it decoded.
+    fn decoded(&self, entry: &Entry) -> Option<Stored> {
+        std::str::from_utf8(&entry.key).ok().and_then(|key| self.decoded.get(key, entry.modified))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Field selectors: `metadata.name=a,status.phase!=Running`. A selector may only use the fields that the kind lists.
 
+use super::term::{IndexTerm, IndexedBy};
 use crate::{ApiError, row::Row};
 use tenure_value::{Text, Value};
 
@@ -15,7 +16,7 @@ struct Requirement {
 }
 
 /// A field by which lists of a resource can be selected.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SelectableField {
     /// The name in selectors: `spec.nodeName`.
     pub name: Text,
@@ -41,7 +42,7 @@ impl SelectableField {
     }
 
     /// Returns the value in an object as selectors write it.
-    fn value(&self, object: &Value) -> Text {
+    pub fn value(&self, object: &Value) -> Text {
         let found = self.paths.iter().filter_map(|path| object.at(path.split('.')));
         match found.into_iter().find(|value| value.as_str() != Some("")) {
             Some(Value::String(text)) => text.clone(),
@@ -129,6 +130,18 @@ impl FieldSelector {
             }
         }
         known.then_some(true)
+    }
+
+    /// Returns the requirements that an index can answer, and whether these are all of them. Name and namespace need no index.
+    pub fn index_terms(&self) -> (Vec<IndexTerm>, bool) {
+        let indexed = self.0.iter().filter(|of| of.equal && !is_metadata(&of.field.name));
+        let term = |of: &Requirement| IndexTerm {
+            by: IndexedBy::Field(of.field.clone()),
+            values: Some(vec![of.value.clone()]),
+        };
+        let terms: Vec<IndexTerm> = indexed.map(term).collect();
+        let all = terms.len() == self.0.len();
+        (terms, all)
     }
 
     /// Whether an object matches; an absent field has its zero value.

@@ -1,5 +1,6 @@
 //! Label selectors: `app=web,tier in (a,b),!legacy,rev>3`. All requirements must hold.
 
+use super::term::{IndexTerm, IndexedBy};
 use crate::ApiError;
 use tenure_value::{Object, Text, Value};
 
@@ -59,6 +60,21 @@ impl LabelSelector {
     /// Whether all objects match.
     pub fn is_everything(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Returns the requirements that an index can answer, and whether these are all of them.
+    pub fn index_terms(&self) -> (Vec<IndexTerm>, bool) {
+        let term = |requirement: &Requirement| {
+            let values = match &requirement.test {
+                Test::Exists => None,
+                Test::In(values) => Some(values.clone()),
+                _ => return None,
+            };
+            Some(IndexTerm { by: IndexedBy::Label(requirement.label.clone()), values })
+        };
+        let terms: Vec<IndexTerm> = self.0.iter().filter_map(term).collect();
+        let all = terms.len() == self.0.len();
+        (terms, all)
     }
 
     /// Whether an object with these labels matches.

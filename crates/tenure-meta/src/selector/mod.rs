@@ -2,6 +2,8 @@
 
 mod field;
 mod label;
+mod term;
 
 pub use field::{FieldSelector, SelectableField};
 pub use label::{LabelSelector, selector_text};
+pub use term::{IndexTerm, IndexedBy};

@@ -1,11 +1,15 @@
 //! Objects as clients read them, encoded once per revision and format: reads, lists and watches share the bytes. A cached form
 //! belongs to a key and a revision, so that it can be missing but never out of date: only the store knows what is current.
 
-use super::Reader;
+use super::{
+    Reader,
+    frame::{Event, around},
+};
 use bytes::Bytes;
 use tenure_catalog::{
-    Cache, ResourceHandler,
+    Cache, Objects, ResourceHandler, Spliced, TypeMeta,
     object::{ShowManagers, Stored, partial, shown},
+    splice,
 };
 use tenure_fields::fields_v1;
 use tenure_http::{Encoding, Format, View};
@@ -15,6 +19,8 @@ use tenure_value::{Text, Value, json};
 
 /// The most bytes of all encoded objects together.
 const CAPACITY: usize = 32 * 1024 * 1024;
+/// A larger collection, as it is stored, is encoded while it is sent.
+const STREAM_FROM: usize = 16 * 1024 * 1024;
 /// The weight of an object besides its bytes.
 const OVERHEAD: usize = 320;
 
@@ -25,6 +31,8 @@ pub(crate) enum Standing {
     Alone,
     /// As an item of a list.
     InList,
+    /// As an event of type `ADDED`, complete with its frame.
+    Added,
 }
 
 /// What the encodings of one state of an object differ in.
@@ -42,7 +50,7 @@ impl Form {
     pub fn of(handler: &ResourceHandler, format: Format, standing: Standing) -> Option<Form> {
         let view = match (format.view, standing) {
             (View::Whole, _) => View::Whole,
-            (View::PartialObjectMetadata, Standing::Alone)
+            (View::PartialObjectMetadata, Standing::Alone | Standing::Added)
             | (View::PartialObjectMetadataList, Standing::InList) => View::PartialObjectMetadata,
             _ => return None,
         };
@@ -58,12 +66,73 @@ impl Form {
         })
     }
 
+    /// Returns the form of the events of a watch that starts with all objects.
+    pub fn added(handler: &ResourceHandler, format: Format) -> Option<Form> {
+        let view = match format.view {
+            View::Whole => View::Whole,
+            View::Table => return None,
+            _ => View::PartialObjectMetadata,
+        };
+        Form::of(handler, Format { view, ..format }, Standing::Added)
+    }
+
+    /// Returns what is between two encoded objects.
+    pub fn separator(&self) -> &'static [u8] {
+        match (self.format.encoding, self.standing) {
+            (Encoding::Json, Standing::InList) => b",",
+            _ => b"",
+        }
+    }
+
+    /// Returns the bytes, as they are stored, of the largest collection that is kept encoded.
+    pub fn most_kept(&self) -> usize {
+        match (self.format.encoding, self.standing) {
+            // Its length is needed before it is sent.
+            (Encoding::Protobuf, Standing::InList) => 4 * STREAM_FROM,
+            _ => STREAM_FROM,
+        }
+    }
+
+    /// Encodes the object of an entry. For handlers without a conversion webhook.
+    pub fn encode_entry(
+        &self,
+        objects: &Objects,
+        handler: &ResourceHandler,
+        entry: &Entry,
+    ) -> Result<EncodedObject, ApiError> {
+        if let Some(Spliced { text, labels }) = self.splice(handler, entry) {
+            let bytes = match self.standing {
+                Standing::Added => around(Event::Added, &text, self.format.encoding),
+                _ => text.into_boxed_slice().into(),
+            };
+            return Ok(EncodedObject { labels, bytes });
+        }
+        self.encode(handler, &objects.read_stored(handler, entry)?)
+    }
+
+    /// Returns the JSON of an object of a kind that is stored as it is served, without reading it as a document.
+    fn splice(&self, handler: &ResourceHandler, entry: &Entry) -> Option<Spliced> {
+        let is_text = (self.format.encoding, self.format.view) == (Encoding::Json, View::Whole);
+        if !is_text || handler.is_custom() || !handler.strategy().stores_as_served() {
+            return None;
+        }
+        let managers = if self.format.without_managers { ShowManagers::No } else { ShowManagers::Yes };
+        let type_meta = if self.standing == Standing::InList { TypeMeta::Omitted } else { TypeMeta::Kept };
+        splice(entry, managers, type_meta)
+    }
+
     /// Encodes an object.
     pub fn encode(&self, handler: &ResourceHandler, stored: &Stored) -> Result<EncodedObject, ApiError> {
+        if self.standing == Standing::Added {
+            let alone = Form { standing: Standing::Alone, ..self.clone() };
+            let EncodedObject { labels, bytes } = alone.encode(handler, stored)?;
+            let bytes = around(Event::Added, &bytes, self.format.encoding);
+            return Ok(EncodedObject { labels, bytes });
+        }
         let labels = stored.object.at(["metadata", "labels"]).cloned().unwrap_or_default();
         if (self.format.encoding, self.format.view) == (Encoding::Json, View::Whole) {
             let object = match self.standing {
-                Standing::Alone => stored.object.clone(),
+                Standing::Alone | Standing::Added => stored.object.clone(),
                 Standing::InList => handler.list_item(stored.object.clone()),
             };
             let managers = if self.format.without_managers { ShowManagers::No } else { ShowManagers::Yes };
@@ -79,8 +148,10 @@ impl Form {
         };
         let bytes = match (self.format.encoding, self.standing) {
             // A copy without spare capacity, since it is kept.
-            (Encoding::Protobuf, Standing::Alone) => tenure_protobuf::encode_with_managers(&object, managers)
-                .map(|bytes| Bytes::copy_from_slice(&bytes)),
+            (Encoding::Protobuf, Standing::Alone | Standing::Added) => {
+                tenure_protobuf::encode_with_managers(&object, managers)
+                    .map(|bytes| Bytes::copy_from_slice(&bytes))
+            }
             (Encoding::Protobuf, Standing::InList) => tenure_protobuf::item_with_managers(&object, managers)
                 .map(|bytes| Bytes::copy_from_slice(&bytes)),
             _ => Ok(json::to_vec(&object).into_boxed_slice().into()),
@@ -172,8 +243,13 @@ impl Reader {
         if keep && let Some(encoded) = self.encode_cache.get(&entry.key, entry.modified, form) {
             return Ok(encoded);
         }
-        let stored = self.objects.convert_one_from_storage(handler, self.objects.decode(entry)?).await?;
-        self.encode(handler, &entry.key, &stored, form)
+        if !keep {
+            let stored = self.objects.convert_one_from_storage(handler, self.objects.decode(entry)?).await?;
+            return form.encode(handler, &stored);
+        }
+        let encoded = form.encode_entry(&self.objects, handler, entry)?;
+        self.encode_cache.put(&entry.key, entry.modified, form.clone(), encoded.clone());
+        Ok(encoded)
     }
 
     /// Returns the live object under a key in a form, encoded on first use.

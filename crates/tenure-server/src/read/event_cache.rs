@@ -147,7 +147,7 @@ impl SharedEvent {
 }
 
 /// Returns the frame of an entry.
-pub(super) async fn entry_frame(
+async fn entry_frame(
     reader: &Reader,
     handler: &ResourceHandler,
     entry: &Entry,
@@ -155,19 +155,6 @@ pub(super) async fn entry_frame(
     event: Event,
 ) -> Result<Bytes, ApiError> {
     let encoded = reader.encoded(handler, entry, &form(handler, format)?).await?;
-    Ok(around(event, &encoded.bytes, format.encoding))
-}
-
-/// Returns the frame of an object that has been decoded already.
-pub(super) fn live_frame(
-    reader: &Reader,
-    handler: &ResourceHandler,
-    key: &Bytes,
-    live: &Stored,
-    format: Format,
-    event: Event,
-) -> Result<Bytes, ApiError> {
-    let encoded = reader.encoded_live(handler, key, live, &form(handler, format)?)?;
     Ok(around(event, &encoded.bytes, format.encoding))
 }
 

@@ -1,13 +1,13 @@
-//! LIST: a collection, or a page of it. Selectors are evaluated during the scan.
+//! LIST: a collection, or a page of it. What an index cannot select is selected during the scan.
 
 use super::{
     Reader,
     encode_cache::{EncodedObject, Form, Standing},
-    list_body::{ListMetadata, list_of},
+    list_body::{Items, ListMetadata, list_of},
     scan::BYTES_PER_STORED_BYTE,
     selection::Selection,
 };
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
 use tenure_catalog::{Target, object::Stored};
 use tenure_http::{Request, Reservation, Response};
 use tenure_meta::ApiError;
@@ -23,7 +23,7 @@ pub(crate) struct Selected {
 
 impl Reader {
     /// Returns a collection.
-    pub async fn list(&self, target: &Target, request: &Request) -> Result<Response, ApiError> {
+    pub async fn list(self: &Arc<Self>, target: &Target, request: &Request) -> Result<Response, ApiError> {
         let format = request.format(target.offer().with_streams())?;
         let selection = Selection::of(target, request)?;
         let form = Form::of(&target.handler, format, Standing::InList)
@@ -35,17 +35,21 @@ impl Reader {
             return Ok(response);
         };
         let mut scan = self.scan(target, request, &selection).await?;
-        if scan.is_whole() {
-            return self.list_whole(target, format, &form, scan).await;
+        if scan.is_everything() {
+            return self.list_whole(target, format, &form, &scan).await;
         }
         let mut items = Vec::new();
         while let Some(entry) = scan.next().await? {
-            if let Some(encoded) = self.selected(target, &selection, &entry, &form).await? {
+            let encoded = match scan.is_exact() {
+                true => Some(self.encoded(&target.handler, &entry, &form).await?),
+                false => self.selected(target, &selection, &entry, &form).await?,
+            };
+            if let Some(encoded) = encoded {
                 scan.keep(encoded.bytes.len())?;
                 items.push(encoded.bytes);
             }
         }
-        let mut response = list_of(&target.handler, format, items, &scan.metadata())?;
+        let mut response = list_of(&target.handler, format, Items::Encoded(items), &scan.metadata())?;
         response.memory = scan.take_memory();
         Ok(response)
     }

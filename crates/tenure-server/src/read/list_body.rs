@@ -1,8 +1,9 @@
-//! A list as a response: items that are encoded already, between the beginning and the end of the document.
+//! A list as a response: items that are encoded already, or while they are sent, between the beginning and the end of the document.
 
 use bytes::Bytes;
+use std::sync::Arc;
 use tenure_catalog::ResourceHandler;
-use tenure_http::{ChunkedBody, Encoding, Format, Response, View};
+use tenure_http::{ChunkedBody, Encoding, Format, Producer, Response, View};
 use tenure_meta::ApiError;
 use tenure_store::Revision;
 use tenure_value::{Text, Value, json};
@@ -39,11 +40,41 @@ impl ListMetadata {
     }
 }
 
-/// Returns a list of encoded items.
+/// The items of a list.
+pub(crate) enum Items {
+    /// Encoded, in order; each may be several, joined.
+    Encoded(Vec<Bytes>),
+    /// Encoded while they are sent: so many, of so many bytes, which need to be exact for protobuf only.
+    Produced { count: usize, bytes: usize, produce: Arc<Producer> },
+}
+
+impl Items {
+    fn is_empty(&self) -> bool {
+        matches!(self, Items::Encoded(items) if items.is_empty())
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Items::Encoded(items) => items.iter().map(Bytes::len).sum(),
+            Items::Produced { bytes, .. } => *bytes,
+        }
+    }
+
+    fn between(self, head: Bytes, separator: &'static [u8], tail: Bytes) -> ChunkedBody {
+        match self {
+            Items::Encoded(items) => ChunkedBody::new(head, items, separator, tail),
+            Items::Produced { count, bytes, produce } => {
+                ChunkedBody::produced(head, (count, bytes), produce, separator, tail)
+            }
+        }
+    }
+}
+
+/// Returns a list of items.
 pub(crate) fn list_of(
     handler: &ResourceHandler,
     format: Format,
-    items: Vec<Bytes>,
+    items: Items,
     metadata: &ListMetadata,
 ) -> Result<Response, ApiError> {
     let (api_version, kind, metadata) = match format.view {
@@ -63,10 +94,9 @@ pub(crate) fn list_of(
             ("kind", Value::from(kind)),
             ("metadata", metadata),
         ]);
-        let bytes = items.iter().map(Bytes::len).sum();
-        let (head, tail) = tenure_protobuf::list_envelope(&envelope, bytes)
+        let (head, tail) = tenure_protobuf::list_envelope(&envelope, items.bytes())
             .map_err(|error| ApiError::internal(error.to_string()))?;
-        return Ok(Response::pieces(media_type, ChunkedBody::new(head, items, b"", tail)));
+        return Ok(Response::pieces(media_type, items.between(head, b"", tail)));
     }
     // The members in alphabetical order, as in every object.
     let mut head = b"{\"apiVersion\":".to_vec();
@@ -80,5 +110,5 @@ pub(crate) fn list_of(
     tail.extend_from_slice(b",\"metadata\":");
     json::write(&metadata, &mut tail);
     tail.push(b'}');
-    Ok(Response::pieces(media_type, ChunkedBody::new(head.into(), items, b",", tail.into())))
+    Ok(Response::pieces(media_type, items.between(head.into(), b",", tail.into())))
 }

@@ -1,11 +1,12 @@
 //! Whole collections as they were last listed, joined into long pieces. A cached list is valid while nothing below its prefix has
 //! changed, which a watch of the store tells; then a list costs what sending it costs. After a change the next list reuses the
-//! pieces that the change did not touch.
+//! pieces that the change did not touch. A collection that is too large to be kept is encoded while it is sent.
 
 use super::{
     Reader,
     encode_cache::Form,
-    list_body::{ListMetadata, list_of},
+    list_body::{Items, list_of},
+    list_range::Range,
     scan::{Scan, no_memory_for_list},
 };
 use bytes::Bytes;
@@ -16,10 +17,10 @@ use std::{
     sync::Arc,
     task::{Context, Waker},
 };
-use tenure_catalog::{Cache, Target};
+use tenure_catalog::{Cache, ResourceHandler, Target};
 use tenure_http::{Encoding, Format, MemoryBudget, Reservation, Response};
 use tenure_meta::ApiError;
-use tenure_store::{Entry, Revision, Store, Watch, WatchRequest};
+use tenure_store::{Entry, Error, ListRequest, Listing, Revision, Store, Watch, WatchRequest};
 
 /// The most bytes of all lists together; a longer one is not kept.
 const CAPACITY: usize = 40 * 1024 * 1024;
@@ -51,10 +52,14 @@ struct Piece {
     items: Arc<[Item]>,
 }
 
-/// A whole collection in one form.
+/// A collection, or a page of it, in one form.
 struct CachedList {
     pieces: Vec<Piece>,
     separator: &'static [u8],
+    /// The revision that it was read at.
+    read_at: Revision,
+    /// The key of the first further entry, and the number of all further ones.
+    rest: Option<(Bytes, usize)>,
     /// Follows the collection; `None` after the first change.
     watch: Mutex<Option<Watch>>,
 }
@@ -73,10 +78,7 @@ impl CachedList {
 
     /// Returns a revision at which the collection is this one: the requested revision, or else one that is not older than now.
     async fn holds(&self, store: &dyn Store, at: Option<Revision>) -> Result<Option<Revision>, ApiError> {
-        let now = match at {
-            Some(at) => at,
-            None => store.revision().await?,
-        };
+        let now = if at.is_none() { store.revision().await? } else { Revision::ZERO };
         let mut watch = self.watch.lock();
         let Some(open) = watch.as_mut() else { return Ok(None) };
         // An error counts as a change: the watch has lost track of the collection.
@@ -85,12 +87,16 @@ impl CachedList {
             return Ok(None);
         }
         let known = open.progress();
-        Ok((known == now || known > now && at.is_none()).then_some(known))
+        Ok(match at {
+            // Nothing has changed between the two.
+            Some(at) => (self.read_at <= at && at <= known).then_some(at),
+            None => (known >= now).then_some(known),
+        })
     }
 }
 
-/// Lists by prefix and form.
-pub(super) struct ListCache(Cache<(String, Form), Arc<CachedList>>);
+/// Lists by prefix, first key, limit and form.
+pub(super) struct ListCache(Cache<(String, String, Option<usize>, Form), Arc<CachedList>>);
 
 impl Default for ListCache {
     fn default() -> ListCache {
@@ -193,44 +199,71 @@ impl ListBuilder {
     }
 }
 
+/// A collection, or a page of it, in one form.
+pub(super) struct Whole {
+    pub revision: Revision,
+    /// The number of objects.
+    pub count: usize,
+    pub items: WholeItems,
+    /// The key of the first further entry, and the number of all further ones.
+    pub rest: Option<(Bytes, usize)>,
+    /// The memory of what is not shared with the cache.
+    pub memory: Option<Reservation>,
+}
+
+/// The items of a collection.
+pub(super) enum WholeItems {
+    /// Encoded, in pieces that need a separator between them.
+    Pieces(Vec<Bytes>),
+    /// Too large to be kept: the entries, which are encoded one by one, and their bytes as they are stored.
+    Entries(Arc<[Entry]>, usize),
+}
+
 impl Reader {
-    /// Returns a whole collection, from the cache while nothing in it has changed.
-    pub(super) async fn list_whole(
+    /// Returns a collection or a page of it, from the cache while nothing in the collection has changed. For handlers without a
+    /// conversion webhook.
+    pub(super) async fn whole(
         &self,
-        target: &Target,
-        format: Format,
+        handler: &ResourceHandler,
+        Range { prefix, from, limit, at }: Range,
         form: &Form,
-        mut scan: Scan<'_>,
-    ) -> Result<Response, ApiError> {
-        let handler = &target.handler;
-        let key = (scan.prefix().to_owned(), form.clone());
+        failed: impl Fn(Error) -> ApiError,
+    ) -> Result<Whole, ApiError> {
+        let key = (prefix.clone(), from.clone(), limit, form.clone());
         let former = self.list_cache.0.get(&key);
         if let Some(list) = &former
-            && let Some(revision) = list.holds(&*self.objects.store, scan.at()).await?
+            && let Some(revision) = list.holds(&*self.objects.store, at).await?
         {
-            let metadata = ListMetadata { revision, ..ListMetadata::default() };
-            let mut response = list_of(handler, format, list.bytes(), &metadata)?;
             // The bytes are those of the cache, however many clients read them.
-            response.memory = Some(self.memory.reservation());
-            return Ok(response);
+            let memory = Some(self.memory.reservation());
+            let count = list.pieces.iter().map(|piece| piece.items.len()).sum();
+            let (items, rest) = (WholeItems::Pieces(list.bytes()), list.rest.clone());
+            return Ok(Whole { revision, count, items, rest, memory });
         }
-        let separator: &[u8] = if format.encoding == Encoding::Protobuf { b"" } else { b"," };
+        let request = ListRequest { prefix: prefix.clone().into(), from: from.into(), limit, at };
+        let Listing { entries, revision, remaining, next } =
+            self.objects.store.list(request).await.map_err(failed)?;
+        let (count, rest) = (entries.len(), next.map(|next| (next, remaining)));
+        let bytes: usize = entries.iter().map(|entry| entry.value.len()).sum();
+        if bytes > form.most_kept() {
+            let memory = Some(self.reserve(count * size_of::<Entry>())?);
+            let items = WholeItems::Entries(entries.into(), bytes);
+            return Ok(Whole { revision, count, items, rest, memory });
+        }
+        let memory = if bytes > MemoryBudget::SMALL { Some(self.reserve(bytes)?) } else { None };
+        let separator = form.separator();
         let mut builder = ListBuilder::new(former, separator);
-        scan.read().await?;
-        let memory = self.reserve_list(scan.at_hand())?;
-        let (mut rest, mut encoded) = (scan.at_hand(), 0);
-        while let [entry, after @ ..] = rest {
-            match builder.take_piece(rest) {
-                0 => rest = after,
+        let (mut left, mut encoded) = (&entries[..], 0);
+        while let [entry, after @ ..] = left {
+            match builder.take_piece(left) {
+                0 => left = after,
                 many => {
-                    rest = rest.get(many..).unwrap_or_default();
+                    left = left.get(many..).unwrap_or_default();
                     continue;
                 }
             }
             if !builder.take_item(entry) {
-                let stored =
-                    self.objects.convert_one_from_storage(handler, self.objects.decode(entry)?).await?;
-                builder.push(entry, &form.encode(handler, &stored)?.bytes);
+                builder.push(entry, &form.encode_entry(&self.objects, handler, entry)?.bytes);
                 encoded += 1;
                 // A long list yields to other requests now and then.
                 if encoded % STRIDE == 0 {
@@ -239,27 +272,70 @@ impl Reader {
             }
         }
         builder.close();
-        let metadata = scan.metadata();
-        let watch = WatchRequest::prefix(scan.prefix().to_owned()).after(metadata.revision);
+        let watch = WatchRequest::prefix(prefix).after(revision);
         // Without a watch, the next list can still reuse the pieces.
         let watch = Mutex::new(self.objects.store.watch(watch).await.ok());
-        let list = CachedList { pieces: builder.pieces, separator, watch };
-        let mut response = list_of(handler, format, list.bytes(), &metadata)?;
-        response.memory = memory;
+        let pieces = builder.pieces;
+        let list = CachedList { pieces, separator, read_at: revision, rest: rest.clone(), watch };
+        let items = WholeItems::Pieces(list.bytes());
         self.list_cache.0.insert(&key, Arc::new(list));
+        Ok(Whole { revision, count, items, rest, memory })
+    }
+
+    /// Returns a collection, or a page of it, as a list.
+    pub(super) async fn list_whole(
+        self: &Arc<Self>,
+        target: &Target,
+        format: Format,
+        form: &Form,
+        scan: &Scan<'_>,
+    ) -> Result<Response, ApiError> {
+        let handler = &target.handler;
+        let Whole { revision, count, items, rest, memory } =
+            self.whole(handler, scan.range(), form, |error| scan.failure(error)).await?;
+        let metadata = scan.metadata_of(revision, rest);
+        let mut response = match items {
+            WholeItems::Pieces(pieces) => list_of(handler, format, Items::Encoded(pieces), &metadata)?,
+            WholeItems::Entries(entries, stored) => {
+                let bytes = match format.encoding {
+                    // The length comes first in protobuf, so that everything is encoded twice.
+                    Encoding::Protobuf => self.encoded_bytes(handler, form, &entries).await?,
+                    _ => stored,
+                };
+                let (reader, handler, form) = (self.clone(), handler.clone(), form.clone());
+                let produce = move |at: usize| {
+                    let encoded = form.encode_entry(&reader.objects, &handler, entries.get(at)?);
+                    let failed = |failure: &ApiError| tracing::warn!(%failure, "list ends early");
+                    encoded.inspect_err(failed).ok().map(|encoded| encoded.bytes)
+                };
+                let items = Items::Produced { count, bytes, produce: Arc::new(produce) };
+                list_of(&target.handler, format, items, &metadata)?
+            }
+        };
+        response.memory = memory;
         Ok(response)
     }
 
-    /// Reserves the memory of a large list before it is built.
-    fn reserve_list(&self, entries: &[Entry]) -> Result<Option<Reservation>, ApiError> {
-        let bytes = entries.iter().map(|entry| entry.value.len()).sum();
-        if bytes <= MemoryBudget::SMALL {
-            return Ok(None);
+    /// Returns how many bytes entries take when they are encoded.
+    async fn encoded_bytes(
+        &self,
+        handler: &ResourceHandler,
+        form: &Form,
+        entries: &[Entry],
+    ) -> Result<usize, ApiError> {
+        let mut bytes = 0;
+        for (place, entry) in entries.iter().enumerate() {
+            bytes += form.encode_entry(&self.objects, handler, entry)?.bytes.len();
+            if place % STRIDE == 0 {
+                tokio::task::yield_now().await;
+            }
         }
-        match self.memory.reserve(bytes) {
-            Some(memory) => Ok(Some(memory)),
-            None => Err(no_memory_for_list()),
-        }
+        Ok(bytes)
+    }
+
+    /// Reserves the memory of a large list.
+    fn reserve(&self, bytes: usize) -> Result<Reservation, ApiError> {
+        self.memory.reserve(bytes).ok_or_else(no_memory_for_list)
     }
 }
 
@@ -306,7 +382,9 @@ mod tests {
             }
         }
         builder.close();
-        (Arc::new(CachedList { pieces: builder.pieces, separator: b",", watch: Mutex::default() }), encoded)
+        let pieces = builder.pieces;
+        let (read_at, rest, watch) = (Revision::ZERO, None, Mutex::default());
+        (Arc::new(CachedList { pieces, separator: b",", read_at, rest, watch }), encoded)
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod frame;
 mod list;
 mod list_body;
 mod list_cache;
+mod list_range;
 mod scan;
 mod selection;
 mod view;
@@ -23,7 +24,7 @@ use list_cache::ListCache;
 pub(crate) use scan::parse_version;
 pub(crate) use selection::Selection;
 use std::sync::Arc;
-use tenure_catalog::{Objects, Target};
+use tenure_catalog::{Objects, SelectorIndexes, Target, WatchDispatch};
 use tenure_http::{MemoryBudget, Metrics, Request, Response};
 use tenure_meta::ApiError;
 
@@ -35,6 +36,8 @@ pub(crate) struct Reader {
     event_cache: EventCache,
     list_cache: ListCache,
     fields_v1_cache: FieldsV1Cache,
+    indexes: SelectorIndexes,
+    dispatch: WatchDispatch,
     /// The memory of lists that are being built and sent.
     memory: MemoryBudget,
     /// Becomes true when the server stops, which ends all watches.
@@ -55,6 +58,8 @@ impl Reader {
             event_cache: EventCache::default(),
             list_cache: ListCache::default(),
             fields_v1_cache: FieldsV1Cache::default(),
+            indexes: SelectorIndexes::default(),
+            dispatch: WatchDispatch::default(),
             memory,
             stopping,
         })
@@ -105,6 +110,7 @@ impl Reader {
         self.event_cache.drop_unread();
         self.list_cache.drop_unread();
         self.fields_v1_cache.drop_unread();
+        self.indexes.drop_unread();
         self.objects.drop_unread();
     }
 }

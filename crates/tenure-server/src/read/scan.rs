@@ -1,10 +1,14 @@
 //! The scan of a collection: page by page, at one revision however long it takes. The caller says which entries count; a scan with
 //! a limit ends when that many have counted, and returns where the next page starts.
 
-use super::{Reader, continue_token::Page, list_body::ListMetadata, selection::Selection};
-use tenure_catalog::{Target, object::prefix};
+use super::{Reader, continue_token::Page, list_body::ListMetadata, list_range::Range, selection::Selection};
+use bytes::Bytes;
+use tenure_catalog::{
+    IndexRequest, Target,
+    object::{key, prefix},
+};
 use tenure_http::{MemoryBudget, Request, Reservation};
-use tenure_meta::{ApiError, Reason};
+use tenure_meta::{ApiError, IndexTerm, Reason, Scope};
 use tenure_store::{Entry, Error, ListRequest, Listing, Revision};
 
 /// How many entries are read from the store at once while a selector chooses among them.
@@ -19,7 +23,12 @@ pub(super) const BYTES_PER_STORED_BYTE: usize = 4;
 /// A scan under way.
 pub(crate) struct Scan<'a> {
     reader: &'a Reader,
+    target: &'a Target,
     prefix: String,
+    /// The key of the only object that can be selected, if the request names one.
+    only: Option<String>,
+    /// What an index can answer, and whether that is the whole selection; empty if every entry has to be visited.
+    terms: (Vec<IndexTerm>, bool),
     page: Option<Page>,
     at: Option<Revision>,
     from: String,
@@ -38,7 +47,7 @@ impl Reader {
     /// Starts a scan of the collection that a request names.
     pub(super) async fn scan<'a>(
         &'a self,
-        target: &Target,
+        target: &'a Target,
         request: &Request,
         selection: &Selection,
     ) -> Result<Scan<'a>, ApiError> {
@@ -49,23 +58,39 @@ impl Reader {
         query.integer("timeoutSeconds")?;
         let page = query.given("continue").map(|token| Page::parse(token)).transpose()?;
         let at = self.revision_to_read(request, page.as_ref()).await?;
-        let prefix = prefix(&target.handler.resource, &target.namespace);
-        let from = page.as_ref().map_or_else(String::new, |page| format!("{prefix}{}", page.start));
-        let everything = selection.is_everything();
-        Ok(Scan {
+        let scan = self.scan_at(target, selection, at);
+        let from = page.as_ref().map_or_else(String::new, |page| format!("{}{}", scan.prefix, page.start));
+        let only = scan.only.clone().filter(|_| page.is_none());
+        Ok(Scan { only, page, from, limit, ..scan })
+    }
+
+    /// Starts a scan of a whole collection at a revision, the current one if it is `None`.
+    pub(super) fn scan_at<'a>(
+        &'a self,
+        target: &'a Target,
+        selection: &Selection,
+        at: Option<Revision>,
+    ) -> Scan<'a> {
+        let resource = &target.handler.resource;
+        let is_one_namespace = resource.scope == Scope::Cluster || !target.namespace.is_empty();
+        let only = selection.only_name().filter(|_| is_one_namespace);
+        Scan {
             reader: self,
-            prefix,
-            page,
+            target,
+            prefix: prefix(resource, &target.namespace),
+            only: only.map(|name| key(resource, &target.namespace, name)),
+            terms: selection.index_terms(),
+            page: None,
             at,
-            from,
-            everything,
-            limit,
+            from: String::new(),
+            everything: selection.is_everything(),
+            limit: None,
             kept: 0,
             listing: None,
             position: 0,
             bytes: 0,
             memory: self.memory.reservation(),
-        })
+        }
     }
 
     /// Returns the revision that a list is read at; `None` for the current one.
@@ -162,14 +187,19 @@ impl Scan<'_> {
         }
     }
 
-    /// Whether the whole collection is read at once.
-    pub fn is_whole(&self) -> bool {
-        self.everything && self.limit.is_none() && self.page.is_none()
+    /// Whether every entry is selected, so that no entry has to be looked at.
+    pub fn is_everything(&self) -> bool {
+        self.everything
     }
 
-    /// Returns the prefix of the entries.
-    pub fn prefix(&self) -> &str {
-        &self.prefix
+    /// Whether all entries are selected by what they were read with, so that none has to be looked at.
+    pub fn is_exact(&self) -> bool {
+        self.everything || self.terms.1 && !self.terms.0.is_empty()
+    }
+
+    /// Returns what is read if every entry is selected.
+    pub fn range(&self) -> Range {
+        Range { prefix: self.prefix.clone(), from: self.from.clone(), limit: self.limit, at: self.at }
     }
 
     /// Returns the revision that is read; `None` for the current one.
@@ -199,15 +229,23 @@ impl Scan<'_> {
 
     /// Returns the metadata of the list.
     pub fn metadata(&self) -> ListMetadata {
-        let mut metadata = ListMetadata { revision: self.at.unwrap_or_default(), ..ListMetadata::default() };
-        let Some(listing) = self.listing.as_ref().filter(|_| self.is_full()) else { return metadata };
-        let next = listing.entries.get(self.position).map(|entry| &entry.key).or(listing.next.as_ref());
-        if let Some(next) = next {
+        let listing = self.listing.as_ref().filter(|_| self.is_full());
+        let rest = listing.and_then(|listing| {
+            let next =
+                listing.entries.get(self.position).map(|entry| &entry.key).or(listing.next.as_ref())?;
+            Some((next.clone(), listing.entries.len() - self.position + listing.remaining))
+        });
+        self.metadata_of(self.at.unwrap_or_default(), rest)
+    }
+
+    /// Returns the metadata of a list at a revision, of which a key and as many entries from there on are left.
+    pub fn metadata_of(&self, revision: Revision, rest: Option<(Bytes, usize)>) -> ListMetadata {
+        let mut metadata = ListMetadata { revision, ..ListMetadata::default() };
+        if let Some((next, remaining)) = rest {
             let start =
                 String::from_utf8_lossy(next.get(self.prefix.len()..).unwrap_or_default()).into_owned();
-            metadata.resume = Some(Page { revision: Some(metadata.revision), start }.token());
-            let rest = listing.entries.len() - self.position + listing.remaining;
-            metadata.remaining = self.everything.then_some(rest);
+            metadata.resume = Some(Page { revision: Some(revision), start }.token());
+            metadata.remaining = self.everything.then_some(remaining);
         }
         metadata
     }
@@ -218,20 +256,72 @@ impl Scan<'_> {
 
     /// Reads the next entries: all of them if all are selected.
     pub async fn read(&mut self) -> Result<(), ApiError> {
+        if let Some(listing) = self.read_index().await? {
+            self.at = Some(listing.revision);
+            (self.listing, self.position) = (Some(listing), 0);
+            return Ok(());
+        }
         let mut list = ListRequest::prefix(self.prefix.clone()).from(self.from.clone());
         list.limit = if self.everything { self.limit.map(|limit| limit - self.kept) } else { Some(CHUNK) };
         list.at = self.at;
-        let listing =
-            self.reader.objects.store.list(list).await.map_err(|error| match (error, &self.page) {
-                (Error::TooOld { .. }, Some(page)) => page.expired(),
-                (Error::TooOld { .. }, None) => {
-                    ApiError::new(Reason::Expired, "The resourceVersion for the provided list is too old.")
-                }
-                (error, _) => error.into(),
-            })?;
+        if let Some(only) = &self.only {
+            // Keys that begin like this one come after it.
+            (list.prefix, list.limit) = (only.clone().into(), Some(1));
+        }
+        let listing = self.reader.objects.store.list(list).await.map_err(|error| self.failure(error))?;
         self.at = Some(listing.revision);
+        let listing = match &self.only {
+            Some(only) => Listing {
+                entries: listing.entries.into_iter().filter(|entry| entry.key == only.as_bytes()).collect(),
+                next: None,
+                ..listing
+            },
+            None => listing,
+        };
         (self.listing, self.position) = (Some(listing), 0);
         Ok(())
+    }
+
+    /// Returns the error of a list that the store cannot read.
+    pub fn failure(&self, error: Error) -> ApiError {
+        match (error, &self.page) {
+            (Error::TooOld { .. }, Some(page)) => page.expired(),
+            (error, _) => too_old(error),
+        }
+    }
+
+    /// Reads the next entries from an index, if one can answer and is faster; otherwise all are visited from now on.
+    async fn read_index(&mut self) -> Result<Option<Listing>, ApiError> {
+        if self.terms.0.is_empty() || self.only.is_some() {
+            return Ok(None);
+        }
+        let wanted =
+            self.limit.filter(|_| self.terms.1).map_or(CHUNK, |limit| (limit - self.kept).min(CHUNK));
+        let collection = prefix(&self.target.handler.resource, "");
+        let request = IndexRequest {
+            handler: &self.target.handler,
+            terms: &self.terms.0,
+            collection: &collection,
+            prefix: &self.prefix,
+            from: &self.from,
+            limit: wanted,
+            at: self.at,
+        };
+        let listing = self.reader.indexes.list(&self.reader.objects, &request).await?;
+        if listing.is_none() {
+            self.terms.0.clear();
+        }
+        Ok(listing)
+    }
+}
+
+/// Returns the error of a list whose revision has been compacted, and any other error as it is.
+pub(super) fn too_old(error: Error) -> ApiError {
+    match error {
+        Error::TooOld { .. } => {
+            ApiError::new(Reason::Expired, "The resourceVersion for the provided list is too old.")
+        }
+        error => error.into(),
     }
 }
 

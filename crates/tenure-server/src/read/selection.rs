@@ -2,7 +2,7 @@
 
 use tenure_catalog::Target;
 use tenure_http::Request;
-use tenure_meta::{ApiError, FieldSelector, LabelSelector};
+use tenure_meta::{ApiError, FieldSelector, IndexTerm, LabelSelector};
 use tenure_value::Value;
 
 /// Which objects of a collection a request selects.
@@ -57,6 +57,14 @@ impl Selection {
             (Some(true), Some(true)) => Some(true),
             _ => None,
         }
+    }
+
+    /// Returns the requirements that an index can answer, and whether these are all of them.
+    pub fn index_terms(&self) -> (Vec<IndexTerm>, bool) {
+        let ((mut terms, all_labels), (fields, all_fields)) =
+            (self.labels.index_terms(), self.fields.index_terms());
+        terms.extend(fields);
+        (terms, all_labels && all_fields && self.name.is_none())
     }
 
     /// Returns the name that every selected object has, if there is one.

@@ -4,9 +4,12 @@
 
 use super::{
     Reader,
-    event_cache::{SharedEvent, entry_frame, live_frame},
+    encode_cache::Form,
+    event_cache::SharedEvent,
     frame::{Event, frame, object_frame},
-    scan::parse_version,
+    list_cache::{Whole, WholeItems},
+    list_range::Range,
+    scan::{parse_version, too_old},
     selection::Selection,
     view::unknown_row_object,
 };
@@ -83,7 +86,7 @@ impl Reader {
         };
         let watcher = Watcher {
             reader: self.clone(),
-            target,
+            target: Arc::new(target),
             selection,
             format,
             row_object,
@@ -136,7 +139,7 @@ fn start(request: &Request) -> Result<Start, ApiError> {
 /// One client that watches.
 struct Watcher {
     reader: Arc<Reader>,
-    target: Target,
+    target: Arc<Target>,
     selection: Selection,
     format: Format,
     row_object: RowObject,
@@ -284,9 +287,7 @@ impl Watcher {
                         }
                         next = at_hand(&mut watch).await;
                     }
-                    if let Some(frames) = batch.take() {
-                        self.outlet.send(frames).await;
-                    }
+                    self.send_batch(batch).await;
                     ended?;
                 }
             }
@@ -321,41 +322,95 @@ impl Watcher {
     /// Sends all objects as additions; returns the revision they were read at.
     async fn everything(&mut self) -> Result<Revision, ApiError> {
         let reader = self.reader.clone();
-        let objects = &reader.objects;
-        let mut list = ListRequest::prefix(self.place());
-        list.at = if self.may_be_behind { Some(objects.store.known()) } else { None };
-        let listing = objects.store.list(list).await?;
-        if self.target.handler.has_conversion_webhook() {
+        let handler = self.target.handler.clone();
+        let at = if self.may_be_behind { Some(reader.objects.store.known()) } else { None };
+        let form = Form::added(&handler, self.format).filter(|_| !handler.has_conversion_webhook());
+        let Some(form) = form else { return self.everything_decoded(at).await };
+        if !self.selection.is_everything() {
+            return self.everything_selected(at, &form).await;
+        }
+        let Whole { revision, count, items, memory: _memory, .. } =
+            reader.whole(&handler, Range::whole(self.place(), at), &form, too_old).await?;
+        reader.metrics.events.fetch_add(count as u64, Relaxed);
+        match items {
+            WholeItems::Pieces(pieces) => {
+                for piece in pieces {
+                    self.outlet.send(piece).await;
+                }
+            }
+            WholeItems::Entries(entries, _) => {
+                let mut batch = Batch::default();
+                for entry in entries.iter() {
+                    batch.add(form.encode_entry(&reader.objects, &handler, entry)?.bytes);
+                    self.send_if_full(&mut batch).await;
+                }
+                self.send_batch(batch).await;
+            }
+        }
+        Ok(revision)
+    }
+
+    /// Sends the selected objects, from an index if there is one.
+    async fn everything_selected(&mut self, at: Option<Revision>, form: &Form) -> Result<Revision, ApiError> {
+        let reader = self.reader.clone();
+        let target = self.target.clone();
+        let mut scan = reader.scan_at(&target, &self.selection, at);
+        let mut batch = Batch::default();
+        while let Some(entry) = scan.next().await? {
+            let (selection, handler) = (&self.selection, &target.handler);
+            let is_selected = scan.is_exact().then_some(true).or_else(|| selection.decide(&entry.key, None));
+            if is_selected == Some(false) {
+                continue;
+            }
+            let is_selected =
+                is_selected == Some(true) || selection.matches(&reader.objects.read_object(handler, &entry)?);
+            if is_selected {
+                batch.add(form.encode_entry(&reader.objects, handler, &entry)?.bytes);
+                reader.metrics.events.fetch_add(1, Relaxed);
+                self.send_if_full(&mut batch).await;
+            }
+        }
+        self.send_batch(batch).await;
+        match scan.at() {
+            Some(revision) => Ok(revision),
+            None => Err(ApiError::internal("a scan without a revision")),
+        }
+    }
+
+    /// Sends the objects of a watch whose events depend on more than the object: a table, or a conversion webhook.
+    async fn everything_decoded(&mut self, at: Option<Revision>) -> Result<Revision, ApiError> {
+        let reader = self.reader.clone();
+        let handler = self.target.handler.clone();
+        let request = ListRequest { at, ..ListRequest::prefix(self.place()) };
+        let listing = reader.objects.store.list(request).await?;
+        if handler.has_conversion_webhook() {
             // A webhook converts many objects in one call.
-            let stored =
-                listing.entries.iter().map(|entry| objects.decode(entry)).collect::<Result<_, _>>()?;
-            for stored in objects.convert_from_storage(&self.target.handler, stored).await? {
+            let decoded = listing.entries.iter().map(|entry| reader.objects.decode(entry));
+            let decoded = decoded.collect::<Result<_, _>>()?;
+            for stored in reader.objects.convert_from_storage(&handler, decoded).await? {
                 self.addition(&stored).await;
             }
             return Ok(listing.revision);
         }
         for entry in listing.entries {
-            match self.selection.decide(&entry.key, None) {
-                Some(false) => {}
-                Some(true) if self.format.view != View::Table => {
-                    let frame = entry_frame(&reader, &self.target.handler, &entry, self.format, Event::Added);
-                    let frame = frame.await?;
-                    self.send(frame).await;
-                }
-                _ => {
-                    let handler = &self.target.handler;
-                    let stored = objects.convert_one_from_storage(handler, objects.decode(&entry)?).await?;
-                    if self.format.view == View::Table {
-                        self.addition(&stored).await;
-                    } else if self.selection.matches(&stored.object) {
-                        let frame =
-                            live_frame(&reader, handler, &entry.key, &stored, self.format, Event::Added)?;
-                        self.send(frame).await;
-                    }
-                }
+            if self.selection.decide(&entry.key, None) != Some(false) {
+                let stored = reader.objects.read_stored(&handler, &entry)?;
+                self.addition(&stored).await;
             }
         }
         Ok(listing.revision)
+    }
+
+    async fn send_if_full(&mut self, batch: &mut Batch) {
+        if batch.is_full() {
+            self.send_batch(std::mem::take(batch)).await;
+        }
+    }
+
+    async fn send_batch(&mut self, batch: Batch) {
+        if let Some(frames) = batch.take() {
+            self.outlet.send(frames).await;
+        }
     }
 
     /// Sends an object as an addition, if it is selected.
@@ -384,13 +439,24 @@ impl Watcher {
     async fn open(&mut self, after: Option<Revision>) -> Result<Watch, ApiError> {
         let mut request = WatchRequest::prefix(self.place());
         request.after = after;
-        match self.reader.objects.store.watch(request.clone()).await {
+        match self.open_at(&request).await {
             // A future revision: start now and wait for it.
             Err(Error::Future { .. }) => {
                 request.after = None;
-                Ok(self.reader.objects.store.watch(request).await?)
+                Ok(self.open_at(&request).await?)
             }
             opened => Ok(opened?),
+        }
+    }
+
+    async fn open_at(&self, request: &WatchRequest) -> Result<Watch, Error> {
+        let Watcher { reader, target, selection, .. } = self;
+        let (terms, _) = selection.index_terms();
+        // A label or field with one value wakes the watcher for fewest changes.
+        let term = terms.iter().min_by_key(|term| term.values.as_ref().map_or(usize::MAX, Vec::len));
+        match term.filter(|_| selection.only_name().is_none() && !target.handler.has_conversion_webhook()) {
+            Some(term) => reader.dispatch.watch(&reader.objects, &target.handler, term, request).await,
+            None => reader.objects.store.watch(request.clone()).await,
         }
     }
 

@@ -35,6 +35,7 @@ mod pod_security;
 mod profiles;
 mod quotas;
 mod selection;
+mod selection_index;
 mod server;
 mod stream;
 mod watch;

@@ -1,0 +1,287 @@
+//! The postings of a collection: for every label, every value of a label and every value of an indexed field the entries that
+//! have it, in the order of their keys. Pure data, at one revision; [`super`] brings it up to date.
+
+use std::{
+    borrow::Borrow,
+    cmp::{Ordering, Reverse},
+    collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap},
+    ops::Bound,
+    sync::Arc,
+};
+use tenure_meta::{IndexTerm, IndexedBy, SelectableField};
+use tenure_store::Entry;
+use tenure_value::{Text, Value};
+
+/// How many entries one query visits; the next one continues behind them.
+const VISITS: usize = 8192;
+
+/// The bytes of an entry, of a posting of it, and of a term, roughly.
+const WEIGHTS: (usize, usize, usize) = (176, 16, 192);
+
+/// The entries of a collection by what selectors can ask for.
+#[derive(Default)]
+pub(super) struct Postings {
+    all: BTreeSet<Item>,
+    numbers: HashMap<Term, u32>,
+    slots: Vec<Slot>,
+    /// The slots that no term uses.
+    free: Vec<u32>,
+    /// How many postings all entries have together.
+    count: usize,
+}
+
+/// A label or field with a value, or a label with any value.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Term {
+    Label(Text, Option<Text>),
+    /// The place of the field among those that are indexed.
+    Field(usize, Text),
+}
+
+struct Slot {
+    term: Term,
+    posting: Posting,
+}
+
+/// The entries that have a term. Many terms, such as the hash of a pod template, have a single one.
+enum Posting {
+    One(Item),
+    Many(BTreeSet<Item>),
+}
+
+/// An entry and the numbers of its terms.
+struct Indexed {
+    entry: Entry,
+    terms: Box<[u32]>,
+}
+
+/// An indexed entry, ordered by its key.
+#[derive(Clone)]
+struct Item(Arc<Indexed>);
+
+impl Item {
+    fn key(&self) -> &[u8] {
+        &self.0.entry.key
+    }
+}
+
+impl Borrow<[u8]> for Item {
+    fn borrow(&self) -> &[u8] {
+        self.key()
+    }
+}
+
+impl PartialEq for Item {
+    fn eq(&self, other: &Item) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Item {}
+
+impl PartialOrd for Item {
+    fn partial_cmp(&self, other: &Item) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Item {
+    fn cmp(&self, other: &Item) -> Ordering {
+        self.key().cmp(other.key())
+    }
+}
+
+impl Posting {
+    fn len(&self) -> usize {
+        match self {
+            Posting::One(_) => 1,
+            Posting::Many(items) => items.len(),
+        }
+    }
+
+    fn insert(&mut self, item: Item) {
+        match self {
+            Posting::Many(items) => {
+                items.insert(item);
+            }
+            Posting::One(other) => *self = Posting::Many([other.clone(), item].into()),
+        }
+    }
+
+    /// Iterates over the entries from a key on.
+    fn from(&self, start: &[u8]) -> Box<dyn Iterator<Item = &Item> + '_> {
+        match self {
+            Posting::One(item) => Box::new(Some(item).filter(|item| item.key() >= start).into_iter()),
+            Posting::Many(items) => {
+                Box::new(items.range::<[u8], _>((Bound::Included(start), Bound::Unbounded)))
+            }
+        }
+    }
+}
+
+/// What a query asks for.
+pub(super) struct Query<'a> {
+    /// The requirements, which all must hold.
+    pub terms: &'a [IndexTerm],
+    /// The fields that are indexed.
+    pub fields: &'a [SelectableField],
+    /// The prefix of the keys.
+    pub prefix: &'a [u8],
+    /// The first key; empty for the beginning.
+    pub from: &'a [u8],
+    /// The most entries.
+    pub limit: usize,
+}
+
+/// Entries in the order of their keys, and where to continue, if there may be more.
+pub(super) type Found = (Vec<Entry>, Option<bytes::Bytes>);
+
+impl Postings {
+    /// Returns the bytes that this takes, roughly.
+    pub fn weight(&self) -> usize {
+        self.all.len() * WEIGHTS.0 + self.count * WEIGHTS.1 + self.numbers.len() * WEIGHTS.2
+    }
+
+    /// Whether an entry is indexed as it is.
+    pub fn has(&self, entry: &Entry) -> bool {
+        self.all.get(&entry.key[..]).is_some_and(|item| item.0.entry.modified == entry.modified)
+    }
+
+    /// Removes the entries whose keys are not among these, which are sorted.
+    pub fn retain(&mut self, entries: &[Entry]) {
+        let mut rest = entries.iter().peekable();
+        let mut gone = Vec::new();
+        for item in &self.all {
+            while rest.next_if(|entry| &entry.key[..] < item.key()).is_some() {}
+            if rest.peek().is_none_or(|entry| &entry.key[..] != item.key()) {
+                gone.push(item.0.entry.key.clone());
+            }
+        }
+        for key in gone {
+            self.remove(&key);
+        }
+    }
+
+    /// Indexes an entry with its object, in place of its former state.
+    pub fn insert(&mut self, entry: &Entry, object: &Value, fields: &[SelectableField]) {
+        self.remove(&entry.key);
+        let labels = object.at(["metadata", "labels"]).and_then(Value::as_object);
+        let labels = labels.into_iter().flat_map(|labels| labels.iter());
+        let labels = labels.filter_map(|(label, value)| Some((label, value.as_str()?)));
+        let mut terms = Vec::new();
+        for (label, value) in labels {
+            terms.push(Term::Label(label.clone(), None));
+            terms.push(Term::Label(label.clone(), Some(Text::new(value))));
+        }
+        terms.extend(fields.iter().enumerate().map(|(place, field)| Term::Field(place, field.value(object))));
+        // The numbers first: the entry is shared by all its postings.
+        let numbers: Vec<(u32, Option<Term>)> = terms.into_iter().map(|term| self.number(term)).collect();
+        let terms = numbers.iter().map(|(number, _)| *number).collect();
+        let item = Item(Arc::new(Indexed { entry: entry.clone(), terms }));
+        self.count += numbers.len();
+        for (number, new) in numbers {
+            match (new, self.slots.get_mut(number as usize)) {
+                (Some(term), Some(slot)) => *slot = Slot { term, posting: Posting::One(item.clone()) },
+                (Some(term), None) => self.slots.push(Slot { term, posting: Posting::One(item.clone()) }),
+                (None, Some(slot)) => slot.posting.insert(item.clone()),
+                (None, None) => {}
+            }
+        }
+        self.all.insert(item);
+    }
+
+    /// Returns the number of a term, and the term itself if its slot does not have it yet.
+    fn number(&mut self, term: Term) -> (u32, Option<Term>) {
+        if let Some(number) = self.numbers.get(&term) {
+            return (*number, None);
+        }
+        // The slots that are taken before they are filled are those behind the last one, in order.
+        let next = self.numbers.len() as u32;
+        let number = self.free.pop().unwrap_or(next);
+        self.numbers.insert(term.clone(), number);
+        (number, Some(term))
+    }
+
+    /// Removes the entry of a key.
+    pub fn remove(&mut self, key: &[u8]) {
+        let Some(item) = self.all.take(key) else { return };
+        self.count -= item.0.terms.len();
+        for number in &item.0.terms {
+            let Some(slot) = self.slots.get_mut(*number as usize) else { continue };
+            let is_empty = match &mut slot.posting {
+                Posting::One(_) => true,
+                Posting::Many(items) => {
+                    items.remove(key);
+                    items.is_empty()
+                }
+            };
+            if is_empty {
+                slot.posting = Posting::Many(BTreeSet::new());
+                self.numbers.remove(&slot.term);
+                self.free.push(*number);
+            }
+        }
+    }
+
+    /// Finds entries; keys in `without` are skipped.
+    pub fn find<T>(&self, query: &Query<'_>, without: &BTreeMap<bytes::Bytes, T>) -> Found {
+        let mut terms: Vec<Vec<u32>> =
+            query.terms.iter().map(|term| self.resolve(term, query.fields)).collect();
+        // The requirement that fewest entries meet chooses, the others filter.
+        terms.sort_by_key(|numbers| self.entries(numbers));
+        let Some((chosen, others)) = terms.split_first() else { return (Vec::new(), None) };
+        let start = query.from.max(query.prefix);
+        let mut sources: Vec<_> = chosen
+            .iter()
+            .filter_map(|number| self.slots.get(*number as usize))
+            .map(|slot| slot.posting.from(start))
+            .collect();
+        let mut heads: BinaryHeap<(Reverse<&Item>, usize)> = BinaryHeap::new();
+        for (place, source) in sources.iter_mut().enumerate() {
+            heads.extend(source.next().map(|item| (Reverse(item), place)));
+        }
+        let (mut found, mut visited) = (Vec::new(), 0);
+        while let Some((Reverse(item), place)) = heads.pop() {
+            if !item.key().starts_with(query.prefix) {
+                continue;
+            }
+            if found.len() == query.limit || visited == VISITS {
+                return (found, Some(item.0.entry.key.clone()));
+            }
+            visited += 1;
+            heads.extend(sources[place].next().map(|item| (Reverse(item), place)));
+            let holds = |numbers: &Vec<u32>| numbers.iter().any(|number| item.0.terms.contains(number));
+            if others.iter().all(holds) && !without.contains_key(item.key()) {
+                found.push(item.0.entry.clone());
+            }
+        }
+        (found, None)
+    }
+
+    /// Returns the numbers of the terms of which an entry needs one.
+    fn resolve(&self, term: &IndexTerm, fields: &[SelectableField]) -> Vec<u32> {
+        let number = |term: &Term| self.numbers.get(term).copied();
+        let mut numbers: Vec<u32> = match (&term.by, &term.values) {
+            (IndexedBy::Label(label), None) => {
+                number(&Term::Label(label.clone(), None)).into_iter().collect()
+            }
+            (IndexedBy::Label(label), Some(values)) => {
+                let term = |value: &Text| Term::Label(label.clone(), Some(value.clone()));
+                values.iter().filter_map(|value| number(&term(value))).collect()
+            }
+            (IndexedBy::Field(field), values) => {
+                let place = fields.iter().position(|of| of == field).unwrap_or(usize::MAX);
+                let term = |value: &Text| Term::Field(place, value.clone());
+                values.iter().flatten().filter_map(|value| number(&term(value))).collect()
+            }
+        };
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    }
+
+    fn entries(&self, numbers: &[u32]) -> usize {
+        let slots = numbers.iter().filter_map(|number| self.slots.get(*number as usize));
+        slots.map(|slot| slot.posting.len()).sum()
+    }
+}
