@@ -28,8 +28,6 @@ use tenure_value::Text;
 
 /// The most bytes of all indexes together, roughly. A collection that exceeds it alone is not indexed.
 const CAPACITY: usize = 192 * 1024 * 1024;
-/// A range of fewer entries is faster to scan.
-const FEW: usize = 256;
 /// How many entries are decoded before other requests get a turn.
 const STRIDE: usize = 256;
 
@@ -47,8 +45,10 @@ pub struct IndexRequest<'a> {
     pub from: &'a str,
     /// The most entries.
     pub limit: usize,
-    /// The revision to read at; `None` for the current one.
+    /// The revision to read at; `None` for any that is not before `not_before`.
     pub at: Option<Revision>,
+    /// A revision that the index must have reached.
+    pub not_before: Revision,
 }
 
 /// A collection as one definition reads it: its prefix, the version, and the generation of the rules.
@@ -88,10 +88,7 @@ impl SelectorIndexes {
         request: &IndexRequest<'_>,
     ) -> Result<Option<Listing>, ApiError> {
         let store = &*objects.store;
-        let count =
-            ListRequest { limit: Some(0), at: request.at, ..ListRequest::prefix(request.prefix.to_owned()) };
-        let Ok(count) = store.list(count).await else { return Ok(None) };
-        if request.handler.has_conversion_webhook() || count.remaining < FEW {
+        if request.handler.has_conversion_webhook() {
             return Ok(None);
         }
         let index = self.of(request);
@@ -111,9 +108,8 @@ impl SelectorIndexes {
         index.weight.store(state.postings.weight(), Relaxed);
         let Some(watch) = state.watch.as_mut() else { return Ok(None) };
         let revision = watch.progress();
-        // The count was taken at the requested revision, or at one that is current.
         let at = request.at.unwrap_or(revision);
-        if revision < count.revision || at > revision {
+        if revision < request.not_before {
             return Ok(None);
         }
         let former = if at < revision {

@@ -14,6 +14,9 @@ use tenure_store::{Entry, Error, ListRequest, Listing, Revision};
 /// How many entries are read from the store at once while a selector chooses among them.
 const CHUNK: usize = 1000;
 
+/// A selection among fewer entries visits them all, without an index.
+const FEW: usize = 256;
+
 /// How many entries are visited before other requests get a turn.
 const STRIDE: usize = 256;
 
@@ -295,6 +298,17 @@ impl Scan<'_> {
         if self.terms.0.is_empty() || self.only.is_some() {
             return Ok(None);
         }
+        let mut not_before = self.at.unwrap_or_default();
+        if self.listing.is_none() {
+            let count = ListRequest { at: self.at, ..ListRequest::prefix(self.prefix.clone()).limit(0) };
+            let count = self.reader.objects.store.list(count).await.map_err(|error| self.failure(error))?;
+            not_before = count.revision;
+            if count.remaining < FEW {
+                self.terms.0.clear();
+                self.at = Some(not_before);
+                return Ok(None);
+            }
+        }
         let wanted =
             self.limit.filter(|_| self.terms.1).map_or(CHUNK, |limit| (limit - self.kept).min(CHUNK));
         let collection = prefix(&self.target.handler.resource, "");
@@ -306,6 +320,7 @@ impl Scan<'_> {
             from: &self.from,
             limit: wanted,
             at: self.at,
+            not_before,
         };
         let listing = self.reader.indexes.list(&self.reader.objects, &request).await?;
         if listing.is_none() {
