@@ -26,7 +26,7 @@ impl Random {
 }
 
 fn path(namespace: &str) -> String {
-    format!("/api/v1/namespaces/{namespace}/pods")
+    format!("/api/v1/namespaces/{namespace}/secrets")
 }
 
 fn labels(random: &mut Random) -> String {
@@ -42,11 +42,8 @@ fn labels(random: &mut Random) -> String {
 }
 
 fn create(server: &Server, random: &mut Random, namespace: &str, number: u64) {
-    let (labels, node) = (labels(random), random.below(4));
-    let node = if node == 0 { String::new() } else { format!(r#""nodeName":"n{node}","#) };
-    let body = format!(
-        r#"{{"metadata":{{"name":"p{number}","labels":{{{labels}}}}},"spec":{{{node}"containers":[{{"name":"c","image":"i"}}]}}}}"#
-    );
+    let (labels, kind) = (labels(random), random.of(&["", "t1", "t2", "t3"]));
+    let body = format!(r#"{{"metadata":{{"name":"p{number}","labels":{{{labels}}}}},"type":"{kind}"}}"#);
     server.post(&path(namespace), &body);
 }
 
@@ -56,7 +53,7 @@ fn change(server: &Server, random: &mut Random) {
         let (namespace, number) = (random.of(&NAMESPACES), random.below(COUNT + 20));
         let object = format!("{}/p{number}", path(namespace));
         match random.below(4) {
-            0 => drop(server.delete(&format!("{object}?gracePeriodSeconds=0"))),
+            0 => drop(server.delete(&format!("{object}"))),
             1 => create(server, random, namespace, number),
             _ => {
                 let without = r#"{"metadata":{"labels":{"app":null,"tier":null}}}"#;
@@ -92,12 +89,12 @@ const LABELS: [&str; 14] = [
 const FIELDS: [&str; 8] = [
     "",
     "",
-    "spec.nodeName=n1",
-    "spec.nodeName=",
-    "spec.nodeName!=n1",
-    "status.phase=Pending,spec.nodeName=n2",
+    "type=t1",
+    "type=Opaque",
+    "type!=t1",
+    "metadata.namespace=other,type=t2",
     "metadata.name=p7",
-    "metadata.name!=p7,spec.nodeName=n3",
+    "metadata.name!=p7,type=t3",
 ];
 
 fn encoded(selector: &str) -> String {
@@ -119,7 +116,7 @@ fn a_list_by_index_equals_a_scan() {
         change(&server, random);
         let (by_label, by_field) = (random.of(&LABELS), random.of(&FIELDS));
         let path =
-            if random.below(2) == 0 { "/api/v1/pods".to_string() } else { path(random.of(&NAMESPACES)) };
+            if random.below(2) == 0 { "/api/v1/secrets".to_string() } else { path(random.of(&NAMESPACES)) };
         let whole = server.get(&path).document();
         let (of_labels, of_fields) =
             (LabelSelector::parse(by_label).unwrap(), FieldSelector::parse(by_field).unwrap());
@@ -173,14 +170,10 @@ fn an_index_survives_compaction_and_a_name_needs_none() {
     for number in 0..COUNT {
         create(&server, random, "default", number);
     }
-    let list = || names(&server.get("/api/v1/pods?labelSelector=app%3Da").document());
+    let list = || names(&server.get("/api/v1/secrets?labelSelector=app%3Da").document());
     let before = list();
     // The changes that the index has not seen are forgotten.
-    server.delete(&format!(
-        "{}/{}?gracePeriodSeconds=0",
-        path("default"),
-        before[0].split('/').nth(1).unwrap()
-    ));
+    server.delete(&format!("{}/{}", path("default"), before[0].split('/').nth(1).unwrap()));
     server.forget_history();
     assert_eq!(list(), before[1..]);
     let one = server.get(&format!("{}?fieldSelector=metadata.name%3Dp1&limit=1", path("default"))).document();
