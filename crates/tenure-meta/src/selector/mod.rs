@@ -2,8 +2,10 @@
 
 mod field;
 mod label;
+mod selectable;
 mod term;
 
-pub use field::{FieldSelector, SelectableField};
+pub use field::FieldSelector;
 pub use label::{LabelSelector, selector_text};
+pub use selectable::SelectableField;
 pub use term::{IndexTerm, IndexedBy};

@@ -1,6 +1,6 @@
 //! The requirements of a selector that an index can answer: a label that is present, a label or a field with one of some values.
 
-use super::SelectableField;
+use super::selectable::SelectableField;
 use tenure_value::{Text, Value};
 
 /// What objects can be indexed by.

@@ -53,7 +53,7 @@ fn change(server: &Server, random: &mut Random) {
         let (namespace, number) = (random.of(&NAMESPACES), random.below(COUNT + 20));
         let object = format!("{}/p{number}", path(namespace));
         match random.below(4) {
-            0 => drop(server.delete(&format!("{object}"))),
+            0 => drop(server.delete(&object)),
             1 => create(server, random, namespace, number),
             _ => {
                 let without = r#"{"metadata":{"labels":{"app":null,"tier":null}}}"#;
