@@ -1,27 +1,33 @@
 //! The auditor: the policy and the queues of the sinks.
 
 use crate::{
-    AuditError, LogOptions, WebhookOptions,
-    log::LogFile,
+    AuditError, LogFormat, LogOptions, WebhookOptions,
+    log::{LogFile, legacy},
+    log_queue::LogQueue,
     webhook::{Batches, Webhook},
 };
 use std::{
+    cell::RefCell,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
-        mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
     },
-    thread,
     time::Duration,
 };
 use tenure_auth::audit::{Event, Policy};
 use tenure_value::Value;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
-/// How many events the queue of the log holds.
-const LOG_QUEUE: usize = 10_000;
 /// How long the sinks may take to write the queued events when the server stops.
 const CLOSE_TIME: Duration = Duration::from_secs(5);
+
+/// The capacity above which the memory of a line is not kept for the next one.
+const KEPT_CAPACITY: usize = 16 << 10;
+
+thread_local! {
+    /// The line of the event that a thread records, made outside of the lock of the queue.
+    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
 /// Which requests are audited, and where events go.
 #[derive(Clone, Debug, Default)]
@@ -37,18 +43,12 @@ pub struct AuditOptions {
 /// Records audit events.
 pub struct Auditor {
     policy: Policy,
-    log: Option<SyncSender<LogMessage>>,
+    log: Option<Arc<LogQueue>>,
+    log_format: LogFormat,
     webhook: Option<mpsc::Sender<Value>>,
     /// Ends the task of the webhook once its queue is sent.
     stop: tokio::sync::watch::Sender<bool>,
     dropped: Arc<AtomicU64>,
-}
-
-/// A message to the worker of the log.
-enum LogMessage {
-    Event(Value),
-    /// Reports when everything before it is written.
-    Flush(oneshot::Sender<()>),
 }
 
 impl Auditor {
@@ -56,15 +56,13 @@ impl Auditor {
     pub async fn start(options: AuditOptions) -> Result<Arc<Auditor>, AuditError> {
         let AuditOptions { policy, log, webhook } = options;
         let dropped = Arc::new(AtomicU64::new(0));
+        let log_format = log.as_ref().map_or(LogFormat::Json, |log| log.format);
         let log = match log {
             None => None,
             Some(options) => {
                 let path = options.path.clone();
-                let file = LogFile::open(options).map_err(|source| AuditError::Log { path, source })?;
-                let (sender, receiver) = sync_channel(LOG_QUEUE);
-                let dropped = dropped.clone();
-                thread::spawn(move || write_log(file, &receiver, &dropped));
-                Some(sender)
+                let queue = LogFile::open(options).and_then(|file| LogQueue::start(file, dropped.clone()));
+                Some(queue.map_err(|source| AuditError::Log { path, source })?)
             }
         };
         let stop = tokio::sync::watch::Sender::new(false);
@@ -79,7 +77,7 @@ impl Auditor {
                 Some(sender)
             }
         };
-        Ok(Arc::new(Auditor { policy, log, webhook, stop, dropped }))
+        Ok(Arc::new(Auditor { policy, log, log_format, webhook, stop, dropped }))
     }
 
     /// Returns the policy.
@@ -94,15 +92,19 @@ impl Auditor {
 
     /// Passes an event to the sinks, without waiting for them.
     pub fn record(&self, event: &Event<'_>) {
-        let event = event.to_value();
-        if let Some(webhook) = &self.webhook
-            && webhook.try_send(event.clone()).is_err()
-        {
-            self.dropped.fetch_add(1, Relaxed);
+        if let Some(log) = &self.log {
+            match self.log_format {
+                LogFormat::Json => SCRATCH.with_borrow_mut(|line| {
+                    event.write_json(line);
+                    log.push(line);
+                    line.clear();
+                    line.shrink_to(KEPT_CAPACITY);
+                }),
+                LogFormat::Legacy => log.push(legacy(&event.to_value()).as_bytes()),
+            }
         }
-        if let Some(log) = &self.log
-            && let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) =
-                log.try_send(LogMessage::Event(event))
+        if let Some(webhook) = &self.webhook
+            && webhook.try_send(event.to_value()).is_err()
         {
             self.dropped.fetch_add(1, Relaxed);
         }
@@ -113,10 +115,8 @@ impl Auditor {
         self.stop.send_replace(true);
         let flush = async {
             if let Some(log) = &self.log {
-                let (done, written) = oneshot::channel();
-                if log.try_send(LogMessage::Flush(done)).is_ok() {
-                    let _ = written.await;
-                }
+                // An error means that the writer has ended.
+                let _ = log.flush().await;
             }
             if let Some(webhook) = &self.webhook {
                 webhook.closed().await;
@@ -128,33 +128,10 @@ impl Auditor {
     }
 }
 
-/// Writes events until the auditor is dropped. All queued events are written before the file is flushed.
-fn write_log(mut file: LogFile, queue: &Receiver<LogMessage>, dropped: &AtomicU64) {
-    let mut reported = 0;
-    while let Ok(first) = queue.recv() {
-        let mut flushed = Vec::new();
-        for message in std::iter::once(first).chain(queue.try_iter().take(LOG_QUEUE)) {
-            match message {
-                LogMessage::Event(event) => {
-                    if let Err(error) = file.append(&event) {
-                        dropped.fetch_add(1, Relaxed);
-                        tracing::error!(%error, "cannot write the audit log");
-                    }
-                }
-                LogMessage::Flush(done) => flushed.push(done),
-            }
-        }
-        if let Err(error) = file.flush() {
-            tracing::error!(%error, "cannot write the audit log");
-        }
-        for done in flushed {
-            // The auditor may have given up waiting.
-            let _ = done.send(());
-        }
-        let lost = dropped.load(Relaxed);
-        if lost > reported {
-            tracing::error!(lost = lost - reported, "audit events were lost");
-            reported = lost;
+impl Drop for Auditor {
+    fn drop(&mut self) {
+        if let Some(log) = &self.log {
+            log.close();
         }
     }
 }

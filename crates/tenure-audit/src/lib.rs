@@ -7,6 +7,7 @@
 mod auditor;
 mod error;
 mod log;
+mod log_queue;
 mod webhook;
 
 pub use auditor::{AuditOptions, Auditor};

@@ -3,13 +3,13 @@
 use flate2::{Compression, write::GzEncoder};
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, BufWriter, Write},
+    io::{self, Write},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use tenure_value::{
-    Value, json,
+    Value,
     time::{Precision, Timestamp},
 };
 
@@ -73,33 +73,46 @@ impl LogFile {
         Ok(LogFile { options, out, size })
     }
 
-    /// Appends an event; rotates before the file gets too large.
-    pub fn append(&mut self, event: &Value) -> io::Result<()> {
-        let mut line = match self.options.format {
-            LogFormat::Json => json::to_vec(event),
-            LogFormat::Legacy => legacy(event).into_bytes(),
+    /// Appends lines, given the end of each, with one write per file; rotates before the file gets too large. Returns how many
+    /// could not be written.
+    pub fn append(&mut self, lines: &[u8], ends: &[usize]) -> usize {
+        let limit = match is_standard_output(&self.options.path) {
+            true => u64::MAX,
+            false => self.options.max_size.max(1).saturating_mul(MEGABYTE),
         };
-        line.push(b'\n');
-        let limit = self.options.max_size.max(1).saturating_mul(MEGABYTE);
-        if self.size > 0 && self.size + line.len() as u64 > limit {
-            self.rotate()?;
+        let (mut start, mut end, mut count, mut failed) = (0, 0, 0, 0);
+        for next in ends.iter().copied() {
+            let is_empty = self.size == 0 && end == start;
+            if !is_empty && self.size + (next - start) as u64 > limit {
+                failed += self.write(lines.get(start..end).unwrap_or_default(), count);
+                if let Err(error) = self.rotate() {
+                    // Events are worth more than the size of a file: rotation is tried again after as many bytes.
+                    tracing::error!(%error, "cannot rotate the audit log");
+                    self.size = 0;
+                }
+                (start, count) = (end, 0);
+            }
+            (end, count) = (next, count + 1);
         }
-        self.out.write_all(&line)?;
-        self.size += line.len() as u64;
-        Ok(())
+        failed + self.write(lines.get(start..end).unwrap_or_default(), count)
     }
 
-    /// Flushes the buffer to the system.
-    pub fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
+    /// Writes a number of lines; returns how many could not be written.
+    fn write(&mut self, lines: &[u8], count: usize) -> usize {
+        match self.out.write_all(lines).and_then(|()| self.out.flush()) {
+            Ok(()) => {
+                self.size += lines.len() as u64;
+                0
+            }
+            Err(error) => {
+                tracing::error!(%error, "cannot write the audit log");
+                count
+            }
+        }
     }
 
     /// Renames the file and begins a new one.
     fn rotate(&mut self) -> io::Result<()> {
-        if is_standard_output(&self.options.path) {
-            return Ok(());
-        }
-        self.out.flush()?;
         let backup = backup_path(&self.options.path, SystemTime::now());
         fs::rename(&self.options.path, &backup)?;
         (self.out, self.size) = open(&self.options.path)?;
@@ -144,7 +157,7 @@ fn open(path: &Path) -> io::Result<(Box<dyn Write + Send>, u64)> {
     }
     let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
     let size = file.metadata()?.len();
-    Ok((Box::new(BufWriter::new(file)), size))
+    Ok((Box::new(file), size))
 }
 
 /// Returns the name of a rotated file: `audit-2026-01-31T08-30-00.123.log`.
@@ -204,7 +217,7 @@ fn compress(path: &Path) -> io::Result<()> {
 }
 
 /// Returns an event as a line of text.
-fn legacy(event: &Value) -> String {
+pub(crate) fn legacy(event: &Value) -> String {
     let text = |path: &[&str]| event.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default();
     let list = |path: &[&str]| {
         let items = event.at(path.iter().copied()).and_then(Value::as_array);
@@ -240,11 +253,12 @@ mod tests {
         let path = directory.path().join("logs/audit.log");
         let options = LogOptions { max_size: 1, max_backups: 2, compress: true, ..LogOptions::new(&path) };
         let mut log = LogFile::open(options).unwrap();
-        let event = Value::object([("auditID", Value::from("x".repeat(400 * 1024)))]);
-        for _ in 0..9 {
-            log.append(&event).unwrap();
+        let line = "x".repeat(400 * 1024) + "\n";
+        // Alone and several at once.
+        for count in [1, 1, 4, 3] {
+            let ends: Vec<usize> = (1..=count).map(|at| at * line.len()).collect();
+            assert_eq!(log.append(line.repeat(count).as_bytes(), &ends), 0);
         }
-        log.flush().unwrap();
         // Two events fit in a file: four rotations, of which two files are kept.
         let kept = backups(&path).unwrap();
         assert_eq!(kept.len(), 2, "{kept:?}");
@@ -259,10 +273,9 @@ mod tests {
         let path = directory.path().join("audit.log");
         for _ in 0..2 {
             let mut log = LogFile::open(LogOptions::new(&path)).unwrap();
-            log.append(&Value::object([("stage", Value::from("Panic"))])).unwrap();
-            log.flush().unwrap();
+            assert_eq!(log.append(b"one\ntwo\n", &[4, 8]), 0);
         }
-        assert_eq!(fs::read_to_string(&path).unwrap(), "{\"stage\":\"Panic\"}\n".repeat(2));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one\ntwo\n".repeat(2));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use tenure_auth::{
     Attributes, ResourceAttributes, UserInfo,
-    audit::{Level, Policy, Stage},
+    audit::{Event, Level, ObjectReference, Policy, ResponseStatus, Stage},
 };
 use tenure_value::{Limits, Text, Value, json};
 
@@ -110,4 +110,71 @@ fn a_policy_with_a_mistake_is_refused() {
         let error = Policy::parse(text).expect_err(text).to_string();
         assert!(error.starts_with(&format!("audit policy: {expected}")), "{error}");
     }
+}
+
+/// An event with every field, some of which need escapes.
+#[test]
+fn an_event_has_the_form_of_the_api() {
+    let user = UserInfo {
+        name: "ann \"the first\"".into(),
+        uid: "7".into(),
+        groups: vec!["a<b".into(), "devs".into()],
+        extra: vec![("scopes".into(), vec!["x".into(), "y".into()])],
+    };
+    let attributes = Attributes::Resource(ResourceAttributes {
+        verb: "patch".into(),
+        group: "apps".into(),
+        version: "v1".into(),
+        resource: "deployments".into(),
+        subresource: "scale".into(),
+        namespace: "default".into(),
+        name: "web".into(),
+    });
+    let body: Value = r#"{"spec":{"replicas":1}}"#.parse().expect("JSON");
+    let error: Value =
+        r#"{"apiVersion":"v1","kind":"Status","metadata":{},"status":"Failure","reason":"Conflict","code":409}"#
+            .parse()
+            .expect("JSON");
+    let agent = "ä".repeat(1030);
+    let annotations = [("k".into(), "v\n".into())];
+    let event = |level, stage| {
+        Event {
+            level,
+            stage,
+            audit_id: "id",
+            attributes: &attributes,
+            request_uri: "/apis?a=<b>",
+            user: Some(&user),
+            impersonated_user: None,
+            impersonation_constraint: Some("impersonate:user-info"),
+            source_ips: &["10.0.0.1".into()],
+            user_agent: &agent,
+            object: &ObjectReference { uid: "u".into(), resource_version: "5".into(), name: "other".into() },
+            response_status: Some(&ResponseStatus { code: 409, error: Some(error.clone()) }),
+            request_object: Some(&body),
+            response_object: Some(&body),
+            annotations: &annotations,
+            received: "2026-01-01T00:00:00.000001Z",
+            reached: "2026-01-01T00:00:00.000002Z",
+        }
+        .to_value()
+    };
+    let expected: Value = format!(
+        r#"{{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"RequestResponse","auditID":"id","stage":"ResponseComplete",
+        "requestURI":"/apis?a=<b>","verb":"patch",
+        "user":{{"username":"ann \"the first\"","uid":"7","groups":["a<b","devs"],"extra":{{"scopes":["x","y"]}}}},
+        "authenticationMetadata":{{"impersonationConstraint":"impersonate:user-info"}},
+        "sourceIPs":["10.0.0.1"],"userAgent":"{}",
+        "objectRef":{{"resource":"deployments","namespace":"default","name":"web","uid":"u","apiGroup":"apps","apiVersion":"v1","resourceVersion":"5","subresource":"scale"}},
+        "responseStatus":{{"metadata":{{}},"status":"Failure","reason":"Conflict","code":409}},
+        "requestObject":{{"spec":{{"replicas":1}}}},"responseObject":{{"spec":{{"replicas":1}}}},
+        "requestReceivedTimestamp":"2026-01-01T00:00:00.000001Z","stageTimestamp":"2026-01-01T00:00:00.000002Z",
+        "annotations":{{"k":"v\n"}}}}"#,
+        "ä".repeat(1024)
+    )
+    .parse()
+    .expect("JSON");
+    assert_eq!(event(Level::RequestResponse, Stage::ResponseComplete), expected);
+    let metadata = event(Level::Metadata, Stage::RequestReceived);
+    assert_eq!((metadata.get("requestObject"), metadata.get("responseObject")), (None, None));
 }

@@ -1,16 +1,21 @@
 //! The audit trail of a request: the events of its stages, from the moment its client is known until the response is sent.
 
-use crate::authorization::request_attributes;
 use bytes::Bytes;
 use hyper::{Method, header::HeaderValue, http::request::Parts};
-use std::sync::Arc;
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
 use tenure_audit::Auditor;
 use tenure_auth::{
     Attributes, UserInfo,
     audit::{AuditContext, Event, Level, ObjectReference, ResponseStatus, Selection, Stage},
 };
 use tenure_catalog::Clock;
-use tenure_http::{ClientAddress, Query, RequestPath, Response, ResponseBody};
+use tenure_http::{ClientAddress, Response, ResponseBody};
 use tenure_meta::time::Precision;
 use tenure_value::{Limits, Text, Value, json, yaml};
 
@@ -28,10 +33,10 @@ pub(crate) struct AuditTrail {
     selection: Selection,
     audit_id: String,
     method: Method,
-    attributes: Attributes,
+    attributes: Arc<Attributes>,
     request_uri: String,
-    user: Option<UserInfo>,
-    impersonated: Option<(UserInfo, Option<String>)>,
+    user: Option<Arc<UserInfo>>,
+    impersonated: Option<(Arc<UserInfo>, Option<String>)>,
     source_ips: Vec<Text>,
     user_agent: String,
     received: String,
@@ -50,12 +55,10 @@ impl AuditTrail {
         auditor: &Arc<Auditor>,
         clock: &Clock,
         head: &Parts,
-        user: Option<&UserInfo>,
+        attributes: &Arc<Attributes>,
+        user: Option<&Arc<UserInfo>>,
     ) -> Option<AuditTrail> {
-        let path = RequestPath::parse(head.uri.path())?;
-        let query = Query::parse(head.uri.query().unwrap_or_default()).unwrap_or_default();
-        let attributes = request_attributes(&head.method, head.uri.path(), &path, &query);
-        let selection = auditor.policy().select(user, &attributes);
+        let selection = auditor.policy().select(user.map(|user| &**user), attributes);
         if selection.level == Level::None {
             return None;
         }
@@ -64,7 +67,7 @@ impl AuditTrail {
         let trail = AuditTrail {
             auditor: auditor.clone(),
             clock: clock.clone(),
-            audit_id: given.unwrap_or_else(|| uuid::Uuid::new_v4().to_string()),
+            audit_id: given.unwrap_or_else(new_id),
             method: head.method.clone(),
             request_uri: head.uri.path_and_query().map_or("", |uri| uri.as_str()).to_string(),
             user: user.cloned(),
@@ -78,7 +81,7 @@ impl AuditTrail {
             bodies: Default::default(),
             is_over: false,
             selection,
-            attributes,
+            attributes: attributes.clone(),
         };
         if user.is_some() {
             trail.record(Stage::RequestReceived);
@@ -92,7 +95,7 @@ impl AuditTrail {
     }
 
     /// Sets the user that the request runs as.
-    pub fn set_impersonated(&mut self, user: &UserInfo, constraint: Option<String>) {
+    pub fn set_impersonated(&mut self, user: &Arc<UserInfo>, constraint: Option<String>) {
         self.impersonated = Some((user.clone(), constraint));
     }
 
@@ -131,7 +134,7 @@ impl AuditTrail {
     }
 
     fn is_long_running(&self) -> bool {
-        match &self.attributes {
+        match &*self.attributes {
             Attributes::Resource(of) => of.verb == "watch" || LONG_RUNNING.contains(&of.subresource.as_str()),
             Attributes::NonResource { .. } => false,
         }
@@ -140,7 +143,7 @@ impl AuditTrail {
     /// Reads the bodies for the final event.
     fn observe(&mut self, response: &Response) {
         let code = response.code.as_u16();
-        let is_resource = matches!(self.attributes, Attributes::Resource(_));
+        let is_resource = matches!(*self.attributes, Attributes::Resource(_));
         let is_full = self.selection.level == Level::RequestResponse;
         let shows_response = is_resource && is_full;
         // Errors, and the responses of most deletions, are a `Status`.
@@ -180,8 +183,8 @@ impl AuditTrail {
             audit_id: &self.audit_id,
             attributes: &self.attributes,
             request_uri: &self.request_uri,
-            user: self.user.as_ref(),
-            impersonated_user: impersonated.map(|(user, _)| user),
+            user: self.user.as_deref(),
+            impersonated_user: impersonated.map(|(user, _)| &**user),
             impersonation_constraint: impersonated.and_then(|(_, constraint)| constraint.as_deref()),
             source_ips: &self.source_ips,
             user_agent: &self.user_agent,
@@ -202,6 +205,16 @@ impl Drop for AuditTrail {
             self.record(if std::thread::panicking() { Stage::Panic } else { Stage::ResponseComplete });
         }
     }
+}
+
+/// Returns a unique identifier: a random permutation of a counter, which needs no random bytes of the system for each request.
+fn new_id() -> String {
+    static KEYS: LazyLock<[RandomState; 2]> = LazyLock::new(|| [RandomState::new(), RandomState::new()]);
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let number = COUNTER.fetch_add(1, Relaxed);
+    let [high, low] = &*KEYS;
+    let bits = u128::from(high.hash_one(number)) << 64 | u128::from(low.hash_one(number));
+    uuid::Builder::from_random_bytes(bits.to_be_bytes()).into_uuid().to_string()
 }
 
 /// Returns the addresses that a request came through, that of the connection last.

@@ -19,7 +19,7 @@ use bytes::Bytes;
 use hyper::{
     Method,
     body::Incoming,
-    header::{self, HeaderValue},
+    header::{self, HeaderMap, HeaderValue},
     http::request::Parts,
 };
 use parking_lot::Mutex;
@@ -389,21 +389,30 @@ impl Server {
         let path = head.uri.path();
         let certificate = head.extensions.get::<ClientCertificate>();
         let identity = self.authenticator.authenticate(path, &head.headers, certificate).await;
-        if let Some(auditor) = &self.auditor {
-            let user = identity.as_ref().ok().map(|identity| &identity.user);
-            seen.trail = AuditTrail::begin(auditor, &self.objects.clock, &head, user);
+        let identity = identity.map(|Identity { user, credential }| (Arc::new(user), credential));
+        let address = RequestPath::parse(path);
+        let query = Query::parse(head.uri.query().unwrap_or_default());
+        let mut attributes = None;
+        if let (Some(auditor), Some(address)) = (&self.auditor, &address) {
+            let user = identity.as_ref().ok().map(|(user, _)| user);
+            let no_query = Query::default();
+            let query = query.as_ref().unwrap_or(&no_query);
+            let of_request = Arc::new(request_attributes(&head.method, path, address, query));
+            seen.trail = AuditTrail::begin(auditor, &self.objects.clock, &head, &of_request, user);
+            attributes = Some(of_request);
         }
-        let Identity { user, credential } = identity?;
-        let address =
-            RequestPath::parse(path).ok_or_else(|| ApiError::bad_request("the path is not valid UTF-8"))?;
-        let query = Query::parse(head.uri.query().unwrap_or_default())?;
-        let (user, attributes) = self.impersonate(user, &head, &address, &query, seen.trail.as_mut())?;
+        let (user, credential) = identity?;
+        let address = address.ok_or_else(|| ApiError::bad_request("the path is not valid UTF-8"))?;
+        let query = query?;
+        let known = || request_attributes(&head.method, path, &address, &query);
+        let attributes = || attributes.unwrap_or_else(|| Arc::new(known()));
+        let (user, attributes) = self.impersonate(user, &head.headers, attributes, seen.trail.as_mut())?;
         let flow = self.flow_control.as_ref().map(|control| match &attributes {
             Some(attributes) => control.classify(&user, attributes),
             None => control.exempt(),
         });
         seen.flow = flow.as_ref().map(|flow| flow.headers.clone());
-        self.authorize(&user, attributes.as_ref(), seen.trail.as_ref())?;
+        self.authorize(&user, attributes.as_deref(), seen.trail.as_ref())?;
         // HTTP/2 has the host in its own place.
         let host = head.uri.authority().and_then(|host| HeaderValue::from_str(host.as_str()).ok());
         let takes_body = matches!(head.method, Method::POST | Method::PUT | Method::PATCH | Method::DELETE);
@@ -524,29 +533,23 @@ impl Server {
     /// may do everything and never waits.
     fn impersonate(
         &self,
-        user: UserInfo,
-        head: &Parts,
-        address: &RequestPath,
-        query: &Query,
+        user: Arc<UserInfo>,
+        headers: &HeaderMap,
+        attributes: impl FnOnce() -> Arc<Attributes>,
         trail: Option<&mut AuditTrail>,
-    ) -> Result<(Arc<UserInfo>, Option<Attributes>), ApiError> {
-        let wanted = impersonated_user(&head.headers)?;
-        let is_judged = self.authorizer.is_rbac() || self.flow_control.is_some();
-        if wanted.is_none() && (user.is_in(UserInfo::MASTERS) || !is_judged) {
-            return Ok((Arc::new(user), None));
-        }
-        let attributes = request_attributes(&head.method, head.uri.path(), address, query);
-        let (user, constraint) = match &wanted {
-            Some(wanted) => {
-                let impersonated = self.authorizer.impersonate(&user, wanted, &attributes)?;
-                (impersonated.user, impersonated.mode.constraint())
-            }
-            None => (user, None),
+    ) -> Result<(Arc<UserInfo>, Option<Arc<Attributes>>), ApiError> {
+        let Some(wanted) = impersonated_user(headers)? else {
+            let is_judged = self.authorizer.is_rbac() || self.flow_control.is_some();
+            let is_free = user.is_in(UserInfo::MASTERS) || !is_judged;
+            return Ok((user, (!is_free).then(attributes)));
         };
-        if let Some(trail) = trail.filter(|_| wanted.is_some()) {
-            trail.set_impersonated(&user, constraint);
+        let attributes = attributes();
+        let impersonated = self.authorizer.impersonate(&user, &wanted, &attributes)?;
+        let user = Arc::new(impersonated.user);
+        if let Some(trail) = trail {
+            trail.set_impersonated(&user, impersonated.mode.constraint());
         }
-        Ok((Arc::new(user), Some(attributes)))
+        Ok((user, Some(attributes)))
     }
 
     /// Checks that a user may do what a request asks for; a request without attributes needs no permission.

@@ -64,7 +64,11 @@ impl Timestamp {
             let _ = write!(out, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}");
         }
         if precision == Precision::Micros {
-            let _ = write!(out, ".{:06}", self.nanos / 1000);
+            let micros = self.nanos / 1000;
+            out.push('.');
+            for place in [100_000, 10_000, 1_000, 100, 10, 1] {
+                out.push(char::from(b'0' + (micros / place % 10) as u8));
+            }
         }
         out.push('Z');
         out

@@ -1,8 +1,11 @@
 //! One audit event: the state of a request at one of its stages.
 
 use super::{Level, Stage};
-use crate::{Attributes, UserInfo};
-use tenure_value::{Text, Value};
+use crate::{Attributes, ResourceAttributes, UserInfo};
+use tenure_value::{
+    Limits, Text, Value,
+    json::{self, Style},
+};
 
 /// The longest user agent that an event shows.
 const USER_AGENT_CHARACTERS: usize = 1024;
@@ -67,58 +70,69 @@ pub struct Event<'e> {
 }
 
 impl Event<'_> {
-    /// Returns the event in the format of `audit.k8s.io/v1`.
-    pub fn to_value(&self) -> Value {
-        let mut fields = vec![
-            ("apiVersion", Value::from("audit.k8s.io/v1")),
-            ("kind", Value::from("Event")),
-            ("level", Value::from(self.level.name())),
-            ("auditID", Value::from(self.audit_id)),
-            ("stage", Value::from(self.stage.name())),
-            ("requestURI", Value::from(self.request_uri)),
-            ("verb", Value::from(self.attributes.verb())),
-            ("user", self.user.map_or_else(|| Value::object::<&str>([]), UserInfo::to_value)),
-            ("requestReceivedTimestamp", Value::from(self.received)),
-            ("stageTimestamp", Value::from(self.reached)),
-        ];
-        if !self.source_ips.is_empty() {
-            fields.push(("sourceIPs", texts(self.source_ips)));
-        }
-        if !self.user_agent.is_empty() {
-            let agent: String = self.user_agent.chars().take(USER_AGENT_CHARACTERS).collect();
-            fields.push(("userAgent", Value::from(agent)));
-        }
-        if let Attributes::Resource(_) = self.attributes {
-            fields.push(("objectRef", self.object_reference()));
-        }
+    /// Appends the event in the format of `audit.k8s.io/v1`, as JSON. Every audited request writes one or two: no document is
+    /// built for them.
+    pub fn write_json(&self, out: &mut Vec<u8>) {
+        let mut fields = Fields::begin(out);
+        fields.text("kind", "Event");
+        fields.text("apiVersion", "audit.k8s.io/v1");
+        fields.text("level", self.level.name());
+        fields.text("auditID", self.audit_id);
+        fields.text("stage", self.stage.name());
+        fields.text("requestURI", self.request_uri);
+        fields.text("verb", self.attributes.verb());
+        fields.object("user", |fields| {
+            if let Some(user) = self.user {
+                user_fields(user, fields);
+            }
+        });
         if let Some(user) = self.impersonated_user {
-            fields.push(("impersonatedUser", user.to_value()));
+            fields.object("impersonatedUser", |fields| user_fields(user, fields));
         }
         if let Some(constraint) = self.impersonation_constraint {
-            let metadata = Value::object([("impersonationConstraint", Value::from(constraint))]);
-            fields.push(("authenticationMetadata", metadata));
+            fields.object("authenticationMetadata", |fields| {
+                fields.text("impersonationConstraint", constraint)
+            });
+        }
+        if !self.source_ips.is_empty() {
+            fields.texts("sourceIPs", self.source_ips);
+        }
+        if !self.user_agent.is_empty() {
+            fields.text("userAgent", shortened(self.user_agent));
+        }
+        if let Attributes::Resource(of) = self.attributes {
+            fields.object("objectRef", |fields| self.object_reference(of, fields));
         }
         if let Some(status) = self.response_status {
-            fields.push(("responseStatus", status.to_value()));
+            fields.object("responseStatus", |fields| status.write_fields(fields));
         }
         if let Some(object) = self.request_object.filter(|_| self.level >= Level::Request) {
-            fields.push(("requestObject", object.clone()));
+            fields.value("requestObject", object);
         }
         if let Some(object) = self.response_object.filter(|_| self.level >= Level::RequestResponse) {
-            fields.push(("responseObject", object.clone()));
+            fields.value("responseObject", object);
         }
+        fields.text("requestReceivedTimestamp", self.received);
+        fields.text("stageTimestamp", self.reached);
         if !self.annotations.is_empty() {
-            let annotations =
-                self.annotations.iter().map(|(key, value)| (key.clone(), Value::from(value.clone())));
-            fields.push(("annotations", Value::object(annotations)));
+            fields.object("annotations", |fields| {
+                self.annotations.iter().for_each(|(key, value)| fields.text(key, value));
+            });
         }
-        Value::object(fields)
+        fields.end();
     }
 
-    fn object_reference(&self) -> Value {
-        let Attributes::Resource(of) = self.attributes else { return Value::Null };
+    /// Returns the event as a document.
+    pub fn to_value(&self) -> Value {
+        let mut text = Vec::new();
+        self.write_json(&mut text);
+        // What was just written is JSON.
+        json::parse(&text, &Limits::TRUSTED).unwrap_or_default()
+    }
+
+    fn object_reference(&self, of: &ResourceAttributes, fields: &mut Fields<'_>) {
         let name = if of.name.is_empty() { &self.object.name } else { &of.name };
-        let fields = [
+        let given = [
             ("resource", &of.resource),
             ("namespace", &of.namespace),
             ("name", name),
@@ -128,20 +142,118 @@ impl Event<'_> {
             ("resourceVersion", &self.object.resource_version),
             ("subresource", &of.subresource),
         ];
-        let given = fields.into_iter().filter(|(_, value)| !value.is_empty());
-        Value::object(given.map(|(name, value)| (name, Value::from(value.clone()))))
+        for (field, value) in given.into_iter().filter(|(_, value)| !value.is_empty()) {
+            fields.text(field, value);
+        }
     }
 }
 
 impl ResponseStatus {
-    fn to_value(&self) -> Value {
-        let error = self.error.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
-        let error = error.without("apiVersion").without("kind");
-        let metadata = Value::object::<&str>([]);
-        Value::Object(error.with("metadata", metadata).with("code", i64::from(self.code)))
+    fn write_fields(&self, fields: &mut Fields<'_>) {
+        fields.object("metadata", |_| {});
+        let error = self.error.as_ref().and_then(Value::as_object);
+        for (name, value) in error.into_iter().flat_map(|error| error.iter()) {
+            if !["apiVersion", "kind", "metadata", "code"].contains(&name.as_str()) {
+                fields.value(name, value);
+            }
+        }
+        fields.number("code", self.code);
     }
 }
 
-fn texts(list: &[Text]) -> Value {
-    Value::array(list.iter().cloned().map(Value::from))
+fn user_fields(user: &UserInfo, fields: &mut Fields<'_>) {
+    fields.text("username", &user.name);
+    if !user.uid.is_empty() {
+        fields.text("uid", &user.uid);
+    }
+    if !user.groups.is_empty() {
+        fields.texts("groups", &user.groups);
+    }
+    if !user.extra.is_empty() {
+        fields
+            .object("extra", |fields| user.extra.iter().for_each(|(key, values)| fields.texts(key, values)));
+    }
+}
+
+/// Returns the beginning of a user agent, as far as an event shows it.
+fn shortened(user_agent: &str) -> &str {
+    if user_agent.len() <= USER_AGENT_CHARACTERS {
+        return user_agent;
+    }
+    let end = user_agent.char_indices().nth(USER_AGENT_CHARACTERS).map_or(user_agent.len(), |(at, _)| at);
+    user_agent.get(..end).unwrap_or(user_agent)
+}
+
+/// An object of JSON that is being written.
+struct Fields<'o> {
+    out: &'o mut Vec<u8>,
+    is_empty: bool,
+}
+
+impl<'o> Fields<'o> {
+    fn begin(out: &'o mut Vec<u8>) -> Fields<'o> {
+        out.push(b'{');
+        Fields { out, is_empty: true }
+    }
+
+    fn name(&mut self, name: &str) {
+        if !std::mem::replace(&mut self.is_empty, false) {
+            self.out.push(b',');
+        }
+        quoted(name, self.out);
+        self.out.push(b':');
+    }
+
+    fn text(&mut self, name: &str, value: &str) {
+        self.name(name);
+        quoted(value, self.out);
+    }
+
+    fn texts(&mut self, name: &str, values: &[Text]) {
+        self.name(name);
+        self.out.push(b'[');
+        for (at, value) in values.iter().enumerate() {
+            if at > 0 {
+                self.out.push(b',');
+            }
+            quoted(value, self.out);
+        }
+        self.out.push(b']');
+    }
+
+    fn number(&mut self, name: &str, value: u16) {
+        self.name(name);
+        self.out.extend_from_slice(value.to_string().as_bytes());
+    }
+
+    fn value(&mut self, name: &str, value: &Value) {
+        self.name(name);
+        json::write(value, self.out);
+    }
+
+    fn object(&mut self, name: &str, write: impl FnOnce(&mut Fields<'_>)) {
+        self.name(name);
+        let mut fields = Fields::begin(self.out);
+        write(&mut fields);
+        fields.end();
+    }
+
+    fn end(self) {
+        self.out.push(b'}');
+    }
+}
+
+/// Appends a string of JSON. The texts of events are short and rarely need escapes, for which the printer of documents does more
+/// than the copy costs.
+fn quoted(text: &str, out: &mut Vec<u8>) {
+    let is_plain =
+        |byte: &u8| matches!(byte, 0x20..=0x7E) && !matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&');
+    // All bytes are looked at, so that the compiler can look at many at once.
+    if !text.as_bytes().iter().fold(true, |all, byte| all & is_plain(byte)) {
+        return json::write_text(text, Style::Kubernetes, out);
+    }
+    out.reserve(text.len() + 2);
+    out.push(b'"');
+    out.extend_from_slice(text.as_bytes());
+    out.push(b'"');
 }

@@ -155,6 +155,10 @@ pub(super) fn annotate_owner_changes(write: &WriteRequest<'_>, live: Option<&Sto
     if !write.request.audit.is_recording() {
         return;
     }
+    // Most changes are of values, by a manager that owns the same fields as before.
+    if live.is_some_and(|live| live.managers.same_fields(&after.managers)) {
+        return;
+    }
     let of = write.target.handler.type_ref();
     let before = match live {
         Some(live) => State { object: live.object.clone(), managers: live.managers.clone() },
