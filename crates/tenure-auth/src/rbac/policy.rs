@@ -91,6 +91,8 @@ pub struct Policy {
     roles: HashMap<Text, HashMap<Text, Arc<Role>>>,
     /// Bindings by namespace; cluster role bindings are in the namespace "".
     bindings: HashMap<Text, Bindings>,
+    /// How many roles have field rules, or some that cannot be read.
+    limited_roles: usize,
     /// The state of the policy: no two states of any policies have the same number.
     generation: u64,
 }
@@ -116,7 +118,9 @@ impl Policy {
         match kind {
             "Role" | "ClusterRole" => {
                 let role = Role::read(object);
-                self.roles.entry(namespace).or_default().insert(name, Arc::new(role));
+                self.limited_roles += usize::from(role.limits_fields());
+                let replaced = self.roles.entry(namespace).or_default().insert(name, Arc::new(role));
+                self.limited_roles -= usize::from(replaced.is_some_and(|role| role.limits_fields()));
             }
             "RoleBinding" | "ClusterRoleBinding" => {
                 let bindings = self.bindings.entry(namespace.clone()).or_default();
@@ -133,9 +137,8 @@ impl Policy {
         self.generation = next_generation();
         match kind {
             "Role" | "ClusterRole" => {
-                if let Some(roles) = self.roles.get_mut(namespace) {
-                    roles.remove(name);
-                }
+                let removed = self.roles.get_mut(namespace).and_then(|roles| roles.remove(name));
+                self.limited_roles -= usize::from(removed.is_some_and(|role| role.limits_fields()));
             }
             "RoleBinding" | "ClusterRoleBinding" => {
                 if let Some(bindings) = self.bindings.get_mut(namespace) {
@@ -177,6 +180,11 @@ impl Policy {
                 Decision { allowed: false, reason }
             }
         }
+    }
+
+    /// Whether any role limits what its subjects may change to fields.
+    pub fn has_field_rules(&self) -> bool {
+        self.limited_roles > 0
     }
 
     /// Returns the fields of a resource that a user may change. Roles add up: one that grants the write without
@@ -302,6 +310,11 @@ impl Binding {
 }
 
 impl Role {
+    /// Whether the role has field rules, or some that cannot be read.
+    fn limits_fields(&self) -> bool {
+        self.field_rules.as_ref().map_or(true, |rules| !rules.is_empty())
+    }
+
     fn read(object: &Value) -> Role {
         let annotation = object.at(["metadata", "annotations", FIELD_RULES_ANNOTATION]);
         let field_rules = annotation.and_then(Value::as_str).map_or(Ok(Vec::new()), FieldRule::parse);

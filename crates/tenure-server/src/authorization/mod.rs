@@ -299,7 +299,12 @@ impl Authorizer {
 
     /// Whether what a user may change of a resource is limited to fields at all.
     pub fn limits_fields(&self, user: &UserInfo, attributes: &ResourceAttributes) -> bool {
-        self.is_rbac() && self.policy().write_permission(user, attributes) != WritePermission::Unlimited
+        if !self.is_rbac() {
+            return false;
+        }
+        let policy = self.policy();
+        // Without field rules the permission for the request, which was checked before, is for all fields.
+        policy.has_field_rules() && policy.write_permission(user, attributes) != WritePermission::Unlimited
     }
 
     /// Checks the fields that a write changes against the field rules of the user's roles.
