@@ -2,6 +2,7 @@
 //! started. Memory is bounded: when a table is full, the half with the smallest counts is dropped.
 
 use std::collections::HashMap;
+use tenure_value::Text;
 
 /// The most managers and fields that are counted.
 const MOST_WRITERS: usize = 1024;
@@ -35,7 +36,10 @@ pub struct FieldCount {
 #[derive(Debug, Default)]
 pub struct Churn {
     writers: HashMap<String, (u64, u64)>,
-    fields: HashMap<(String, String), (u64, String)>,
+    /// By resource and path. Every write looks up the fields that it changes, so that a lookup must not copy them.
+    fields: HashMap<String, HashMap<String, (u64, Text)>>,
+    /// How many fields there are, of all resources.
+    count: usize,
 }
 
 impl Churn {
@@ -43,16 +47,33 @@ impl Churn {
     pub fn changed(&mut self, manager: &str, resource: &str, paths: &[String]) {
         self.writer(manager).0 += 1;
         for path in paths.iter().filter(|path| *path != ".metadata.generation") {
-            let key = (resource.to_owned(), path.clone());
-            if self.fields.len() >= MOST_FIELDS && !self.fields.contains_key(&key) {
-                halve(&mut self.fields, |(count, _)| *count);
+            let known = self.fields.get_mut(resource).and_then(|fields| fields.get_mut(path));
+            if let Some((count, last)) = known {
+                *count += 1;
+                if *last != manager {
+                    *last = manager.into();
+                }
+                continue;
             }
-            let field = self.fields.entry(key).or_default();
-            field.0 += 1;
-            if field.1 != manager {
-                manager.clone_into(&mut field.1);
+            if self.count >= MOST_FIELDS {
+                self.halve_fields();
             }
+            let fields = self.fields.entry(resource.to_owned()).or_default();
+            fields.insert(path.clone(), (1, manager.into()));
+            self.count += 1;
         }
+    }
+
+    /// Drops the half of the fields with the smallest counts.
+    fn halve_fields(&mut self) {
+        let counts =
+            self.fields.values().flat_map(|fields| fields.values().map(|(count, _)| *count)).collect();
+        let (median, mut dropped) = middle(counts);
+        self.fields.retain(|_, fields| {
+            fields.retain(|_, (count, _)| !is_dropped(*count, median, &mut dropped));
+            !fields.is_empty()
+        });
+        self.count = self.fields.values().map(HashMap::len).sum();
     }
 
     /// Counts a write that changed nothing.
@@ -62,7 +83,9 @@ impl Churn {
 
     fn writer(&mut self, manager: &str) -> &mut (u64, u64) {
         if self.writers.len() >= MOST_WRITERS && !self.writers.contains_key(manager) {
-            halve(&mut self.writers, |(changes, noops)| changes + noops);
+            let (median, mut dropped) =
+                middle(self.writers.values().map(|(changes, noops)| changes + noops).collect());
+            self.writers.retain(|_, (changes, noops)| !is_dropped(*changes + *noops, median, &mut dropped));
         }
         // Names are short and few, so that a lookup by the owned name costs little.
         self.writers.entry(manager.to_owned()).or_default()
@@ -85,13 +108,15 @@ impl Churn {
 
     /// Returns the fields that changed most.
     pub fn fields(&self, most: usize) -> Vec<FieldCount> {
-        let one = |((resource, path), (changes, manager)): (&(String, String), &(u64, String))| FieldCount {
+        let all =
+            self.fields.iter().flat_map(|(resource, fields)| fields.iter().map(move |of| (resource, of)));
+        let one = |(resource, (path, (changes, manager))): (&String, (&String, &(u64, Text)))| FieldCount {
             resource: resource.clone(),
             path: path.clone(),
             changes: *changes,
-            manager: manager.clone(),
+            manager: manager.to_string(),
         };
-        let mut fields: Vec<FieldCount> = self.fields.iter().map(one).collect();
+        let mut fields: Vec<FieldCount> = all.map(one).collect();
         fields.sort_by(|a, b| {
             b.changes.cmp(&a.changes).then_with(|| (&a.resource, &a.path).cmp(&(&b.resource, &b.path)))
         });
@@ -100,17 +125,18 @@ impl Churn {
     }
 }
 
-/// Drops the half of a table with the smallest counts.
-fn halve<K: std::hash::Hash + Eq, V>(table: &mut HashMap<K, V>, count: impl Fn(&V) -> u64) {
-    let mut counts: Vec<u64> = table.values().map(&count).collect();
+/// Returns the median of counts and how many of them are the smaller half.
+fn middle(mut counts: Vec<u64>) -> (u64, usize) {
     let middle = counts.len() / 2;
     let (_, median, _) = counts.select_nth_unstable(middle);
-    let (median, mut dropped) = (*median, middle);
-    table.retain(|_, value| {
-        let goes = dropped > 0 && count(value) <= median;
-        dropped -= usize::from(goes);
-        !goes
-    });
+    (*median, middle)
+}
+
+/// Whether an entry is among those that are dropped, of which so many are left.
+fn is_dropped(count: u64, median: u64, left: &mut usize) -> bool {
+    let is_dropped = *left > 0 && count <= median;
+    *left -= usize::from(is_dropped);
+    is_dropped
 }
 
 #[cfg(test)]
@@ -130,6 +156,6 @@ mod tests {
         assert_eq!((writers[1].manager.as_str(), writers[1].changes, writers[1].noops), ("idle", 0, 20_000));
         let fields = churn.fields(1);
         assert_eq!((fields[0].path.as_str(), fields[0].changes), (".status.phase", 20_000));
-        assert!(churn.writers.len() <= MOST_WRITERS && churn.fields.len() <= MOST_FIELDS);
+        assert!(churn.writers.len() <= MOST_WRITERS && churn.count <= MOST_FIELDS);
     }
 }
