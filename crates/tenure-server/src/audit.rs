@@ -1,7 +1,11 @@
 //! The audit trail of a request: the events of its stages, from the moment its client is known until the response is sent.
 
 use bytes::Bytes;
-use hyper::{Method, header::HeaderValue, http::request::Parts};
+use hyper::{
+    Method,
+    header::{self, HeaderName, HeaderValue},
+    http::request::Parts,
+};
 use std::{
     hash::{BuildHasher, RandomState},
     sync::{
@@ -20,7 +24,9 @@ use tenure_meta::time::Precision;
 use tenure_value::{Limits, Text, Value, json, yaml};
 
 /// The header that gives the events of a request their identifier.
-const AUDIT_ID: &str = "audit-id";
+const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
 /// Subresources whose responses last.
 const LONG_RUNNING: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
 const DECISION: &str = "authorization.k8s.io/decision";
@@ -62,7 +68,7 @@ impl AuditTrail {
         if selection.level == Level::None {
             return None;
         }
-        let header = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok());
+        let header = |name: HeaderName| head.headers.get(name).and_then(|value| value.to_str().ok());
         let given = header(AUDIT_ID).filter(|id| !id.is_empty()).map(str::to_string);
         let trail = AuditTrail {
             auditor: auditor.clone(),
@@ -73,7 +79,7 @@ impl AuditTrail {
             user: user.cloned(),
             impersonated: None,
             source_ips: source_ips(head),
-            user_agent: header("user-agent").unwrap_or_default().to_string(),
+            user_agent: header(header::USER_AGENT).unwrap_or_default().to_string(),
             received: clock.now().format(Precision::Micros),
             body: Bytes::new(),
             context: AuditContext::recording(selection.level),
@@ -220,8 +226,8 @@ fn new_id() -> String {
 /// Returns the addresses that a request came through, that of the connection last.
 fn source_ips(head: &Parts) -> Vec<Text> {
     let header =
-        |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let forwarded = header("x-forwarded-for").split(',').map(str::trim).chain([header("x-real-ip").trim()]);
+        |name: HeaderName| head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let forwarded = header(FORWARDED_FOR).split(',').map(str::trim).chain([header(REAL_IP).trim()]);
     let mut addresses: Vec<Text> = Vec::new();
     let mut add = |address: Text| {
         if !addresses.contains(&address) {

@@ -49,29 +49,37 @@ impl Timestamp {
         let (days, rest) = (self.seconds.div_euclid(86_400), self.seconds.rem_euclid(86_400));
         let (year, month, day) = civil(days);
         let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
-        let mut out = String::with_capacity(27);
-        if (0..=9999).contains(&year) {
-            // Digits are written directly: every write formats a few timestamps, and the formatter takes ten
-            // times as long.
-            let parts =
-                [(year / 100, ""), (year % 100, "-"), (month, "-"), (day, "T"), (hour, ":"), (minute, ":")];
-            for (number, behind) in parts.into_iter().chain([(second, "")]) {
-                out.push(char::from(b'0' + (number / 10) as u8));
-                out.push(char::from(b'0' + (number % 10) as u8));
-                out.push_str(behind);
+        if !(0..=9999).contains(&year) {
+            let mut out = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}");
+            if precision == Precision::Micros {
+                // Writing to a string cannot fail.
+                let _ = write!(out, ".{:06}", self.nanos / 1000);
             }
-        } else {
-            let _ = write!(out, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}");
+            out.push('Z');
+            return out;
         }
-        if precision == Precision::Micros {
-            let micros = self.nanos / 1000;
-            out.push('.');
-            for place in [100_000, 10_000, 1_000, 100, 10, 1] {
-                out.push(char::from(b'0' + (micros / place % 10) as u8));
+        // Digits are written in their places: every write formats a few timestamps, and the formatter takes ten times as long.
+        let mut out = *b"0000-00-00T00:00:00.000000Z";
+        let pairs = [(0, year / 100), (2, year % 100), (5, month), (8, day), (11, hour), (14, minute)];
+        for (at, number) in pairs.into_iter().chain([(17, second)]) {
+            out[at] += (number / 10) as u8;
+            out[at + 1] += (number % 10) as u8;
+        }
+        let length = match precision {
+            Precision::Seconds => {
+                out[19] = b'Z';
+                20
             }
-        }
-        out.push('Z');
-        out
+            Precision::Micros => {
+                let mut rest = self.nanos / 1000;
+                for digit in out[20..26].iter_mut().rev() {
+                    *digit += (rest % 10) as u8;
+                    rest /= 10;
+                }
+                27
+            }
+        };
+        out[..length].iter().copied().map(char::from).collect()
     }
 
     /// Returns the whole seconds since an earlier timestamp, at least zero.

@@ -116,7 +116,10 @@ impl Event<'_> {
         fields.text("stageTimestamp", self.reached);
         if !self.annotations.is_empty() {
             fields.object("annotations", |fields| {
-                self.annotations.iter().for_each(|(key, value)| fields.text(key, value));
+                for (key, value) in self.annotations {
+                    fields.name(key);
+                    quoted(value, fields.out);
+                }
             });
         }
         fields.end();
@@ -170,8 +173,12 @@ fn user_fields(user: &UserInfo, fields: &mut Fields<'_>) {
         fields.texts("groups", &user.groups);
     }
     if !user.extra.is_empty() {
-        fields
-            .object("extra", |fields| user.extra.iter().for_each(|(key, values)| fields.texts(key, values)));
+        fields.object("extra", |fields| {
+            for (key, values) in &user.extra {
+                fields.name(key);
+                fields.list(values);
+            }
+        });
     }
 }
 
@@ -204,13 +211,26 @@ impl<'o> Fields<'o> {
         self.out.push(b':');
     }
 
-    fn text(&mut self, name: &str, value: &str) {
-        self.name(name);
+    /// Writes the name of a field of the API, which needs no escapes.
+    fn known(&mut self, name: &'static str) {
+        let start: &[u8] = if std::mem::replace(&mut self.is_empty, false) { b"\"" } else { b",\"" };
+        self.out.reserve(name.len() + 4);
+        self.out.extend_from_slice(start);
+        self.out.extend_from_slice(name.as_bytes());
+        self.out.extend_from_slice(b"\":");
+    }
+
+    fn text(&mut self, name: &'static str, value: &str) {
+        self.known(name);
         quoted(value, self.out);
     }
 
-    fn texts(&mut self, name: &str, values: &[Text]) {
-        self.name(name);
+    fn texts(&mut self, name: &'static str, values: &[Text]) {
+        self.known(name);
+        self.list(values);
+    }
+
+    fn list(&mut self, values: &[Text]) {
         self.out.push(b'[');
         for (at, value) in values.iter().enumerate() {
             if at > 0 {
@@ -221,8 +241,8 @@ impl<'o> Fields<'o> {
         self.out.push(b']');
     }
 
-    fn number(&mut self, name: &str, value: u16) {
-        self.name(name);
+    fn number(&mut self, name: &'static str, value: u16) {
+        self.known(name);
         self.out.extend_from_slice(value.to_string().as_bytes());
     }
 
@@ -231,8 +251,8 @@ impl<'o> Fields<'o> {
         json::write(value, self.out);
     }
 
-    fn object(&mut self, name: &str, write: impl FnOnce(&mut Fields<'_>)) {
-        self.name(name);
+    fn object(&mut self, name: &'static str, write: impl FnOnce(&mut Fields<'_>)) {
+        self.known(name);
         let mut fields = Fields::begin(self.out);
         write(&mut fields);
         fields.end();
@@ -243,13 +263,21 @@ impl<'o> Fields<'o> {
     }
 }
 
+/// The bytes that need no escape.
+const PLAIN: [bool; 256] = {
+    let mut plain = [false; 256];
+    let mut byte = 0x20;
+    while byte < 0x7F {
+        plain[byte] = !matches!(byte as u8, b'"' | b'\\' | b'<' | b'>' | b'&');
+        byte += 1;
+    }
+    plain
+};
+
 /// Appends a string of JSON. The texts of events are short and rarely need escapes, for which the printer of documents does more
 /// than the copy costs.
 fn quoted(text: &str, out: &mut Vec<u8>) {
-    let is_plain =
-        |byte: &u8| matches!(byte, 0x20..=0x7E) && !matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&');
-    // All bytes are looked at, so that the compiler can look at many at once.
-    if !text.as_bytes().iter().fold(true, |all, byte| all & is_plain(byte)) {
+    if !text.bytes().all(|byte| PLAIN[usize::from(byte)]) {
         return json::write_text(text, Style::Kubernetes, out);
     }
     out.reserve(text.len() + 2);
