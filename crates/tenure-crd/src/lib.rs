@@ -25,6 +25,7 @@
 //! ```
 
 mod behavior;
+mod correlate;
 mod definition;
 mod fill;
 mod format;
@@ -39,6 +40,7 @@ mod review;
 mod rule;
 #[allow(missing_docs, private_interfaces)]
 pub mod rules;
+mod scale;
 mod strategy;
 mod table;
 mod validate;

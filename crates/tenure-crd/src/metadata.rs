@@ -100,15 +100,20 @@ fn own_metadata(
         return Ok(None);
     }
     let Some(metadata) = fields.get("metadata") else { return Ok(None) };
-    let Canonical { value: new, strict_errors: inner, .. } =
-        canonical(Some(metadata)).map_err(|mut error| {
-            error.path = format!("{path}.{}", error.path);
-            error
-        })?;
+    let Canonical { value: new, strict_errors: inner, .. } = canonical(Some(metadata))
+        .map_err(|error| wrong_metadata(metadata, &path.field("metadata"), *error))?;
     strict_errors
         .extend(inner.into_iter().map(|complaint| complaint.replacen('"', &format!("\"{path}."), 1)));
     let new = new.unwrap_or_else(|| Object::default().into());
     Ok((new != *metadata).then(|| fields.with("metadata", new)))
+}
+
+/// Returns the error of the metadata of an embedded resource that has a wrong type inside.
+fn wrong_metadata(metadata: &Value, path: &FieldPath<'_>, error: DecodeError) -> Box<DecodeError> {
+    // Within embedded metadata, the names of its fields start there.
+    let message = error.message.replacen("ObjectMeta.metadata.", "ObjectMeta.", 1);
+    let message = FieldError::invalid(path, metadata, message).message;
+    Box::new(DecodeError { path: path.to_string(), message: format!("{path}: {message}") })
 }
 
 /// Validates the metadata of an embedded resource: syntax of labels, annotations, finalizers and owner

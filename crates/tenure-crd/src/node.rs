@@ -105,6 +105,8 @@ pub(crate) struct Node {
     pub rules_within: bool,
     /// Whether this node or a descendant is an embedded resource.
     pub embedded_within: bool,
+    /// Whether this node or a descendant is a list with keys.
+    pub keyed_within: bool,
 }
 
 /// The bounds of a value.
@@ -187,6 +189,7 @@ impl Node {
             defaults_within: false,
             rules_within: false,
             embedded_within: false,
+            keyed_within: false,
         };
         // A `null` in a default that would be dropped from an object is dropped from the default too.
         let default = from.get("default").filter(|value| !value.is_null());
@@ -196,8 +199,9 @@ impl Node {
             node.below().any(|below| below.default.is_some() || below.defaults_within),
             !node.rules.is_empty() || node.below().any(|below| below.rules_within),
             node.identity == Identity::Embedded || node.below().any(|below| below.embedded_within),
+            matches!(node.list, ListKind::Keyed(_)) || node.below().any(|below| below.keyed_within),
         ];
-        [node.defaults_within, node.rules_within, node.embedded_within] = within;
+        [node.defaults_within, node.rules_within, node.embedded_within, node.keyed_within] = within;
         node
     }
 

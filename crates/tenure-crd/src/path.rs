@@ -34,6 +34,12 @@ impl SimplePath {
         (!names.is_empty()).then(|| SimplePath { names: names.into() })
     }
 
+    /// Splits `.spec.replicas` at its dots, as the paths of a scale are: whatever is between two dots is a name.
+    pub fn split(text: &str) -> Option<SimplePath> {
+        let names: Box<[Text]> = text.strip_prefix('.')?.split('.').map(Text::new).collect();
+        Some(SimplePath { names })
+    }
+
     /// Returns its name in field selectors: `spec.color`.
     pub fn selector(&self) -> String {
         self.names.join(".")
@@ -49,6 +55,9 @@ mod tests {
         let names = |text: &str| SimplePath::parse(text).map(|path| path.selector());
         assert_eq!(names(".spec.replicas").as_deref(), Some("spec.replicas"));
         assert_eq!(names(".metadata.labels['a.b/c']").as_deref(), Some("metadata.labels.a.b/c"));
+        let split = |text: &str| SimplePath::split(text).map(|path| path.names.join("|"));
+        assert_eq!(split(".spec.replicas[0]").as_deref(), Some("spec|replicas[0]"));
+        assert_eq!(split("spec.replicas"), None);
         for wrong in ["", "spec", ".", ".spec.", ".spec[0]", ".a..b", ".a['b"] {
             assert_eq!(names(wrong), None, "{wrong}");
         }

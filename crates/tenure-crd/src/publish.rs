@@ -1,7 +1,10 @@
 //! The schema of a version as OpenAPI: in version 3 as in the definition, in version 2 without unsupported
 //! keywords. apiVersion, kind and metadata are added as in every object.
 
-use super::definition::{Definition, Version};
+use super::{
+    definition::{Definition, Version},
+    path::SimplePath,
+};
 use tenure_meta::OpenApiVersion;
 use tenure_value::{Object, Value};
 
@@ -36,7 +39,8 @@ impl Definition {
             OpenApiVersion::V3 => published(version.schema()),
             // Clients treat the properties of version 2 as complete.
             OpenApiVersion::V2 if preserves(version.schema()) => {
-                return Value::object([("type", Value::from("object")), identity]);
+                let whole = Value::object([("type", Value::from("object")), identity]);
+                return with_selectable_fields(whole, version);
             }
             OpenApiVersion::V2 => reduced(version.schema()),
         };
@@ -46,7 +50,8 @@ impl Definition {
             .with("apiVersion", described(API_VERSION))
             .with("kind", described(KIND))
             .with("metadata", reference(METADATA, STANDARD, dialect));
-        fields.with("type", "object").with("properties", properties).with(identity.0, identity.1).into()
+        let whole = fields.with("type", "object").with("properties", properties).with(identity.0, identity.1);
+        with_selectable_fields(whole.into(), version)
     }
 
     fn list_component(&self, version: &Version, item: &str, dialect: OpenApiVersion) -> Value {
@@ -81,6 +86,18 @@ impl Definition {
             ("version", Value::from(version.name.clone())),
             ("kind", Value::from(kind)),
         ])])
+    }
+}
+
+/// Adds the fields that field selectors may name.
+fn with_selectable_fields(component: Value, version: &Version) -> Value {
+    match component {
+        Value::Object(fields) if !version.selectable.is_empty() => {
+            let of = |path: &SimplePath| Value::object([("fieldPath", Value::from(path.selector()))]);
+            let selectable = Value::array(version.selectable.iter().map(of));
+            fields.with("x-kubernetes-selectable-fields", selectable).into()
+        }
+        other => other,
     }
 }
 

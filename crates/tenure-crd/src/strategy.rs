@@ -138,10 +138,19 @@ impl Strategy for CustomResourceStrategy {
         errors
     }
 
-    fn validate_update(&self, _: Endpoint<'_>, old: &Value, new: &Value, _: Previous<'_>) -> Vec<FieldError> {
+    fn validate_update(
+        &self,
+        endpoint: Endpoint<'_>,
+        old: &Value,
+        new: &Value,
+        _: Previous<'_>,
+    ) -> Vec<FieldError> {
         let mut errors = FieldErrors::default();
         object_meta::check_update(&self.resource, old, new, &mut errors);
-        errors.extend(self.version().validate_update(new, old));
+        errors.extend(match endpoint {
+            Endpoint::Status => self.version().validate_status_update(new, old),
+            Endpoint::Main | Endpoint::Scale | Endpoint::Other(_) => self.version().validate_update(new, old),
+        });
         errors.into_vec()
     }
 
@@ -149,7 +158,7 @@ impl Strategy for CustomResourceStrategy {
         match self.stores_as_served {
             // Live and new object are complete, so nothing needs defaulting or pruning.
             true => self.version().without_nulls(object, previous),
-            false => self.version().read_stored(&object),
+            false => self.definition.as_read_back(&object, self.version()),
         }
     }
 

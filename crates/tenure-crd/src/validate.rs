@@ -2,12 +2,16 @@
 //! accepted earlier (under an older schema, for example) does not block an unrelated change.
 
 use super::{
-    Behavior, format,
-    node::{Additional, Bounds, Identity, Junctors, ListKind, Node, NodeType},
+    Behavior,
+    correlate::{Correlated, check_duplicates, has_duplicates, is_unchanged},
+    format,
+    node::{Additional, Bounds, Identity, Junctors, Node, NodeType},
 };
-use std::collections::{HashMap, HashSet};
-use tenure_meta::{FieldError, FieldErrors, FieldPath, object_meta::version_fault};
-use tenure_value::{Array, Object, Text, Value};
+use tenure_meta::{
+    FieldError, FieldErrors, FieldPath,
+    object_meta::{canonical, version_fault},
+};
+use tenure_value::{Array, Object, Value};
 
 /// The maximum number of errors reported for an object.
 pub(crate) const MOST_FAULTS: usize = 100;
@@ -21,6 +25,8 @@ const VALUE_WORK: usize = 8;
 /// What was found so far, and how much work is left.
 struct Findings {
     errors: FieldErrors,
+    /// Items that appear twice in a list with keys or in a set.
+    duplicates: FieldErrors,
     work: usize,
 }
 
@@ -51,13 +57,18 @@ pub(crate) fn check(
     path: &FieldPath<'_>,
     errors: &mut FieldErrors,
 ) {
-    let mut findings = Findings { errors: std::mem::take(errors), work: MAX_WORK };
+    let mut findings =
+        Findings { errors: std::mem::take(errors), duplicates: FieldErrors::default(), work: MAX_WORK };
     check_value(node, value, old, path, &mut findings);
     *errors = findings.errors;
+    // An object that has duplicates already may have others.
+    if !findings.duplicates.is_empty() && !old.is_some_and(|old| has_duplicates(node, old)) {
+        errors.extend(findings.duplicates.into_vec());
+    }
 }
 
 fn check_value(node: &Node, value: &Value, old: Option<&Value>, path: &FieldPath<'_>, errors: &mut Findings) {
-    let unchanged = old.is_some_and(|old| old == value);
+    let unchanged = old.is_some_and(|old| is_unchanged(node, value, old));
     if unchanged || errors.errors.len() >= MOST_FAULTS || !errors.spend(VALUE_WORK, path) {
         return;
     }
@@ -289,7 +300,8 @@ fn check_format(node: &Node, value: &Value, path: &FieldPath<'_>, errors: &mut F
 
 fn check_junctors(junctors: &Junctors, value: &Value, path: &FieldPath<'_>, errors: &mut Findings) {
     let holds = |node: &Node, errors: &mut Findings| {
-        let mut inner = Findings { errors: FieldErrors::default(), work: errors.work };
+        let (none, duplicates) = (FieldErrors::default(), FieldErrors::default());
+        let mut inner = Findings { errors: none, duplicates, work: errors.work };
         check_value(node, value, None, path, &mut inner);
         // An alternative that could not be checked to its end is reported once, for all of them.
         errors.spend(errors.work - inner.work, path) && inner.errors.is_empty()
@@ -343,6 +355,8 @@ fn check_fields(
     for (name, value) in fields {
         let before = old.and_then(|old| old.get(name));
         if node.identity != Identity::None && matches!(name.as_str(), "apiVersion" | "kind" | "metadata") {
+            // Old and new object were converted to the same version, so that a change of the version does not show.
+            let before = before.filter(|_| name == "metadata");
             if let (Identity::Root, Some(of)) = (node.identity, node.field(name)) {
                 check_value(of, value, before, &path.field(name), errors);
             }
@@ -364,6 +378,25 @@ fn is_kind(text: &str) -> bool {
         && text.starts_with(|first: char| first.is_ascii_alphabetic())
         && text.ends_with(|last: char| last.is_ascii_alphanumeric())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+/// Returns the errors in the identity of a resource as one text; `None` if it has none.
+pub(crate) fn identity_fault(resource: &Object) -> Option<String> {
+    let fields = match resource.get("metadata") {
+        None => resource.clone(),
+        Some(metadata) => match canonical(Some(metadata)) {
+            Ok(decoded) => {
+                resource.with("metadata", decoded.value.unwrap_or_else(|| Object::default().into()))
+            }
+            Err(error) => return Some(format!("metadata: {}", error.message)),
+        },
+    };
+    let (none, duplicates) = (FieldErrors::default(), FieldErrors::default());
+    let mut found = Findings { errors: none, duplicates, work: MAX_WORK };
+    check_identity(&fields, &FieldPath::root(), &mut found);
+    let texts: Vec<String> =
+        found.errors.iter().map(|error| format!("{}: {}", error.path, error.message)).collect();
+    (!texts.is_empty()).then(|| texts.join(", "))
 }
 
 /// Validates the identity of an embedded resource.
@@ -403,96 +436,5 @@ fn check_items(node: &Node, items: &Array, old: Option<&Array>, path: &FieldPath
             check_value(of, item, correlated.before(at, item), &path.index(at), errors);
         }
     }
-    match &node.list {
-        ListKind::Atomic => {}
-        ListKind::Set => {
-            let mut seen = HashSet::new();
-            for (at, item) in items.iter().enumerate() {
-                if !seen.insert(canonical(item)) {
-                    errors.push(FieldError::duplicate(path.index(at), item));
-                }
-            }
-        }
-        ListKind::Keyed(keys) => {
-            let mut seen = HashSet::new();
-            for (at, item) in items.iter().enumerate() {
-                let is_repeated = match items.len() <= FEW {
-                    true => items.iter().take(at).any(|other| has_key_of(keys, other, item)),
-                    // An item without keys is reported elsewhere.
-                    false => key_of(keys, item).is_some_and(|key| !seen.insert(canonical(&key))),
-                };
-                if is_repeated {
-                    errors
-                        .push(FieldError::duplicate(path.index(at), &key_of(keys, item).unwrap_or_default()));
-                }
-            }
-        }
-    }
-}
-
-/// Returns the keys of an item as an object.
-fn key_of(keys: &[Text], item: &Value) -> Option<Value> {
-    let fields = item.as_object()?;
-    let key: Vec<(Text, Value)> =
-        keys.iter().filter_map(|name| fields.get(name).map(|value| (name.clone(), value.clone()))).collect();
-    (!key.is_empty()).then(|| Value::object(key))
-}
-
-/// Formats a value so that equal values have equal text; numbers are compared by value.
-fn canonical(value: &Value) -> String {
-    match value {
-        Value::Float(number) if number.get().fract() == 0.0 && number.get().abs() < 9e15 => {
-            (number.get() as i64).to_string()
-        }
-        other => other.to_string(),
-    }
-}
-
-/// Up to this number of items are compared pairwise instead of indexed.
-const FEW: usize = 16;
-
-/// Whether two items have the same keys, with numbers compared by value; items without keys do not.
-fn has_key_of(keys: &[Text], one: &Value, other: &Value) -> bool {
-    let (Some(one), Some(other)) = (one.as_object(), other.as_object()) else { return false };
-    let mut pairs = keys.iter().map(|name| (one.get(name), other.get(name)));
-    let mut found = false;
-    pairs.all(|pair| match pair {
-        (Some(one), Some(other)) => {
-            found = true;
-            one.same(other)
-        }
-        (None, None) => true,
-        _ => false,
-    }) && found
-}
-
-/// The items of the old list by their keys. Items of other lists cannot be matched.
-pub(crate) struct Correlated<'o> {
-    keys: &'o [Text],
-    old: &'o [Value],
-    /// By their keys, if there are many.
-    found: HashMap<String, &'o Value>,
-}
-
-impl<'o> Correlated<'o> {
-    pub fn new(list: &'o ListKind, old: Option<&'o Array>) -> Correlated<'o> {
-        let (ListKind::Keyed(keys), Some(old)) = (list, old) else {
-            return Correlated { keys: &[], old: &[], found: HashMap::new() };
-        };
-        let many = old.iter().filter(|_| old.len() > FEW);
-        let found = many.filter_map(|item| Some((canonical(&key_of(keys, item)?), item))).collect();
-        Correlated { keys, old: old.items(), found }
-    }
-
-    /// Returns the old item at the same keys; most items keep their position.
-    pub fn before(&self, at: usize, item: &Value) -> Option<&'o Value> {
-        let is_it = |old: &&'o Value| has_key_of(self.keys, old, item);
-        if let Some(old) = self.old.get(at).filter(is_it) {
-            return Some(old);
-        }
-        match self.old.len() <= FEW {
-            true => self.old.iter().find(is_it),
-            false => self.found.get(&canonical(&key_of(self.keys, item)?)).copied(),
-        }
-    }
+    check_duplicates(&node.list, items, path, &mut errors.duplicates);
 }

@@ -307,6 +307,9 @@ impl ResourceHandler {
                 self.resource.api_version.as_str()
             )));
         }
+        if self.is_custom() {
+            self.check_custom_kind(body, kind, version)?;
+        }
         let mismatch = !kind.is_empty() && kind != self.resource.kind
             || !version.is_empty() && version != self.resource.api_version;
         if mismatch {
@@ -327,6 +330,24 @@ impl ResourceHandler {
         } else {
             fields.with("kind", self.resource.kind.clone())
         }))
+    }
+
+    /// Checks kind and version of a custom object. The kind is a part of its content, so that a wrong one is a validation
+    /// error of an object of that kind.
+    fn check_custom_kind(&self, body: &Value, kind: &str, version: &str) -> Result<(), ApiError> {
+        let resource = &self.resource;
+        if version != resource.api_version {
+            return Err(ApiError::bad_request(format!(
+                "the API version in the data ({version}) does not match the expected API version ({})",
+                resource.api_version
+            )));
+        }
+        if kind != resource.kind {
+            let name = body.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
+            let error = FieldError::invalid("kind", &kind.into(), format!("must be {}", resource.kind));
+            return Err(ApiError::invalid(&resource.group, kind, name, vec![error.cause()]));
+        }
+        Ok(())
     }
 
     /// Returns the result of a strategic merge patch as an object of this kind, whatever kind and version the patch sets.

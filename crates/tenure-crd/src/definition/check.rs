@@ -210,16 +210,15 @@ fn check_subresources(of: &Value, path: &str, errors: &mut FieldErrors) {
         ("labelSelectorPath", &["spec", "status"], false),
     ] {
         let (field, text) = (format!("{path}.subresources.scale.{name}"), scale.text(name));
-        let root = SimplePath::parse(&text).and_then(|path| path.names.first().cloned());
-        match root {
+        match SimplePath::split(&text).map(|path| path.names) {
             None if text.is_empty() && is_required => errors.push(FieldError::required(field, "")),
             None if text.is_empty() => {}
             None => errors.push(FieldError::invalid(
                 field,
                 &text.into(),
-                "must be a simple json path with names and dots",
+                "must be a simple json path starting with .",
             )),
-            Some(root) if roots.contains(&root.as_str()) && text.len() > root.len() + 1 => {}
+            Some(names) if names.len() > 1 && roots.contains(&names[0].as_str()) => {}
             Some(_) => {
                 let detail = format!("should be a json path under .{}", roots.join(" or ."));
                 errors.push(FieldError::invalid(field, &text.into(), &detail));

@@ -17,7 +17,7 @@ pub use version::Version;
 
 use super::Behavior;
 use std::{collections::HashMap, sync::Arc};
-use tenure_meta::{Row, Scope};
+use tenure_meta::{Previous, Row, Scope};
 use tenure_schema::{Schema, SchemaError, TypeRef, crd};
 use tenure_value::{Text, Value};
 
@@ -206,6 +206,18 @@ impl Definition {
     /// Returns an object without fields that its version does not have.
     pub fn trimmed(&self, object: &Value, api_version: &str) -> Value {
         self.version_of(api_version).map_or_else(|| object.clone(), |version| version.trim(object))
+    }
+
+    /// Returns a complete object of a version as the next read of it returns it: with the defaults of the storage version, and
+    /// without the fields that the storage version does not have. What a conversion webhook returns cannot be foreseen.
+    pub fn as_read_back(&self, object: &Value, version: &Version) -> Value {
+        let stored = self
+            .storage_version()
+            .filter(|_| self.conversion == Conversion::None)
+            .and_then(|storage| Some(storage.read_stored(&self.convert(object, &storage.api_version)?)));
+        stored
+            .and_then(|stored| self.convert(&stored, &version.api_version))
+            .unwrap_or_else(|| version.without_nulls(object.clone(), Previous::UNKNOWN))
     }
 
     /// Returns a stored object as it reads today in the version that it was written in.

@@ -4,13 +4,13 @@
 
 use crate::{
     Behavior, fill,
-    node::{Additional, Node},
+    node::{Additional, Identity, Node},
     pattern::Pattern,
     prune, rules, validate,
 };
 use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, FieldPath, Previous, Row};
 use tenure_schema::crd;
-use tenure_value::{Object, Value};
+use tenure_value::{Object, Text, Value};
 
 /// Validates the schemas of all versions.
 pub(super) fn check(spec: &Value, behavior: Behavior, errors: &mut FieldErrors) {
@@ -53,23 +53,76 @@ fn check_schema(schema: &Value, root: &str, behavior: Behavior, errors: &mut Fie
     let start = errors.len();
     let path = FieldPath::root();
     let node = Node::root(schema, behavior);
-    check_node(schema, Some(&node), &path.field(root), errors);
+    check_node(schema, Some(&node), &Surroundings::default(), &path.field(root), errors);
     if errors.len() == start {
         rules::check_definition(&node, schema, root, errors);
     }
 }
 
+/// The way from a resource to a value of its metadata, its apiVersion or its kind; empty elsewhere.
+#[derive(Clone, Default)]
+struct Surroundings(Vec<Step>);
+
+#[derive(Clone)]
+enum Step {
+    Field(Text),
+    Item,
+}
+
+impl Surroundings {
+    /// Returns the surroundings of a field.
+    fn field(&self, node: Option<&Node>, name: &str) -> Surroundings {
+        let is_identity = node.is_some_and(|node| node.identity != Identity::None)
+            && matches!(name, "apiVersion" | "kind" | "metadata");
+        let from: &[Step] = if is_identity { &[] } else { &self.0 };
+        if is_identity || !from.is_empty() {
+            Surroundings(from.iter().cloned().chain([Step::Field(name.into())]).collect())
+        } else {
+            Surroundings::default()
+        }
+    }
+
+    /// Returns the surroundings of an item.
+    fn item(&self) -> Surroundings {
+        match self.0.is_empty() {
+            true => Surroundings::default(),
+            false => Surroundings(self.0.iter().cloned().chain([Step::Item]).collect()),
+        }
+    }
+
+    /// Returns a resource that has a value here and is otherwise valid; `None` outside of metadata.
+    fn resource(&self, value: &Value) -> Option<Object> {
+        let wrapped = self.0.iter().rev().fold(value.clone(), |value, step| match step {
+            Step::Field(name) => Value::object([(name.clone(), value)]),
+            Step::Item => Value::array([value]),
+        });
+        let fields = wrapped.as_object().filter(|_| !self.0.is_empty())?;
+        let with = |fields: Object, name: &str, value: &str| match fields.contains(name) {
+            true => fields,
+            false => fields.with(name, value),
+        };
+        Some(with(with(fields.clone(), "apiVersion", "validation/v1"), "kind", "Validation"))
+    }
+}
+
 /// Checks a schema and those below it. The compiled node comes along, so that each schema is compiled once; schemas inside
 /// junctors have none, since a structural schema has no defaults there.
-fn check_node(schema: &Value, node: Option<&Node>, path: &FieldPath<'_>, errors: &mut FieldErrors) {
+fn check_node(
+    schema: &Value,
+    node: Option<&Node>,
+    around: &Surroundings,
+    path: &FieldPath<'_>,
+    errors: &mut FieldErrors,
+) {
     let Some(from) = schema.as_object() else { return };
     check_values(from, path, errors);
     if let (Some(node), Some(default)) = (node, from.get("default").filter(|default| !default.is_null())) {
-        check_default(node, default, &path.field("default"), errors);
+        check_default(node, default, around, &path.field("default"), errors);
     }
     for (name, below) in from.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        let around = around.field(node, name);
         let node = node.and_then(|node| node.field(name));
-        check_node(below, node, &path.field("properties").key(name), errors);
+        check_node(below, node, &around, &path.field("properties").key(name), errors);
     }
     for name in ["items", "additionalProperties", "not"] {
         if let Some(below @ Value::Object(_)) = from.get(name) {
@@ -78,13 +131,13 @@ fn check_node(schema: &Value, node: Option<&Node>, path: &FieldPath<'_>, errors:
                 ("additionalProperties", Additional::Each(below)) => Some(&**below),
                 _ => None,
             });
-            check_node(below, node, &path.field(name), errors);
+            check_node(below, node, &around.item(), &path.field(name), errors);
         }
     }
     for name in ["allOf", "anyOf", "oneOf"] {
         let below = from.get(name).and_then(Value::as_array);
         for (at, below) in below.map(|items| items.items()).unwrap_or_default().iter().enumerate() {
-            check_node(below, None, &path.field(name).index(at), errors);
+            check_node(below, None, around, &path.field(name).index(at), errors);
         }
     }
 }
@@ -98,10 +151,24 @@ fn check_values(from: &Object, path: &FieldPath<'_>, errors: &mut FieldErrors) {
     }
 }
 
-/// A default must be pruned, valid, and satisfy the rules.
-fn check_default(node: &Node, default: &Value, path: &FieldPath<'_>, errors: &mut FieldErrors) {
+/// A default must be pruned, valid, and satisfy the rules. Inside the metadata of a resource unknown fields are dropped, and
+/// what remains must be valid metadata.
+fn check_default(
+    node: &Node,
+    default: &Value,
+    around: &Surroundings,
+    path: &FieldPath<'_>,
+    errors: &mut FieldErrors,
+) {
     let mut dropped = Vec::new();
-    prune::prune(node, default, Previous::UNKNOWN, &FieldPath::root(), &mut dropped);
+    if let Some(resource) = around.resource(default) {
+        if let Some(why) = validate::identity_fault(&resource) {
+            let detail = format!("must result in valid metadata: {why}");
+            return errors.push(FieldError::invalid(path, default, detail));
+        }
+    } else {
+        prune::prune(node, default, Previous::UNKNOWN, &FieldPath::root(), &mut dropped);
+    }
     if !dropped.is_empty() {
         let detail = format!("must not have fields that the schema does not name: {}", dropped.join(", "));
         errors.push(FieldError::invalid(path, default, &detail));

@@ -7,16 +7,27 @@ use crate::{
     path::SimplePath,
     prune,
     rules::{self, Budget},
+    scale,
     table::{self, Column},
     validate,
 };
 use std::{collections::HashMap, sync::Arc};
 use tenure_meta::{
-    DecodeError, Decoded, FieldError, FieldErrors, FieldPath, Previous, Row, ScalePaths, Timestamp,
+    DecodeError, Decoded, FieldError, FieldErrorKind, FieldErrors, FieldPath, Previous, Row, ScalePaths,
+    Timestamp,
 };
 use tenure_value::{Text, Value};
 
 const RULES_NOT_CHECKED: &str = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
+
+/// Errors after which rules are not evaluated: a value may have another type or be larger than the rules are made for.
+const BLOCKING: [FieldErrorKind; 5] = [
+    FieldErrorKind::NotSupported,
+    FieldErrorKind::Required,
+    FieldErrorKind::TooLong,
+    FieldErrorKind::TooMany,
+    FieldErrorKind::TypeInvalid,
+];
 
 /// How a `null` that is neither allowed nor defaulted is treated.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -66,7 +77,7 @@ impl Version {
         let name = version.text("name");
         let schema = version.at(["schema", "openAPIV3Schema"]).cloned().unwrap_or_default();
         let path = |of: &Value, name: &str| {
-            SimplePath::parse(&of.text(name)).map(|path| path.names).unwrap_or_default()
+            SimplePath::split(&of.text(name)).map(|path| path.names).unwrap_or_default()
         };
         let kind = spec.at(["names", "kind"]).and_then(Value::as_str).unwrap_or_default();
         let deprecation = match (version.flag("deprecated"), version.text("deprecationWarning")) {
@@ -164,7 +175,18 @@ impl Version {
                 return Err(Box::new(DecodeError { path: String::new(), message: error.to_string() }));
             }
         };
-        Ok(Decoded { value, strict_errors, warnings })
+        Ok(Decoded { value: self.with_embedded(value), strict_errors, warnings })
+    }
+
+    /// Makes the metadata of embedded resources canonical where it comes from defaults.
+    fn with_embedded(&self, mut value: Value) -> Value {
+        if self.node.embedded_within && self.node.defaults_within {
+            // The definition was refused if its defaults could not be decoded.
+            let decoded =
+                metadata::decode_embedded(&self.node, &mut value, &FieldPath::root(), &mut Vec::new());
+            decoded.unwrap_or_default();
+        }
+        value
     }
 
     /// Returns a stored object as it reads under the current schema: unknown fields are dropped, new defaults
@@ -172,7 +194,10 @@ impl Version {
     pub fn read_stored(&self, object: &Value) -> Value {
         let value = self.trim(object);
         let value = node::drop_nulls(&self.node, &value, Previous::UNKNOWN).unwrap_or(value);
-        fill::fill_stored(&self.node, &value).unwrap_or(value)
+        match fill::fill_stored(&self.node, &value) {
+            Some(filled) => self.with_embedded(filled),
+            None => value,
+        }
     }
 
     /// Returns a complete object as the next read returns it: without any `null` that is not allowed, which
@@ -193,6 +218,20 @@ impl Version {
         self.validate(object, None)
     }
 
+    /// Returns the errors in an update of the status: the rest of the object is not validated, except by rules.
+    pub fn validate_status_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
+        let mut errors = FieldErrors::default();
+        if let (Some(node), Some(status)) = (self.node.field("status"), object.get("status")) {
+            let mut inner = FieldErrors::default();
+            validate::check(node, status, old.get("status"), &FieldPath::root(), &mut inner);
+            errors.extend(inner.into_vec().into_iter().map(|error| error.below("status")));
+        }
+        if let Some(paths) = &self.scale {
+            scale::check_status(paths, object, &mut errors);
+        }
+        self.validate_rules(object, Some(old), errors)
+    }
+
     /// Returns the errors in the content of an updated object. Unchanged parts are not validated, except by
     /// transition rules.
     pub fn validate_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
@@ -201,16 +240,29 @@ impl Version {
 
     fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let mut errors = FieldErrors::default();
-        let root = FieldPath::root();
-        validate::check(&self.node, object, old, &root, &mut errors);
+        validate::check(&self.node, object, old, &FieldPath::root(), &mut errors);
+        if let Some(paths) = &self.scale {
+            scale::check_spec(paths, object, &mut errors);
+            scale::check_status(paths, object, &mut errors);
+        }
+        self.validate_rules(object, old, errors)
+    }
+
+    /// Evaluates the rules, unless the object has errors after which a rule could not be evaluated.
+    fn validate_rules(
+        &self,
+        object: &Value,
+        old: Option<&Value>,
+        mut errors: FieldErrors,
+    ) -> Vec<FieldError> {
         if !self.node.rules_within {
             return errors.into_vec();
         }
-        if !errors.is_empty() {
+        if errors.iter().any(|error| BLOCKING.contains(&error.kind)) {
             errors.push(FieldError::invalid("<nil>", &Value::Null, RULES_NOT_CHECKED));
             return errors.into_vec();
         }
-        rules::check(&self.node, object, old, &root, &mut Budget::of_object(), &mut errors);
+        rules::check(&self.node, object, old, &FieldPath::root(), &mut Budget::of_object(), &mut errors);
         errors.into_vec()
     }
 

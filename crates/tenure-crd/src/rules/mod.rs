@@ -15,10 +15,11 @@ pub use definition::check_definition;
 pub use tenure_cel::{Type, Val};
 
 use super::{
-    node::Node,
+    correlate::{Correlated, is_unchanged},
+    node::{Node, NodeType},
     path::SimplePath,
     rule::{Program, Rule},
-    validate::{Correlated, MOST_FAULTS},
+    validate::MOST_FAULTS,
 };
 use tenure_cel::Error;
 use tenure_meta::{FieldError, FieldErrors, FieldPath};
@@ -43,7 +44,7 @@ pub fn check(
     if !node.rules_within || value.is_null() || errors.len() >= MOST_FAULTS {
         return;
     }
-    let unchanged = old.is_some_and(|old| old == value);
+    let unchanged = old.is_some_and(|old| is_unchanged(node, value, old));
     for rule in &node.rules {
         if budget.is_spent() {
             return;
@@ -61,6 +62,14 @@ pub fn check(
         }
         Value::Array(items) => {
             let Some(of) = node.items.as_deref() else { return };
+            // The items of a value that is not declared as a list have no type.
+            if node.of != NodeType::Array && of.rules_within {
+                let detail = "rule compiler initialization error: failed to convert to declType for CEL validation rules";
+                for (at, item) in items.iter().enumerate().take(MOST_FAULTS) {
+                    errors.push(FieldError::invalid(path.index(at), &shown(item), detail));
+                }
+                return;
+            }
             let correlated = Correlated::new(&node.list, old.and_then(Value::as_array));
             for (at, item) in items.iter().enumerate() {
                 // The content of an unchanged list is unchanged, whether or not its items can be matched with

@@ -34,7 +34,7 @@ pub fn check_embedded(metadata: &Object) -> Vec<FieldError> {
     let named = |of: Object, name: &str| if of.contains(name) { of } else { of.with(name, "x") };
     let metadata = named(named(metadata.clone(), "name"), "namespace");
     let object = Value::object([("metadata", Value::from(metadata))]);
-    let rules = Rules { names: NameFormat::Subdomain, scope: Scope::Namespaced, plain_finalizers: true };
+    let rules = Rules { names: NameFormat::Segment, scope: Scope::Namespaced, plain_finalizers: true };
     let mut errors = FieldErrors::default();
     check_new(&rules, &object, &mut errors);
     errors.into_vec()

@@ -305,6 +305,25 @@ fn objects_are_refused_for_what_their_schema_says() {
 }
 
 #[test]
+fn a_wrong_version_is_a_bad_request_and_a_wrong_kind_is_invalid() {
+    let server = Server::start();
+    server.create(DEFINITIONS, &definition("a.example.com", STRICT, ""));
+    let body = part("a.example.com", "x", "");
+    let version = server.post(&place("a.example.com"), &body.replace("a.example.com/v1", "a.example.com/v7"));
+    assert_eq!(version.code, 400, "{}", version.text());
+    assert_eq!(
+        version.field("message"),
+        "the API version in the data (a.example.com/v7) does not match the expected API version (a.example.com/v1)"
+    );
+    let kind = server.post(&place("a.example.com"), &body.replace("\"Part\"", "\"Piece\""));
+    assert_eq!(kind.code, 422, "{}", kind.text());
+    assert_eq!(
+        kind.field("message"),
+        "Piece.a.example.com \"x\" is invalid: kind: Invalid value: \"Piece\": must be Part"
+    );
+}
+
+#[test]
 fn lists_and_watches_are_selected_by_the_fields_that_a_definition_names() {
     let server = Server::start();
     let rest = r#","selectableFields":[{"jsonPath":".spec.color"},{"jsonPath":".spec.size"}]"#;
