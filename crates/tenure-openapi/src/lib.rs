@@ -6,6 +6,7 @@ mod binary;
 mod binary_2;
 mod binary_3;
 mod descriptions;
+mod machinery;
 mod operations;
 mod schemas;
 mod server_version;
@@ -16,6 +17,7 @@ use operations::paths;
 pub use schemas::Component;
 use schemas::Publisher;
 pub use server_version::server_version;
+use std::collections::BTreeSet;
 pub use tenure_meta::OpenApiVersion;
 use tenure_meta::Registry;
 use tenure_schema::Schema;
@@ -34,6 +36,7 @@ pub fn version_3(
 ) -> Value {
     let mut publisher = Publisher::new(schema, OpenApiVersion::V3, custom);
     let paths = paths(registry.of_version(group, version), &mut publisher);
+    machinery::add(&mut publisher, &[&tenure_meta::api_version(group, version)]);
     Value::object([
         ("openapi", Value::from("3.0.0")),
         ("info", info()),
@@ -50,6 +53,8 @@ pub fn version_3(
 pub fn version_2(registry: &Registry, schema: &Schema, custom: &[Component]) -> Value {
     let mut publisher = Publisher::new(schema, OpenApiVersion::V2, custom);
     let paths = paths(registry.resources().iter(), &mut publisher);
+    let versions: BTreeSet<&str> = registry.resources().iter().map(|of| of.api_version.as_str()).collect();
+    machinery::add(&mut publisher, &versions.into_iter().collect::<Vec<&str>>());
     Value::object([
         ("swagger", Value::from("2.0")),
         ("info", info()),

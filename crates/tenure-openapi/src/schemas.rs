@@ -63,13 +63,29 @@ impl<'s> Publisher<'s> {
         self.schema.kind(api_version, kind).map(|of| self.reference(of))
     }
 
+    /// Adds a named type, if there is one.
+    pub(crate) fn named(&mut self, name: &str) {
+        if let Some(of) = self.schema.named(name) {
+            self.reference(of);
+        }
+    }
+
+    /// Adds a definition, unless there is one of that name.
+    pub(crate) fn define(&mut self, name: &str, schema: Value) {
+        self.definitions.entry(name.into()).or_insert(schema);
+    }
+
+    /// Returns what precedes the name in a reference to a definition.
+    pub(crate) fn place(&self) -> &'static str {
+        match self.dialect {
+            OpenApiVersion::V2 => "#/definitions/",
+            OpenApiVersion::V3 => "#/components/schemas/",
+        }
+    }
+
     /// Writes the reference to a definition.
     fn link(&self, name: &str) -> Value {
-        let place = match self.dialect {
-            OpenApiVersion::V2 => "definitions",
-            OpenApiVersion::V3 => "components/schemas",
-        };
-        Value::object([("$ref", Value::from(format!("#/{place}/{name}")))])
+        Value::object([("$ref", Value::from(format!("{}{name}", self.place())))])
     }
 
     /// Returns the collected definitions.
