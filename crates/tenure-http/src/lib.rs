@@ -29,6 +29,7 @@ mod serving_certificate;
 mod shutdown;
 mod strict_decoding;
 mod warning;
+mod websocket;
 
 pub use authentication::Authentication;
 pub use body_stream::{BodySender, BodyStream};

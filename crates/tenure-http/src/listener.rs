@@ -8,10 +8,11 @@ use super::{
     memory::{MemoryBudget, Reservation},
     sent_body::hyper_response,
     shutdown::{Connections, Shutdown},
+    websocket::Upgrade,
 };
 use bytes::{Bytes, BytesMut};
 use hyper::{
-    Request,
+    Method, Request,
     body::Incoming,
     server::conn::{http1, http2},
     service::service_fn,
@@ -270,19 +271,28 @@ fn http_connection<S>(
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let state = shutdown.entry.connection.clone();
+    let (state, lasting) = (shutdown.entry.connection.clone(), shutdown.clone());
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(ClientAddress(client));
         if let Some(certificate) = &certificate {
             request.extensions_mut().insert(certificate.clone());
         }
+        let is_head = request.method() == Method::HEAD;
+        let upgrade = Upgrade::of(&mut request);
         let is_answered = purpose == Purpose::Any || HEALTH_PATHS.contains(&request.uri().path());
         let response = is_answered.then(|| respond(request));
         let running = state.start_request();
+        let (state, lasting) = (state.clone(), lasting.clone());
         async move {
             let response = match response {
                 Some(response) => response.await,
                 None => Response::busy("there are too many connections, try again later"),
+            };
+            let response = match upgrade {
+                // The request lasts as long as the WebSocket, its response ends at once.
+                Some(upgrade) => upgrade.respond(response, state.start_request(), lasting),
+                None if is_head => response.without_body(),
+                None => response,
             };
             Ok::<_, Infallible>(hyper_response(response, running))
         }
@@ -296,7 +306,7 @@ where
                 .header_read_timeout(HEAD_TIME)
                 .max_buf_size(HEAD_BYTES)
                 .keep_alive(purpose == Purpose::Any);
-            Box::pin(shutdown.drive(http.serve_connection(stream, service)))
+            Box::pin(shutdown.drive(http.serve_connection(stream, service).with_upgrades()))
         }
         Protocol::Http2 => {
             let mut http = http2::Builder::new(TokioExecutor::new());
@@ -452,6 +462,53 @@ mod tests {
             }
             Response::text(hyper::StatusCode::OK, "done")
         }
+    }
+
+    /// Answers with a stream that has two events and stays open.
+    struct Watching;
+
+    impl Handler for Watching {
+        async fn handle(self: Arc<Self>, _: Request<Incoming>) -> Response {
+            let stream = crate::BodyStream::new(|sender| async move {
+                sender.send(Bytes::from_static(b"{\"a\":1}\n{\"b\"")).await;
+                sender.send(Bytes::from_static(b":2}\n")).await;
+                std::future::pending().await
+            });
+            Response::stream("application/json", stream)
+        }
+    }
+
+    #[tokio::test]
+    async fn a_stream_is_sent_over_a_websocket_until_the_server_stops() {
+        let listener = bind(([127, 0, 0, 1], 0).into()).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let stop = Arc::new(Notify::new());
+        let stopped = {
+            let stop = stop.clone();
+            tokio::spawn(async move { serve(listener, None, Arc::new(Watching), stop.notified()).await })
+        };
+        let mut client = TcpStream::connect(address).await.unwrap();
+        let request = "GET /watch HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+        client.write_all(request.as_bytes()).await.unwrap();
+        let mut received = Vec::new();
+        let expected = b"\x81\x08{\"a\":1}\n\x81\x08{\"b\":2}\n";
+        while !received.ends_with(expected) {
+            assert_ne!(client.read_buf(&mut received).await.unwrap(), 0, "{received:?}");
+        }
+        let head = String::from_utf8_lossy(&received).to_lowercase();
+        assert!(head.starts_with("http/1.1 101 "), "{head}");
+        assert!(head.contains("sec-websocket-accept: s3pplmbitxaq9kygzzhzrbk+xoo="), "{head}");
+        // A masked ping is answered, and the server says goodbye.
+        client.write_all(b"\x89\x81\0\0\0\0x").await.unwrap();
+        let mut answer = [0; 3];
+        client.read_exact(&mut answer).await.unwrap();
+        assert_eq!(&answer, b"\x8a\x01x");
+        stop.notify_one();
+        let mut goodbye = Vec::new();
+        client.read_to_end(&mut goodbye).await.unwrap();
+        assert_eq!(goodbye, b"\x88\x02\x03\xe9");
+        stopped.await.unwrap();
     }
 
     #[tokio::test]

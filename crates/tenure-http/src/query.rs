@@ -56,6 +56,12 @@ impl Query {
             .map(Query)
     }
 
+    /// Sets a parameter, in place of all values that it has.
+    pub fn set(&mut self, name: &str, value: Text) {
+        self.0.retain(|(of, _)| of != name);
+        self.0.push((name.into(), value));
+    }
+
     /// Returns the first value of a parameter.
     pub fn get(&self, name: &str) -> Option<&Text> {
         self.all(name).next()

@@ -109,6 +109,15 @@ impl Response {
         self
     }
 
+    /// Returns the response to a HEAD request: the same headers with the length of the body, and no body.
+    pub fn without_body(mut self) -> Response {
+        if let Some(length) = self.body.size_hint().exact() {
+            self.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+        }
+        self.body = ResponseBody::Whole(Bytes::new());
+        self
+    }
+
     /// Sets a header.
     pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Response {
         self.headers.insert(name, value);

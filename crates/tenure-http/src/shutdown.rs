@@ -4,12 +4,56 @@
 //! receiver. Hyper alone would wait for the first request of a connection that never sends one.
 
 use super::connections::Entry;
-use hyper_util::server::graceful::GracefulConnection;
-use std::{pin::pin, sync::Arc, time::Duration};
+use hyper::{
+    body::{Body, Incoming},
+    rt::{Read, Write, bounds::Http2ServerConnExec},
+    server::conn::{http1, http2},
+    service::HttpService,
+};
+use std::{
+    error::Error,
+    future::Future,
+    pin::{Pin, pin},
+    sync::Arc,
+    time::Duration,
+};
 use tokio::{sync::watch, time::timeout};
 
 /// How long a connection between requests may take to send what is left of its last response and to say goodbye.
 const GOODBYE_TIME: Duration = Duration::from_millis(100);
+
+/// A connection that can end after its running requests. Hyper has no such trait for connections that can be upgraded.
+pub(super) trait HttpConnection: Future<Output = hyper::Result<()>> {
+    /// Ends the connection after its running requests.
+    fn finish(self: Pin<&mut Self>);
+}
+
+impl<I, B, S> HttpConnection for http1::UpgradeableConnection<I, S>
+where
+    S: HttpService<Incoming, ResBody = B>,
+    S::Error: Into<Box<dyn Error + Send + Sync>>,
+    I: Read + Write + Unpin + Send + 'static,
+    B: Body + 'static,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    fn finish(self: Pin<&mut Self>) {
+        self.graceful_shutdown();
+    }
+}
+
+impl<I, B, S, E> HttpConnection for http2::Connection<I, S, E>
+where
+    S: HttpService<Incoming, ResBody = B>,
+    S::Error: Into<Box<dyn Error + Send + Sync>>,
+    I: Read + Write + Unpin + 'static,
+    B: Body + 'static,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+    E: Http2ServerConnExec<S::Future, B>,
+{
+    fn finish(self: Pin<&mut Self>) {
+        self.graceful_shutdown();
+    }
+}
 
 /// Tells the connections of a listener to close.
 #[derive(Default)]
@@ -48,7 +92,7 @@ impl Shutdown {
     }
 
     /// Serves a connection until it ends or should close.
-    pub async fn drive<C: GracefulConnection>(mut self, connection: C) -> Result<(), C::Error> {
+    pub async fn drive<C: HttpConnection>(mut self, connection: C) -> hyper::Result<()> {
         let mut connection = pin!(connection);
         tokio::select! {
             ended = &mut connection => return ended,
@@ -58,7 +102,7 @@ impl Shutdown {
         if !state.is_used() {
             return Ok(());
         }
-        connection.as_mut().graceful_shutdown();
+        connection.as_mut().finish();
         if state.is_idle() {
             return timeout(GOODBYE_TIME, connection).await.unwrap_or(Ok(()));
         }
