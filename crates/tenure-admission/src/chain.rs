@@ -2,7 +2,7 @@
 
 use crate::{
     AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, PluginConfiguration,
-    ResourceAction, plugins,
+    ResourceAction, plugins, resource_quota::QuotaConfig,
 };
 use tenure_meta::ApiError;
 
@@ -41,7 +41,7 @@ const fn in_rules(name: &'static str) -> Plugin {
 }
 
 /// The plugins in the order in which they run. A further plugin is a row here.
-const PLUGINS: [Plugin; 26] = [
+const PLUGINS: [Plugin; 27] = [
     in_rules("NamespaceLifecycle"),
     on("LimitRanger", |_| Box::new(plugins::LimitRanger)),
     off("ServiceAccount", |_| Box::new(plugins::ServiceAccount)),
@@ -62,6 +62,7 @@ const PLUGINS: [Plugin; 26] = [
     on("DefaultIngressClass", |_| Box::new(plugins::DEFAULT_INGRESS_CLASS)),
     off("DenyServiceExternalIPs", |_| Box::new(plugins::DENY_SERVICE_EXTERNAL_IPS)),
     on("PodTopologyLabels", |_| Box::new(plugins::PodTopologyLabels)),
+    on("NodeDeclaredFeatureValidator", |_| Box::new(plugins::NodeDeclaredFeatureValidator)),
     on("PodResizeValidator", |_| Box::new(plugins::PodResizeValidator)),
     on("MutatingAdmissionPolicy", |_| Box::new(plugins::MutatingAdmissionPolicy)),
     on("MutatingAdmissionWebhook", |_| Box::new(plugins::MutatingAdmissionWebhook)),
@@ -107,6 +108,8 @@ pub struct AdmissionChain {
     plugins: Vec<Box<dyn AdmissionPlugin>>,
     /// The names of the plugins that run, wherever they run.
     names: Vec<&'static str>,
+    /// The configuration of the plugin that charges quotas.
+    quotas: QuotaConfig,
 }
 
 impl Default for AdmissionChain {
@@ -148,7 +151,8 @@ impl AdmissionChain {
             Stage::Chain(make) => Some(make(configuration)),
             Stage::Commit | Stage::Rules => None,
         });
-        AdmissionChain { plugins: plugins.collect(), names: enabled().map(|plugin| plugin.name).collect() }
+        let names = enabled().map(|plugin| plugin.name).collect();
+        AdmissionChain { plugins: plugins.collect(), names, quotas: configuration.resource_quota.clone() }
     }
 
     /// Whether a plugin runs, by its name.
@@ -159,6 +163,11 @@ impl AdmissionChain {
     /// Whether writes are charged to the quotas of their namespaces.
     pub fn charges_quotas(&self) -> bool {
         self.runs(RESOURCE_QUOTA)
+    }
+
+    /// Returns which resources may be used only where a quota covers them.
+    pub fn quotas(&self) -> &QuotaConfig {
+        &self.quotas
     }
 
     /// Whether a plugin handles an action.

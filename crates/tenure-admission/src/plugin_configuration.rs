@@ -1,7 +1,7 @@
 //! The configurations of plugins: `AdmissionConfiguration` of `apiserver.config.k8s.io`, the file of
 //! `--admission-control-config-file`.
 
-use crate::pod_security::PodSecurityConfig;
+use crate::{pod_security::PodSecurityConfig, resource_quota::QuotaConfig};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -11,14 +11,17 @@ use tenure_value::{Limits, Value, yaml};
 
 const KIND: &str = "AdmissionConfiguration";
 const VERSIONS: [&str; 2] = ["apiserver.config.k8s.io/v1", "apiserver.k8s.io/v1alpha1"];
-/// The plugin that has a configuration.
+/// The plugins that have a configuration.
 const POD_SECURITY: &str = "PodSecurity";
+const RESOURCE_QUOTA: &str = "ResourceQuota";
 
 /// The configurations of plugins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PluginConfiguration {
     /// That of `PodSecurity`.
     pub pod_security: PodSecurityConfig,
+    /// That of `ResourceQuota`.
+    pub resource_quota: QuotaConfig,
 }
 
 /// Why a file of configurations cannot be used.
@@ -68,13 +71,10 @@ impl PluginConfiguration {
         for (at, plugin) in file.items("plugins").iter().enumerate() {
             let at = format!("plugins[{at}]");
             unknown_fields(plugin, &at, &["name", "path", "configuration"], &mut errors);
-            if plugin.text("name") != POD_SECURITY {
-                let allowed = [Value::from(POD_SECURITY)];
-                errors.push(FieldError::not_supported(
-                    format!("{at}.name"),
-                    &Value::from(plugin.text("name")),
-                    &allowed,
-                ));
+            let name = plugin.text("name");
+            if ![POD_SECURITY, RESOURCE_QUOTA].contains(&name.as_str()) {
+                let allowed = [POD_SECURITY, RESOURCE_QUOTA].map(Value::from);
+                errors.push(FieldError::not_supported(format!("{at}.name"), &Value::from(name), &allowed));
                 continue;
             }
             let inline = plugin.get("configuration").filter(|inline| !inline.is_null());
@@ -84,23 +84,30 @@ impl PluginConfiguration {
                     let detail = "may not be specified together with path";
                     errors.push(FieldError::forbidden(format!("{at}.configuration"), detail));
                 }
-                (Some(inline), None) => match PodSecurityConfig::read(inline) {
-                    Ok(read) => configuration.pod_security = read,
-                    Err(wrong) => {
+                (Some(inline), None) => {
+                    if let Err(wrong) = configuration.set(&name, inline) {
                         let below = |error: FieldError| error.below(format!("{at}.configuration"));
                         errors.extend(wrong.into_iter().map(below));
                     }
-                },
+                }
                 (None, Some(other)) => {
                     let path = path.parent().unwrap_or(Path::new("")).join(other.as_str());
-                    let read = PodSecurityConfig::read(&document(&path)?);
-                    configuration.pod_security =
-                        read.map_err(|errors| PluginConfigurationError::Invalid { path, errors })?;
+                    let read = configuration.set(&name, &document(&path)?);
+                    read.map_err(|errors| PluginConfigurationError::Invalid { path, errors })?;
                 }
                 (None, None) => {}
             }
         }
         if errors.is_empty() { Ok(configuration) } else { Err(invalid(errors)) }
+    }
+
+    /// Reads the configuration of a plugin.
+    fn set(&mut self, plugin: &str, config: &Value) -> Result<(), Vec<FieldError>> {
+        match plugin {
+            RESOURCE_QUOTA => self.resource_quota = QuotaConfig::read(config)?,
+            _ => self.pod_security = PodSecurityConfig::read(config)?,
+        }
+        Ok(())
     }
 }
 
@@ -156,7 +163,7 @@ mod tests {
             ("plugin: []", "plugin: Invalid value: \"plugin\": unknown field; use apiVersion, kind, plugins"),
             (
                 "plugins: [{name: EventRateLimit}]",
-                "plugins[0].name: Unsupported value: \"EventRateLimit\": supported values: \"PodSecurity\"",
+                "plugins[0].name: Unsupported value: \"EventRateLimit\": supported values: \"PodSecurity\", \"ResourceQuota\"",
             ),
             ("plugins: [{name: PodSecurity, path: none.yaml}]", "none.yaml: "),
             (

@@ -9,11 +9,14 @@ use crate::{
 };
 use futures::future::join_all;
 use std::time::Instant;
-use tenure_meta::ApiError;
+use tenure_meta::{ApiError, Reason};
 use tenure_value::{Text, Value};
 
 /// The longest response of a webhook: it contains nothing of the object but what its patch sets.
 const RESPONSE_BYTES: usize = 6 << 20;
+
+/// The error of a request that is out of time.
+const OUT_OF_TIME: &str = "the server was unable to return a response in the time allotted, but may still be processing the request";
 
 /// The prefixes of the audit annotations about the calls of webhooks; the round and the place of the webhook follow.
 const MUTATION: &str = "mutation.webhook.admission.k8s.io/";
@@ -177,6 +180,10 @@ async fn call<'a>(
         }
         Err(why) => {
             failed(webhook, &why)?;
+            // A request that is out of time fails, whatever the policies of its webhooks.
+            if Instant::now() >= context.deadline {
+                return Err(ApiError::new(Reason::Timeout, OUT_OF_TIME));
+            }
             reported.is_failed_open = true;
             Ok(Outcome::Skipped)
         }

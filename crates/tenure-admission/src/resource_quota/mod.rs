@@ -2,10 +2,12 @@
 //!
 //! The status of a quota is kept by the caller, in the transaction that writes the object.
 
+mod limited;
 mod pod;
 mod scope;
 mod usage;
 
+pub use limited::QuotaConfig;
 pub(crate) use pod::requests as pod_requests;
 pub use usage::usage_of;
 

@@ -6,14 +6,28 @@ use tenure_value::Value;
 /// Whether all scopes of a quota match an object. Scopes select pods, and one selects claims; no other object is
 /// counted by a quota that has any.
 pub(super) fn matches(spec: &Value, of: GroupResource<'_>, object: &Value) -> bool {
+    requirements(spec).all(|requirement| requirement.matches(of, object))
+}
+
+/// Returns the names of the scopes of a quota that match an object.
+pub(super) fn matching<'v>(
+    spec: &'v Value,
+    of: GroupResource<'v>,
+    object: &'v Value,
+) -> impl Iterator<Item = &'v str> {
+    requirements(spec).filter(move |requirement| requirement.matches(of, object)).map(|of| of.scope)
+}
+
+/// Whether a scope selector matches an object.
+pub(super) fn selector_matches(selector: &Value, of: GroupResource<'_>, object: &Value) -> bool {
+    Requirement::selected(selector).matches(of, object)
+}
+
+fn requirements(spec: &Value) -> impl Iterator<Item = Requirement<'_>> {
     let plain = items(spec.get("scopes"))
         .filter_map(Value::as_str)
         .map(|scope| Requirement { scope, selector: None });
-    let selected = items(spec.at(["scopeSelector", "matchExpressions"])).map(|selector| Requirement {
-        scope: selector.get("scopeName").and_then(Value::as_str).unwrap_or_default(),
-        selector: Some(selector),
-    });
-    plain.chain(selected).all(|requirement| requirement.matches(of, object))
+    plain.chain(items(spec.at(["scopeSelector", "matchExpressions"])).map(Requirement::selected))
 }
 
 /// A scope, with the values that it selects if it selects any.
@@ -22,7 +36,12 @@ struct Requirement<'v> {
     selector: Option<&'v Value>,
 }
 
-impl Requirement<'_> {
+impl<'v> Requirement<'v> {
+    fn selected(selector: &'v Value) -> Requirement<'v> {
+        let scope = selector.get("scopeName").and_then(Value::as_str).unwrap_or_default();
+        Requirement { scope, selector: Some(selector) }
+    }
+
     fn matches(&self, of: GroupResource<'_>, object: &Value) -> bool {
         let is_claim = of.group.is_empty() && of.resource == "persistentvolumeclaims";
         let text = |path: [&str; 2]| object.at(path).and_then(Value::as_str).unwrap_or_default();

@@ -4,7 +4,7 @@
 
 use super::Writer;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use tenure_admission::resource_quota::{GroupResource, Quota, Usage, amounts, growth};
+use tenure_admission::resource_quota::{GroupResource, Quota, QuotaConfig, Usage, amounts, growth};
 use tenure_builtin::role::{RESOURCE_QUOTAS, VARIABLE_USAGE};
 use tenure_catalog::{
     Objects, ResourceHandler,
@@ -96,9 +96,11 @@ impl Writer {
         transaction: Transaction,
     ) -> Result<(Transaction, Option<MutexGuard<'_, ()>>), ApiError> {
         let store = &self.objects.store;
+        let limits = self.admission.quotas();
         if !self.admission.charges_quotas()
             || !change.is_relevant()
             || quotas(&self.objects, change.namespace, store.known()).await?.is_empty()
+                && !limits.limits(group_resource(change.handler))
         {
             return Ok((transaction, None));
         }
@@ -106,10 +108,10 @@ impl Writer {
             Enforcement::DryRun => None,
             _ => Some(self.quota_locks.lock(change.namespace).await),
         };
-        let updates = match charges(&self.objects, change, store.known()).await {
+        let updates = match charges(&self.objects, limits, change, store.known()).await {
             Ok(updates) => updates,
             // The state of this server may be stale; a refusal must be based on the current state.
-            Err(_) => charges(&self.objects, change, store.revision().await?).await?,
+            Err(_) => charges(&self.objects, limits, change, store.revision().await?).await?,
         };
         let mut charged = transaction;
         for update in &updates {
@@ -178,6 +180,7 @@ async fn quotas(objects: &Objects, namespace: &str, at: Revision) -> Result<Vec<
 /// Returns the new statuses of the quotas that count a change, or the error of the first that it exceeds.
 async fn charges(
     objects: &Objects,
+    limits: &QuotaConfig,
     change: &QuotaChange<'_>,
     at: Revision,
 ) -> Result<Vec<StatusUpdate>, ApiError> {
@@ -189,6 +192,12 @@ async fn charges(
             if let Some(why) = quota.missing_constraints(group_resource(change.handler), change.new) {
                 return Err(change.forbidden(&why));
             }
+        }
+    }
+    if !change.new.is_null() && change.enforcement != Enforcement::Record {
+        let read: Vec<Quota<'_>> = quotas.iter().map(|(_, stored)| Quota::read(&stored.object)).collect();
+        if let Some(why) = limits.uncovered(group_resource(change.handler), change.new, &read) {
+            return Err(change.forbidden(&why));
         }
     }
     let mut updates = Vec::new();
