@@ -13,6 +13,8 @@ pub enum Operation {
     Update,
     /// An object is deleted.
     Delete,
+    /// A connection to a pod, a node or a service is opened, such as `exec`.
+    Connect,
 }
 
 impl Operation {
@@ -22,6 +24,7 @@ impl Operation {
             Operation::Create => "CREATE",
             Operation::Update => "UPDATE",
             Operation::Delete => "DELETE",
+            Operation::Connect => "CONNECT",
         }
     }
 }

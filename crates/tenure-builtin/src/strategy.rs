@@ -122,11 +122,6 @@ impl Strategy for BuiltinStrategy {
         warnings::of_resource(&self.resource)
     }
 
-    fn raw_field(&self) -> Option<&'static str> {
-        let is_revision = self.resource.group == "apps" && self.resource.name == "controllerrevisions";
-        is_revision.then_some("data")
-    }
-
     fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
         warnings::of_object(&self.resource.kind, object, old)
     }

@@ -159,6 +159,8 @@ impl Target {
             (&Method::PATCH, false) => Verb::Patch,
             (&Method::DELETE, true) => Verb::DeleteCollection,
             (&Method::DELETE, false) => Verb::Delete,
+            // What is behind a proxy may have options; here it is one more way to connect.
+            (&Method::OPTIONS, false) if path.subresource == "proxy" => Verb::Get,
             _ => return Err(ApiError::method_not_allowed()),
         };
         // Below every stored object, also of names that are gone.

@@ -183,12 +183,6 @@ pub trait Strategy: Send + Sync {
         ""
     }
 
-    /// Returns the immutable field that Kubernetes compares as the bytes that a client wrote, such as the `data` of a
-    /// ControllerRevision.
-    fn raw_field(&self) -> Option<&'static str> {
-        None
-    }
-
     /// Returns the warnings about a valid object that is new or replaces another.
     fn warnings(&self, _object: &Value, _old: Option<&Value>) -> Vec<String> {
         Vec::new()

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Instant};
 pub(crate) use tenure_admission::Operation;
 use tenure_admission::{
     AdmissionAttributes, AdmissionChain, AdmissionConfig, AdmissionContext, CONFIGURATIONS, Complete, GROUP,
-    ResourceAction, ResourceVariant,
+    ResourceAction, ResourceVariant, resource_quota::QuotaConfig,
 };
 use tenure_auth::audit::AuditContext;
 use tenure_builtin::{self, role::NAMESPACES};
@@ -74,6 +74,11 @@ impl Admission {
     /// Whether writes are charged to the quotas of their namespaces.
     pub fn charges_quotas(&self) -> bool {
         self.chain.charges_quotas()
+    }
+
+    /// Returns which resources may be used only where a quota covers them.
+    pub fn quotas(&self) -> &QuotaConfig {
+        self.chain.quotas()
     }
 
     /// Whether a namespace has labels with a prefix, as far as this server knows.

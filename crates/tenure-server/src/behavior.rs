@@ -22,8 +22,6 @@ pub struct Behavior {
     pub ignore_time_changes: bool,
     /// The scale of a custom resource can be applied. In Kubernetes every such apply is an internal error.
     pub apply_custom_scales: bool,
-    /// A ControllerRevision can be patched as long as its `data` stays. Kubernetes compares the bytes of `data`.
-    pub label_revisions: bool,
     /// The scheduler that posts a binding owns the fields that it sets. In Kubernetes they have no owner.
     pub own_bindings: bool,
     /// The eviction of a pod that several disruption budgets select is a conflict. In Kubernetes it is an internal error.
@@ -42,7 +40,6 @@ impl Behavior {
             merge_delete_options: false,
             ignore_time_changes: false,
             apply_custom_scales: false,
-            label_revisions: false,
             own_bindings: false,
             conflicting_budgets_are_conflicts: false,
         }
@@ -62,7 +59,6 @@ impl Behavior {
             merge_delete_options: true,
             ignore_time_changes: true,
             apply_custom_scales: true,
-            label_revisions: true,
             own_bindings: true,
             conflicting_budgets_are_conflicts: true,
         }
@@ -76,7 +72,6 @@ impl Behavior {
             ("Delete reads options from query and body", self.merge_delete_options),
             ("A changed timestamp alone is not written", self.ignore_time_changes),
             ("Scales of custom resources can be applied", self.apply_custom_scales),
-            ("ControllerRevisions can be labelled", self.label_revisions),
             ("Bindings have a field manager", self.own_bindings),
             (
                 "Eviction under several disruption budgets is a conflict",

@@ -44,7 +44,13 @@ impl Server {
         let webhooks = WebhookClient::default().with_interceptor(webhook_interceptor);
         let objects = Objects::new(store.clone(), catalog.clone(), clock, identifiers, webhooks);
         let memory = self.memory.clone();
-        let reader = Reader::new(objects.clone(), metrics.clone(), memory.clone(), stop.subscribe());
+        let reader = Reader::new(
+            objects.clone(),
+            metrics.clone(),
+            memory.clone(),
+            stop.subscribe(),
+            self.reader.min_watch,
+        );
         let admission = self.writer.admission.fork(objects.clone(), authorizer.clone());
         let writer = self.writer.fork(reader.clone(), admission, authorizer.clone());
         let history = HistoryReader::new(objects.clone(), writer.history.clone(), stop.subscribe());

@@ -12,7 +12,7 @@ use crate::{
     flow_control::{FlowController, FlowHeaders},
     nonresource,
     read::Reader,
-    subresources::{Subresources, is_connection},
+    subresources::{Subresources, is_connection, take_proxied_path},
     write::Writer,
 };
 use bytes::Bytes;
@@ -90,6 +90,8 @@ pub struct ServerOptions {
     pub concurrency: Option<u32>,
     /// The memory of requests in flight.
     pub memory: MemoryBudget,
+    /// How long a watch that sets no timeout lasts: at least so long, and at most twice.
+    pub min_request_timeout: Duration,
     /// How long events are kept after their last write; `None` to keep them.
     pub event_ttl: Option<Duration>,
     /// Records audit events, if requests are audited.
@@ -98,6 +100,8 @@ pub struct ServerOptions {
     pub history: HistoryOptions,
 }
 
+/// How long a watch lasts at least unless the operator chooses another time.
+const DEFAULT_MIN_REQUEST_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// How long events are kept unless the operator chooses another time.
 const DEFAULT_EVENT_TTL: Duration = Duration::from_secs(3600);
 /// How many requests run at once unless the operator chooses another number: as many as a kube-apiserver runs.
@@ -131,6 +135,7 @@ impl ServerOptions {
             webhook_interceptor: None,
             concurrency,
             memory: MemoryBudget::default(),
+            min_request_timeout: DEFAULT_MIN_REQUEST_TIMEOUT,
             event_ttl: Some(DEFAULT_EVENT_TTL),
             auditor: None,
             history: HistoryOptions::default(),
@@ -188,6 +193,7 @@ impl Server {
             webhook_interceptor,
             concurrency,
             memory,
+            min_request_timeout,
             event_ttl,
             auditor,
             history,
@@ -202,7 +208,13 @@ impl Server {
         let catalog = Catalog::open(store.clone(), behavior.custom_resources).await?;
         let webhooks = WebhookClient::default().with_interceptor(webhook_interceptor);
         let objects = Objects::new(store.clone(), catalog.clone(), clock, identifiers, webhooks);
-        let reader = Reader::new(objects.clone(), metrics.clone(), memory.clone(), stop.subscribe());
+        let reader = Reader::new(
+            objects.clone(),
+            metrics.clone(),
+            memory.clone(),
+            stop.subscribe(),
+            min_request_timeout,
+        );
         let admission = Admission::open(objects.clone(), authorizer.clone(), admission).await?;
         let history = Arc::new(History::new(history));
         let writer = Writer::new(
@@ -426,7 +438,10 @@ impl Server {
             deadline: Instant::now() + REQUEST_TIME,
         };
         let path = match address {
-            RequestPath::Resource(path) => path,
+            RequestPath::Resource(mut path) => {
+                take_proxied_path(&mut path, &mut request.query);
+                path
+            }
             other => {
                 if let Some(host) = host {
                     request.headers.entry(header::HOST).or_insert(host);

@@ -30,6 +30,9 @@ pub struct LimitFlags {
     /// After how many seconds a connection without a request is closed.
     #[arg(long, value_name = "SECONDS", default_value_t = 90)]
     idle_timeout: u64,
+    /// How many seconds a watch that sets no timeout lasts at least; each ends at a random time before twice as many.
+    #[arg(long, value_name = "SECONDS", default_value_t = 1800, value_parser = clap::value_parser!(u32).range(1..))]
+    min_request_timeout: u32,
     /// How long events are kept after their last write, such as 30m or 1h; 0 to keep them.
     #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = duration)]
     event_ttl: Duration,
@@ -49,6 +52,7 @@ impl LimitFlags {
         options.concurrency =
             options.concurrency.filter(|_| self.enable_priority_and_fairness).map(|_| seats);
         options.memory = MemoryBudget::new(self.max_inflight_bytes);
+        options.min_request_timeout = Duration::from_secs(self.min_request_timeout.into());
         options.event_ttl = Some(self.event_ttl).filter(|ttl| !ttl.is_zero());
     }
 

@@ -23,7 +23,7 @@ pub(crate) use list::Selected;
 use list_cache::ListCache;
 pub(crate) use scan::parse_version;
 pub(crate) use selection::Selection;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use tenure_catalog::{Objects, SelectorIndexes, Target, WatchDispatch};
 use tenure_http::{MemoryBudget, Metrics, Request, Response};
 use tenure_meta::ApiError;
@@ -42,6 +42,8 @@ pub(crate) struct Reader {
     memory: MemoryBudget,
     /// Becomes true when the server stops, which ends all watches.
     stopping: tokio::sync::watch::Receiver<bool>,
+    /// How long a watch lasts at least that sets no timeout.
+    pub min_watch: Duration,
 }
 
 impl Reader {
@@ -50,6 +52,7 @@ impl Reader {
         metrics: Arc<Metrics>,
         memory: MemoryBudget,
         stopping: tokio::sync::watch::Receiver<bool>,
+        min_watch: Duration,
     ) -> Arc<Reader> {
         Arc::new(Reader {
             objects,
@@ -62,6 +65,7 @@ impl Reader {
             dispatch: WatchDispatch::default(),
             memory,
             stopping,
+            min_watch,
         })
     }
 

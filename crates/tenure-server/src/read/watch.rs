@@ -16,6 +16,7 @@ use super::{
 use bytes::{Bytes, BytesMut};
 use hyper::header::{self, HeaderValue};
 use std::{
+    hash::{BuildHasher, RandomState},
     pin::Pin,
     sync::{Arc, atomic::Ordering::Relaxed},
     time::Duration,
@@ -30,8 +31,8 @@ use tenure_store::{Error, ListRequest, Revision, Signal, Watch, WatchRequest};
 use tenure_value::{Object, Value};
 use tokio::time::{Instant, sleep_until};
 
-/// How long a watch lasts that sets no timeout.
-const LASTING: Duration = Duration::from_secs(45 * 60);
+/// The longest time that a watch lasts.
+const LASTING: Duration = Duration::from_secs(365 * 24 * 3600);
 /// How often bookmarks are sent.
 const BOOKMARKS: Duration = Duration::from_secs(60);
 /// How long before its end a watch sends a last bookmark.
@@ -61,6 +62,11 @@ enum RowObject {
     None,
 }
 
+/// Returns a random number from 0 to 1.
+fn random_fraction() -> f64 {
+    RandomState::new().hash_one(()) as f64 / u64::MAX as f64
+}
+
 impl Reader {
     /// Returns a stream of changes.
     pub async fn watch(self: &Arc<Self>, target: Target, request: Request) -> Result<Response, ApiError> {
@@ -72,7 +78,11 @@ impl Reader {
         let selection = Selection::of(&target, &request)?;
         let start = start(&request)?;
         let seconds = request.query.integer("timeoutSeconds")?.filter(|seconds| *seconds > 0);
-        let lasting = seconds.map_or(LASTING, |seconds| Duration::from_secs(seconds as u64));
+        let lasting = seconds.map_or_else(
+            // Watches that begin together do not all end together.
+            || self.min_watch + self.min_watch.mul_f64(random_fraction()),
+            |seconds| Duration::from_secs(seconds as u64),
+        );
         let media_type = match format.encoding {
             Encoding::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
             _ => "application/json",
@@ -92,7 +102,7 @@ impl Reader {
             row_object,
             outlet: BodySender::default(),
             bookmarks: request.query.flag("allowWatchBookmarks"),
-            end: Instant::now().checked_add(lasting).unwrap_or_else(|| Instant::now() + LASTING),
+            end: Instant::now() + lasting.min(LASTING),
             may_be_behind: request.query.given("resourceVersion").is_some(),
             table_begun: false,
         };

@@ -5,9 +5,9 @@ use super::Subresources;
 use tenure_auth::{Attributes, ResourceAttributes};
 use tenure_builtin::role::{NODES, SERVICES};
 use tenure_catalog::{Target, Verb, object::fields};
-use tenure_http::{Request, Response};
+use tenure_http::{Query, Request, ResourcePath, Response};
 use tenure_meta::{ApiError, Reason};
-use tenure_value::Value;
+use tenure_value::{Text, Value};
 
 /// The subresources that connect to a node.
 const CONNECTIONS: [&str; 4] = ["attach", "exec", "portforward", "proxy"];
@@ -26,8 +26,17 @@ impl Subresources {
         if target.verb == Verb::Get && target.subresource != "proxy" {
             self.writer.authorizer.check(&request.user, &Attributes::Resource(creation(target)))?;
         }
+        let options = connect_options(target, &request.query);
+        let warnings = Box::pin(self.writer.admit_connection(target, request, options)).await?;
+        Err(match self.refusal(target, request).await {
+            Ok(error) | Err(error) => error.with_warnings(warnings),
+        })
+    }
+
+    /// Returns why an admitted connection cannot be opened.
+    async fn refusal(&self, target: &Target, request: &Request) -> Result<ApiError, ApiError> {
         let object = self.live(target).await?.object;
-        Err(match target.handler.resource.name.as_str() {
+        Ok(match target.handler.resource.name.as_str() {
             name if name == SERVICES.2 => {
                 let why = format!("no endpoints available for service {:?}", target.name.as_str());
                 ApiError::new(Reason::ServiceUnavailable, why)
@@ -48,6 +57,40 @@ impl Subresources {
             }
         })
     }
+}
+
+/// Moves what follows `proxy` in a path to the query, where the options of a connection have it.
+pub(crate) fn take_proxied_path(path: &mut ResourcePath, query: &mut Query) {
+    if path.subresource == "proxy" && !path.rest.is_empty() {
+        query.set("path", format!("/{}", std::mem::take(&mut path.rest)).into());
+    }
+}
+
+/// Returns the options of a connection, which is what admission sees of it.
+fn connect_options(target: &Target, query: &Query) -> Value {
+    let kind = target.handler.resource.subresource(&target.subresource).map(|of| of.kind.clone());
+    let mut fields = vec![("kind", Value::from(kind.unwrap_or_default())), ("apiVersion", "v1".into())];
+    let text = |name: &'static str| query.given(name).map(|text| (name, Value::from(text.clone())));
+    let all = |name: &'static str, read: fn(&Text) -> Option<Value>| {
+        let values: Vec<Value> = query.all(name).filter_map(read).collect();
+        (!values.is_empty()).then(|| (name, Value::array(values)))
+    };
+    match target.subresource.as_str() {
+        "proxy" => fields.extend(text("path")),
+        "portforward" => {
+            fields.extend(all("ports", |port| port.parse::<i32>().ok().map(|port| Value::Int(port.into()))))
+        }
+        _ => {
+            // The output is streamed unless the client says otherwise.
+            for (name, default) in [("stdin", false), ("stdout", true), ("stderr", true), ("tty", false)] {
+                let is_on = query.optional_flag(name).unwrap_or(default);
+                fields.extend(is_on.then_some((name, Value::Bool(true))));
+            }
+            fields.extend(text("container"));
+            fields.extend(all("command", |word| Some(Value::from(word.clone()))));
+        }
+    }
+    Value::object(fields)
 }
 
 /// Returns the attributes of the request that a WebSocket stands for.

@@ -6,7 +6,7 @@ mod eviction;
 mod reviews;
 mod token;
 
-pub(crate) use connect::is_connection;
+pub(crate) use connect::{is_connection, take_proxied_path};
 
 use crate::write::{Posted, Writer, body, scale_response};
 use hyper::StatusCode;

@@ -14,7 +14,7 @@ use tenure_admission::webhook_error;
 use tenure_apply::Managers;
 use tenure_catalog::{
     Endpoint, Target, Verb,
-    object::{Stored, bare},
+    object::{Stored, bare, meta_text},
 };
 use tenure_http::{FieldValidation, Request, WriteOptions};
 use tenure_meta::{ApiError, object_meta::one_reference_per_owner_after_admission};
@@ -126,9 +126,38 @@ impl Writer {
         options: &WriteOptions,
         posted: Value,
     ) -> Result<(Value, Vec<String>), ApiError> {
-        let review = self.admission.review(target, Operation::Create, &target.name, options.dry_run);
+        // What is posted to a collection names itself.
+        let name = if target.name.is_empty() { meta_text(&posted, "name") } else { target.name.as_str() };
+        let review = self.admission.review(target, Operation::Create, name, options.dry_run);
         let Some(review) = review else { return Ok((posted, Vec::new())) };
         let options = review_options(Operation::Create, options);
+        self.admit_unstored(review, request, options, posted).await
+    }
+
+    /// Admits a connection, which the query of its request describes; returns the warnings of plugins.
+    pub async fn admit_connection(
+        &self,
+        target: &Target,
+        request: &Request,
+        options: Value,
+    ) -> Result<Vec<String>, ApiError> {
+        match self.admission.review(target, Operation::Connect, &target.name, false) {
+            Some(review) => {
+                let admitted = self.admit_unstored(review, request, Value::Null, options).await?;
+                Ok(admitted.1)
+            }
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Runs both phases for something that is not stored; returns it as plugins change it, with their warnings.
+    async fn admit_unstored(
+        &self,
+        review: Box<Review<'_>>,
+        request: &Request,
+        options: Value,
+        posted: Value,
+    ) -> Result<(Value, Vec<String>), ApiError> {
         let review = review.with_request(request, options, Value::Null).await?;
         let mut warnings = Vec::new();
         let admitted = match review.admit(posted, &unchanged, &mut warnings).await {

@@ -7,9 +7,7 @@ use super::{
     request::{Change, Next, WriteRequest},
     update::check_name,
 };
-use tenure_apply::Operation;
 use tenure_catalog::{Target, object::Stored};
-use tenure_fields::PathElement;
 use tenure_http::{
     Encoding, FieldValidation, Request, TextErrors, WriteOptions, negotiation::essence, operation_errors,
 };
@@ -53,7 +51,6 @@ impl Change for Patch<'_> {
     fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         let target = write.target;
         let live = live.ok_or_else(|| target.not_found())?;
-        check_raw_field(write, live)?;
         let patched = patched(write, &live.shown(), self.patch, self.kind)?;
         // A strategic merge patch cannot change the kind of its object; the others can, and must not.
         let object = match self.kind {
@@ -112,23 +109,6 @@ impl Writer {
             ApiError::new(Reason::UnsupportedMediaType, format!("{message}: {}", known.join(", ")))
         })
     }
-}
-
-/// Refuses to patch an object whose raw field is an object, where Kubernetes does: it compares the bytes of the field as a client wrote
-/// them with those that a patch encodes. An apply encodes them in the same form every time.
-fn check_raw_field(write: &WriteRequest<'_>, live: &Stored) -> Result<(), ApiError> {
-    let handler = &write.target.handler;
-    let Some(field) = handler.strategy().raw_field().filter(|_| !write.behavior.label_revisions) else {
-        return Ok(());
-    };
-    let Some(data) = live.object.get(field).filter(|data| data.as_object().is_some()) else { return Ok(()) };
-    let path = [PathElement::field(field)];
-    let mut managers = live.managers.iter().filter(|manager| manager.fields.has(&path));
-    if managers.all(|manager| manager.operation == Operation::Apply) {
-        return Ok(());
-    }
-    let error = FieldError::invalid(field, data, "field is immutable");
-    Err(handler.invalid(&write.target.name, vec![error.cause()]))
 }
 
 pub(super) fn patch_options(request: &Request, kind: PatchKind) -> Result<WriteOptions, ApiError> {

@@ -186,3 +186,31 @@ fn subresources_are_written_as_their_own_kind() {
         "a binding hands them on"
     );
 }
+
+#[test]
+fn connections_are_admitted_with_their_options() {
+    let server = Server::start();
+    let rules = r#""matchConstraints":{"resourceRules":[{"operations":["CONNECT"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods/exec","pods/proxy","services/proxy"]}]}"#;
+    let policy = r#""validations":[{"expression":"false","messageExpression":"object.kind + ' ' + request.operation + ' ' + request.name + ' ' + (has(object.command) ? object.command[0] : object.path)"}]"#;
+    server.create(
+        POLICIES,
+        &format!(
+            r#"{{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy","metadata":{{"name":"p"}},"spec":{{{rules},{policy}}}}}"#
+        ),
+    );
+    server.create(
+        BINDINGS,
+        r#"{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicyBinding","metadata":{"name":"b"},"spec":{"policyName":"p","validationActions":["Deny"]}}"#,
+    );
+    for (path, words) in [
+        ("pods/web/exec?command=ls&command=-l&container=c", "PodExecOptions CONNECT web ls"),
+        ("pods/web/proxy/metrics/all", "PodProxyOptions CONNECT web /metrics/all"),
+        ("services/web/proxy/a", "ServiceProxyOptions CONNECT web /a"),
+    ] {
+        let refused = server.post(&format!("/api/v1/namespaces/default/{path}"), "");
+        assert_eq!(refused.code, 422, "{path}: {}", refused.text());
+        assert!(refused.field("message").ends_with(words), "{path}: {}", refused.text());
+    }
+    // What no policy matches is answered as before.
+    assert_eq!(server.post("/api/v1/namespaces/default/pods/web/portforward", "").code, 404);
+}
