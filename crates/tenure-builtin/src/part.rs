@@ -74,7 +74,8 @@ impl Part {
             }
             Part::Resize => with_spec(old, |spec| {
                 let wanted = object_at(new, "spec");
-                RESIZED.iter().fold(spec.clone(), |spec, list| resized(&spec, &wanted, list))
+                let spec = carry(spec, &wanted, "resources");
+                RESIZED.iter().fold(spec, |spec, list| resized(&spec, &wanted, list))
             }),
             Part::Approval => {
                 let status = carry(&object_at(old, "status"), &object_at(new, "status"), "conditions");
@@ -175,6 +176,13 @@ fn check_joined(old: &Value, new: &Value, errors: &mut FieldErrors) {
 
 /// Only CPU and memory can change; requests and limits cannot be removed, and the QoS class must not change.
 fn check_sizes(old: &Value, new: &Value, errors: &mut FieldErrors) {
+    let class = |pod: &Value| pod.get("spec").map(qos_class);
+    if class(old) != class(new) {
+        let class = Value::from(class(old).unwrap_or_default());
+        let detail = "Pod QOS Class may not change as a result of resizing";
+        errors.push(FieldError::invalid("spec", &class, detail));
+    }
+    check_pod_sizes(old, new, errors);
     for list in RESIZED {
         let after = by_name(items(new.at(["spec", list])));
         for (at, container) in items(old.at(["spec", list])).iter().enumerate() {
@@ -198,11 +206,33 @@ fn check_sizes(old: &Value, new: &Value, errors: &mut FieldErrors) {
             }
         }
     }
-    let class = |pod: &Value| pod.get("spec").map(qos_class);
-    if class(old) != class(new) {
-        let class = Value::from(class(new).unwrap_or_default());
-        let detail = "Pod QOS Class may not change as a result of resizing";
-        errors.push(FieldError::invalid("spec", &class, detail));
+}
+
+/// The resources of a whole pod follow the same rules as those of a container.
+fn check_pod_sizes(old: &Value, new: &Value, errors: &mut FieldErrors) {
+    let mut forbid = |path: &str, detail: String| {
+        errors.push(FieldError::new(FieldErrorKind::Forbidden, path, &Value::Null, detail))
+    };
+    let Some(before) = old.at(["spec", "resources"]).filter(|of| !of.is_null()) else { return };
+    let Some(after) = new.at(["spec", "resources"]).filter(|of| !of.is_null()) else {
+        return forbid("spec.resources", "pod-level resources cannot be removed".into());
+    };
+    let amounts =
+        |of: &Value, kind: &str| of.get(kind).and_then(Value::as_object).cloned().unwrap_or_default();
+    for kind in ["requests", "limits"] {
+        let (was, is) = (amounts(before, kind), amounts(after, kind));
+        if was.iter().any(|(name, _)| !is.contains(name)) {
+            forbid(&format!("spec.resources.{kind}"), format!("pod-level resource {kind} cannot be removed"));
+        }
+    }
+    let is_fixed = ["requests", "limits"].iter().any(|kind| {
+        let was = amounts(before, kind);
+        amounts(after, kind)
+            .iter()
+            .any(|(name, amount)| !RESIZABLE.contains(&name.as_str()) && was.get(name) != Some(amount))
+    });
+    if is_fixed {
+        forbid("spec", "only cpu and memory resources are mutable at pod-level".into());
     }
 }
 
@@ -282,8 +312,8 @@ mod tests {
         assert_eq!(
             faults(Part::Resize, POD, &removed),
             [
-                "spec.containers[0].resources.requests: Forbidden: resource requests cannot be removed",
-                "spec: Invalid value: \"BestEffort\": Pod QOS Class may not change as a result of resizing"
+                "spec: Invalid value: \"Burstable\": Pod QOS Class may not change as a result of resizing",
+                "spec.containers[0].resources.requests: Forbidden: resource requests cannot be removed"
             ]
         );
         let disk = POD.replace(r#"{"cpu":"1"}"#, r#"{"cpu":"2","ephemeral-storage":"1"}"#);
@@ -291,6 +321,36 @@ mod tests {
             faults(Part::Resize, POD, &disk),
             ["spec.containers[0].resources.requests: Forbidden: only cpu and memory resources are mutable"]
         );
+
+        let sized = |resources: &str| {
+            format!(r#"{{"spec":{{{resources}"containers":[{{"name":"c","image":"i"}}]}}}}"#)
+        };
+        let guaranteed = sized(
+            r#""resources":{"requests":{"cpu":"1","memory":"1Gi"},"limits":{"cpu":"1","memory":"1Gi"}},"#,
+        );
+        let class =
+            "spec: Invalid value: \"Guaranteed\": Pod QOS Class may not change as a result of resizing";
+        for (new, expected) in [
+            (guaranteed.replace(r#""1""#, r#""2""#), vec![]),
+            (sized(""), vec![class, "spec.resources: Forbidden: pod-level resources cannot be removed"]),
+            (
+                guaranteed.replace(r#""cpu":"1","#, ""),
+                vec![
+                    class,
+                    "spec.resources.requests: Forbidden: pod-level resource requests cannot be removed",
+                    "spec.resources.limits: Forbidden: pod-level resource limits cannot be removed",
+                ],
+            ),
+            (
+                guaranteed.replace(r#""1Gi""#, r#""1Gi","hugepages-2Mi":"2Mi""#),
+                vec!["spec: Forbidden: only cpu and memory resources are mutable at pod-level"],
+            ),
+        ] {
+            assert_eq!(faults(Part::Resize, &guaranteed, &new), expected, "{new}");
+        }
+        assert_eq!(faults(Part::Resize, &sized(""), &guaranteed).len(), 1, "the class changes");
+        let resized = taken(Part::Resize, &guaranteed, &guaranteed.replace(r#""1""#, r#""2""#));
+        assert_eq!(resized.at(["spec", "resources", "limits", "cpu"]), Some(&"2".into()));
 
         let csr = |types: &[&str]| {
             let conditions: Vec<_> = types.iter().map(|of| format!(r#"{{"type":"{of}"}}"#)).collect();

@@ -68,7 +68,8 @@ pub(crate) fn check(
 }
 
 fn check_value(node: &Node, value: &Value, old: Option<&Value>, path: &FieldPath<'_>, errors: &mut Findings) {
-    let unchanged = old.is_some_and(|old| is_unchanged(node, value, old));
+    // An object is compared field by field: its version and its kind are validated whether or not anything changes.
+    let unchanged = node.identity != Identity::Root && old.is_some_and(|old| is_unchanged(node, value, old));
     if unchanged || errors.errors.len() >= MOST_FAULTS || !errors.spend(VALUE_WORK, path) {
         return;
     }

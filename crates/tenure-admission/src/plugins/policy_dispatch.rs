@@ -138,8 +138,9 @@ fn enforce(
         attributes.warnings.extend(warnings);
     }
     if binding.actions.contains(&ValidationAction::Audit) && !denials.is_empty() {
-        let failures = denials.iter().map(|denial| validation_failure(policy, binding, denial));
-        let failures = Value::array(failures).to_string();
+        let failures: Vec<String> =
+            denials.iter().map(|denial| validation_failure(policy, binding, denial)).collect();
+        let failures = format!("[{}]", failures.join(","));
         attributes.audit_annotations.push((VALIDATION_FAILURE.into(), failures));
     }
     match denials.first().filter(|_| binding.actions.contains(&ValidationAction::Deny)) {
@@ -153,16 +154,16 @@ fn enforce(
     }
 }
 
-/// Describes a denial for the audit event.
-fn validation_failure(policy: &Policy, binding: &PolicyBinding, denial: &Denial) -> Value {
-    let actions = binding.actions.iter().map(|action| Value::from(action.word()));
-    Value::object([
-        ("message", Value::from(denial.message.as_str())),
-        ("policy", Value::from(policy.name.clone())),
-        ("binding", Value::from(binding.name.clone())),
-        ("expressionIndex", Value::from(denial.expression_index as i64)),
-        ("validationActions", Value::array(actions)),
-    ])
+/// Describes a denial for the audit event, with the members in the order of Kubernetes.
+fn validation_failure(policy: &Policy, binding: &PolicyBinding, denial: &Denial) -> String {
+    let actions = Value::array(binding.actions.iter().map(|action| Value::from(action.word())));
+    format!(
+        r#"{{"message":{},"policy":{},"binding":{},"expressionIndex":{},"validationActions":{actions}}}"#,
+        Value::from(denial.message.as_str()),
+        Value::from(policy.name.clone()),
+        Value::from(binding.name.clone()),
+        denial.expression_index,
+    )
 }
 
 /// Returns the bindings of a policy that match a request.
