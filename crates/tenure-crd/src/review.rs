@@ -121,11 +121,11 @@ impl<'o> ConversionReview<'o> {
             Some(other) => return Err(format!("invalid metadata: expected an object, got {}", other.kind())),
             None => return Err("missing metadata".into()),
         };
-        for name in ["name", "namespace", "uid"] {
+        for (name, shown) in [("name", "name"), ("namespace", "namespace"), ("uid", "UID")] {
             let [was, is] =
                 [before, after].map(|of| of.get(name).and_then(Value::as_str).unwrap_or_default());
             if was != is {
-                return Err(format!("must have the same {name}: {was:?} != {is:?}"));
+                return Err(format!("must have the same {shown}: {was:?} != {is:?}"));
             }
         }
         let mut metadata = before.clone();
@@ -200,7 +200,7 @@ mod tests {
             (changed("e.com/v2", "e.com/v3"), success, "at index 0: invalid groupVersion (expected e.com/v2"),
             (changed("\"W\"", "\"X\""), success, "must have the same kind: W != \"X\""),
             (changed("\"name\":\"a\"", "\"name\":\"b\""), success, "must have the same name: \"a\" != \"b\""),
-            (changed("\"uid\":\"1\"", "\"uid\":\"2\""), success, "must have the same uid"),
+            (changed("\"uid\":\"1\"", "\"uid\":\"2\""), success, "must have the same UID"),
             (changed("\"namespace\":\"n\",", ""), success, "must have the same namespace"),
             (changed("\"metadata\"", "\"m\""), success, "missing metadata"),
             (changed("{\"x\":\"y\"}", "{\"x\":1}"), success, "metadata.annotations[x]: expected a string"),

@@ -218,7 +218,8 @@ async fn dial(addresses: &[(String, u16)]) -> Result<TcpStream, String> {
 fn parse((code, body, _memory): Answer<'_>, max_bytes: usize) -> Result<Value, String> {
     if !code.is_success() {
         let text: String = String::from_utf8_lossy(&body).chars().take(QUOTED).collect();
-        return Err(format!("the webhook responded with {code}: {}", text.trim()));
+        let refused = if code.is_client_error() { "the server rejected our request: " } else { "" };
+        return Err(format!("{refused}the webhook responded with {code}: {}", text.trim()));
     }
     json::parse(&body, &Limits { bytes: max_bytes, nodes: max_bytes / 8, ..Limits::default() })
         .map_err(|error| format!("the response is not a JSON document: {error}"))
