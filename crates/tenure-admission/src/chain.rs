@@ -45,6 +45,7 @@ const PLUGINS: [Plugin; 27] = [
     in_rules("NamespaceLifecycle"),
     on("LimitRanger", |_| Box::new(plugins::LimitRanger)),
     off("ServiceAccount", |_| Box::new(plugins::ServiceAccount)),
+    off("NodeRestriction", |_| Box::new(plugins::NodeRestriction)),
     in_rules("TaintNodesByCondition"),
     off("AlwaysPullImages", |_| Box::new(plugins::ALWAYS_PULL_IMAGES)),
     on("PodSecurity", |config| Box::new(plugins::PodSecurity(config.pod_security.clone()))),

@@ -12,6 +12,8 @@ const PEM_BEGIN: &str = "-----BEGIN CERTIFICATE REQUEST-----";
 const PEM_END: &str = "-----END CERTIFICATE REQUEST-----";
 /// The object identifier of an organization, 2.5.4.10.
 const ORGANIZATION: [u8; 3] = [0x55, 0x04, 0x0a];
+/// The object identifier of a common name, 2.5.4.3.
+const COMMON_NAME: [u8; 3] = [0x55, 0x04, 0x03];
 /// The tags of DER that a request is made of.
 const SEQUENCE: u8 = 0x30;
 const SET: u8 = 0x31;
@@ -41,6 +43,16 @@ fn check(attributes: &AdmissionAttributes) -> Result<(), ApiError> {
 
 /// Returns the organizations in the subject of a request, which is base64 of PEM.
 fn organizations(request: &str) -> Result<Vec<String>, &'static str> {
+    subject_values(request, ORGANIZATION)
+}
+
+/// Returns the common names in the subject of a request, which is base64 of PEM.
+pub(super) fn common_names(request: &str) -> Result<Vec<String>, &'static str> {
+    subject_values(request, COMMON_NAME)
+}
+
+/// Returns the values of an attribute in the subject of a request.
+fn subject_values(request: &str, identifier: [u8; 3]) -> Result<Vec<String>, &'static str> {
     const NOT_PEM: &str = "PEM block type must be CERTIFICATE REQUEST";
     let pem = STANDARD.decode(request).map_err(|_| "the request is not base64")?;
     let pem = std::str::from_utf8(&pem).map_err(|_| NOT_PEM)?;
@@ -48,11 +60,11 @@ fn organizations(request: &str) -> Result<Vec<String>, &'static str> {
     let (body, _) = body.split_once(PEM_END).ok_or(NOT_PEM)?;
     let body: String = body.split_whitespace().collect();
     let der = STANDARD.decode(body).map_err(|_| "the PEM block is not base64")?;
-    subject_organizations(&der).ok_or("the PEM block is not a certificate request")
+    values(&der, identifier).ok_or("the PEM block is not a certificate request")
 }
 
-/// Reads the organizations of the subject of a PKCS #10 request.
-fn subject_organizations(der: &[u8]) -> Option<Vec<String>> {
+/// Reads the values of an attribute of the subject of a PKCS #10 request.
+fn values(der: &[u8], identifier: [u8; 3]) -> Option<Vec<String>> {
     let (request, _) = element(der, SEQUENCE)?;
     let (information, _) = element(request, SEQUENCE)?;
     let (_, after_version) = element(information, INTEGER)?;
@@ -65,7 +77,7 @@ fn subject_organizations(der: &[u8]) -> Option<Vec<String>> {
             let (attribute, rest) = element(attributes, SEQUENCE)?;
             attributes = rest;
             let (kind, value) = element(attribute, OBJECT_IDENTIFIER)?;
-            if kind == ORGANIZATION {
+            if kind == identifier {
                 let (text, _) = element(value, *value.first()?)?;
                 found.push(String::from_utf8_lossy(text).into_owned());
             }

@@ -7,6 +7,7 @@ mod dynamic;
 mod extended_resource;
 mod limit_ranger;
 mod node_features;
+mod node_restriction;
 mod pod_resize;
 mod pod_security;
 mod pod_topology;
@@ -28,6 +29,7 @@ pub(crate) use dynamic::{
 pub(crate) use extended_resource::EXTENDED_RESOURCE_TOLERATION;
 pub(crate) use limit_ranger::LimitRanger;
 pub(crate) use node_features::NodeDeclaredFeatureValidator;
+pub(crate) use node_restriction::NodeRestriction;
 pub(crate) use pod_resize::PodResizeValidator;
 pub(crate) use pod_security::PodSecurity;
 pub(crate) use pod_topology::PodTopologyLabels;

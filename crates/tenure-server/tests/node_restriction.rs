@@ -1,0 +1,242 @@
+//! The admission plugin NodeRestriction: what a kubelet may write.
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::Request;
+use std::sync::Arc;
+use tenure_admission::{AdmissionChain, PluginSelection};
+use tenure_auth::{Reloadable, authentication::TokenFile};
+use tenure_http::Authentication;
+use tenure_server::{Authorization, Server, ServerOptions};
+use tenure_store::MemoryStore;
+use tenure_value::Value;
+
+const ADMIN: &str = "administrator-token";
+const NODE: &str = "node-token-0123456789";
+const PODS: &str = "/api/v1/namespaces/default/pods";
+
+async fn start() -> Arc<Server> {
+    let mut options = ServerOptions::new(Authentication::Token(ADMIN.into()));
+    let tokens = format!("{NODE},system:node:one,1,system:nodes\n");
+    options.identity.token_file = Some(Reloadable::new(TokenFile::parse(&tokens).unwrap()));
+    options.authorization = Authorization::AlwaysAllow;
+    let enabled = vec!["NodeRestriction".to_string()];
+    options.admission = AdmissionChain::new(&PluginSelection { enabled, disabled: Vec::new() }).unwrap();
+    Server::with_options(Arc::new(MemoryStore::new()), options).await.unwrap()
+}
+
+async fn send(server: &Arc<Server>, token: &str, method: &str, path: &str, body: &str) -> (u16, Value) {
+    let media_type = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("host", "localhost")
+        .header("authorization", format!("Bearer {token}"))
+        .header("content-type", media_type)
+        .body(Full::new(Bytes::from(body.to_string())))
+        .unwrap();
+    let response = server.clone().respond(request).await;
+    let body = response.body.collect().await.unwrap().to_bytes();
+    (response.code.as_u16(), String::from_utf8_lossy(&body).parse().unwrap_or_default())
+}
+
+fn pod(name: &str, node: &str, more: &str) -> String {
+    format!(
+        r#"{{"metadata":{{"name":"{name}"{more}}},"spec":{{"nodeName":"{node}","containers":[{{"name":"c","image":"i"}}]}}}}"#
+    )
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kubelet_writes_what_belongs_to_its_node() {
+    let server = start().await;
+    let admin = |method: &'static str, path: String, body: String| {
+        let server = server.clone();
+        async move {
+            let (code, answer) = send(&server, ADMIN, method, &path, &body).await;
+            assert!(code < 300, "{method} {path}: {answer}");
+            answer
+        }
+    };
+    for name in ["one", "two"] {
+        admin(
+            "POST",
+            "/api/v1/nodes".into(),
+            format!(r#"{{"metadata":{{"name":"{name}","labels":{{"k8s.io/a":"1"}}}}}}"#),
+        )
+        .await;
+        admin("POST", PODS.into(), pod(&format!("on-{name}"), name, "")).await;
+    }
+    admin("POST", "/api/v1/namespaces/default/serviceaccounts".into(), r#"{"metadata":{"name":"a"}}"#.into())
+        .await;
+    let uid = |of: &Value| of.at(["metadata", "uid"]).and_then(Value::as_str).unwrap_or_default().to_string();
+    let node = uid(&admin("GET", "/api/v1/nodes/one".into(), String::new()).await);
+    let on_one = uid(&admin("GET", format!("{PODS}/on-one"), String::new()).await);
+    let on_two = uid(&admin("GET", format!("{PODS}/on-two"), String::new()).await);
+    let mirror = |owner: &str| {
+        format!(
+            r#","annotations":{{"kubernetes.io/config.mirror":"x"}},"ownerReferences":[{{"apiVersion":"v1","kind":"Node","name":"one",{owner}}}]"#
+        )
+    };
+    let own = mirror(&format!(r#""uid":"{node}","controller":true"#));
+    let token = |pod: &str, uid: &str| {
+        format!(
+            r#"{{"spec":{{"audiences":[],"boundObjectRef":{{"apiVersion":"v1","kind":"Pod","name":"{pod}","uid":"{uid}"}}}}}}"#
+        )
+    };
+    let tokens = "/api/v1/namespaces/default/serviceaccounts/a/token";
+    let leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
+    let lease =
+        |name: &str| format!(r#"{{"metadata":{{"name":"{name}"}},"spec":{{"holderIdentity":"{name}"}}}}"#);
+    // The method, the path, the body, the code, and a part of the message.
+    let cases: Vec<(&str, String, String, u16, &str)> = vec![
+        ("POST", PODS.into(), pod("p", "one", ""), 403, "can only create mirror pods"),
+        (
+            "POST",
+            PODS.into(),
+            pod("p", "two", &own),
+            403,
+            "can only create pods with spec.nodeName set to itself",
+        ),
+        (
+            "POST",
+            PODS.into(),
+            pod("p", "one", r#","annotations":{"kubernetes.io/config.mirror":"x"}"#),
+            403,
+            "can only create pods with an owner reference set to itself",
+        ),
+        ("POST", PODS.into(), pod("p", "one", &mirror(r#""uid":"u""#)), 403, "a controller owner reference"),
+        (
+            "POST",
+            PODS.into(),
+            pod("p", "one", &mirror(r#""uid":"u","controller":true"#)),
+            403,
+            "UID mismatch",
+        ),
+        (
+            "POST",
+            PODS.into(),
+            pod("p", "one", &own).replace(
+                r#""containers""#,
+                r#""volumes":[{"name":"v","secret":{"secretName":"s"}}],"containers""#,
+            ),
+            403,
+            "can not create pods that reference secrets",
+        ),
+        ("POST", PODS.into(), pod("p", "one", &own), 201, ""),
+        (
+            "PATCH",
+            format!("{PODS}/on-one"),
+            r#"{"metadata":{"labels":{"a":"b"}}}"#.into(),
+            403,
+            "can only create and delete mirror pods",
+        ),
+        ("PATCH", format!("{PODS}/on-one/status"), r#"{"status":{"phase":"Running"}}"#.into(), 200, ""),
+        (
+            "PATCH",
+            format!("{PODS}/on-two/status"),
+            r#"{"status":{"phase":"Running"}}"#.into(),
+            403,
+            "can only update pod status for pods with spec.nodeName set to itself",
+        ),
+        (
+            "POST",
+            format!("{PODS}/on-two/eviction"),
+            r#"{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"on-two"}}"#.into(),
+            403,
+            "can only evict pods",
+        ),
+        (
+            "DELETE",
+            format!("{PODS}/on-two"),
+            String::new(),
+            403,
+            "can only delete pods with spec.nodeName set to itself",
+        ),
+        (
+            "POST",
+            "/api/v1/nodes".into(),
+            r#"{"metadata":{"name":"three"}}"#.into(),
+            403,
+            r#"node "one" is not allowed to modify node "three""#,
+        ),
+        (
+            "PATCH",
+            "/api/v1/nodes/two/status".into(),
+            r#"{"status":{"phase":"x"}}"#.into(),
+            403,
+            r#"is not allowed to modify node "two""#,
+        ),
+        (
+            "PATCH",
+            "/api/v1/nodes/one".into(),
+            r#"{"spec":{"taints":[{"key":"a","effect":"NoSchedule"}]}}"#.into(),
+            403,
+            "is not allowed to modify taints",
+        ),
+        (
+            "PATCH",
+            "/api/v1/nodes/one".into(),
+            r#"{"metadata":{"labels":{"k8s.io/a":"2","b":"c"}}}"#.into(),
+            403,
+            "is not allowed to modify labels: k8s.io/a",
+        ),
+        (
+            "PATCH",
+            "/api/v1/nodes/one".into(),
+            r#"{"metadata":{"labels":{"kubernetes.io/os":"linux","b":"c"}}}"#.into(),
+            200,
+            "",
+        ),
+        ("POST", tokens.into(), r#"{"spec":{}}"#.into(), 403, "node requested token not bound to a pod"),
+        (
+            "POST",
+            tokens.into(),
+            token("on-two", &on_two),
+            403,
+            "bound to a pod scheduled on a different node",
+        ),
+        ("POST", tokens.into(), token("on-one", "other"), 403, "does not match the UID in record"),
+        (
+            "POST",
+            tokens.into(),
+            token("on-one", &on_one).replace("[]", r#"["x","y"]"#),
+            403,
+            "node may only request 0 or 1 audiences",
+        ),
+        (
+            "POST",
+            leases.into(),
+            lease("two"),
+            403,
+            "can only access node lease with the same name as the requesting node",
+        ),
+        ("POST", leases.into(), lease("one"), 201, ""),
+        (
+            "POST",
+            leases.replace("kube-node-lease", "default"),
+            lease("one"),
+            403,
+            r#"can only access leases in the "kube-node-lease" system namespace"#,
+        ),
+        (
+            "POST",
+            "/apis/storage.k8s.io/v1/csinodes".into(),
+            r#"{"metadata":{"name":"two"},"spec":{"drivers":[]}}"#.into(),
+            403,
+            "can only access CSINode",
+        ),
+        ("DELETE", format!("{PODS}/on-one"), String::new(), 200, ""),
+        (
+            "POST",
+            "/api/v1/namespaces/default/configmaps".into(),
+            r#"{"metadata":{"name":"c"}}"#.into(),
+            201,
+            "",
+        ),
+    ];
+    for (method, path, body, code, why) in cases {
+        let (got, answer) = send(&server, NODE, method, &path, &body).await;
+        let message = answer.get("message").and_then(Value::as_str).unwrap_or_default();
+        assert!(got == code && message.contains(why), "{method} {path} {body}: {got} {answer}");
+    }
+}
