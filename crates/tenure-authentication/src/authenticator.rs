@@ -5,6 +5,7 @@
 //! request without one is anonymous if that is enabled.
 
 use crate::{
+    request_header::user_of_headers,
     token_cache::{TokenCache, TokenDigest},
     token_issuer::{TokenIssuer, TokenOptions},
 };
@@ -12,14 +13,14 @@ use hyper::{HeaderMap, header};
 use std::{future::Future, sync::Arc, time::Duration};
 use tenure_auth::{
     Reloadable, UserInfo,
-    authentication::{ServiceAccountClaims, TokenFile, bearer_token},
+    authentication::{RequestHeaderNames, ServiceAccountClaims, TokenFile, bearer_token},
 };
 use tenure_builtin::role::{NODES, PODS, SECRETS, SERVICE_ACCOUNTS};
 use tenure_catalog::{
     Clock,
     object::{Stored, key, meta_text},
 };
-use tenure_http::{Authentication, ClientCertificate};
+use tenure_http::{Authentication, ClientCertificate, FrontProxy};
 use tenure_meta::{ApiError, Reason};
 use tenure_oidc::{AnonymousConfig, Authenticated, JwtAuthenticators};
 use tenure_store::Store;
@@ -45,12 +46,20 @@ pub struct IdentityOptions {
     pub tokens: TokenOptions,
     /// Tokens of external issuers.
     pub jwt: Option<Reloadable<JwtAuthenticators>>,
+    /// The headers in which a front proxy names the user.
+    pub request_headers: RequestHeaderNames,
 }
 
 impl Default for IdentityOptions {
     fn default() -> IdentityOptions {
         let anonymous = AnonymousConfig { enabled: true, ..AnonymousConfig::default() };
-        IdentityOptions { anonymous, token_file: None, tokens: TokenOptions::default(), jwt: None }
+        IdentityOptions {
+            anonymous,
+            token_file: None,
+            tokens: TokenOptions::default(),
+            jwt: None,
+            request_headers: RequestHeaderNames::default(),
+        }
     }
 }
 
@@ -87,6 +96,7 @@ pub struct Authenticator {
     /// Issues and reads service account tokens.
     pub tokens: Arc<TokenIssuer>,
     jwt: Option<Reloadable<JwtAuthenticators>>,
+    request_headers: RequestHeaderNames,
     verified: TokenCache<JwtAuthenticators, Authenticated>,
     store: Arc<dyn Store>,
     clock: Clock,
@@ -100,12 +110,22 @@ impl Authenticator {
         store: Arc<dyn Store>,
         clock: Clock,
     ) -> Result<Authenticator, ApiError> {
-        let IdentityOptions { anonymous, token_file, tokens, jwt } = identity;
+        let IdentityOptions { anonymous, token_file, tokens, jwt, request_headers } = identity;
         // A server without authentication has no secrets to share with others over the same store.
         let shared = matches!(access, Authentication::Token(_)).then_some(&*store);
         let tokens = Arc::new(TokenIssuer::open(tokens, shared).await?);
         let verified = TokenCache::default();
-        Ok(Authenticator { access, anonymous, token_file, tokens, jwt, verified, store, clock })
+        Ok(Authenticator {
+            access,
+            anonymous,
+            token_file,
+            tokens,
+            jwt,
+            request_headers,
+            verified,
+            store,
+            clock,
+        })
     }
 
     /// Returns the authenticator of a fork: the same credentials, over the objects of another store.
@@ -116,6 +136,7 @@ impl Authenticator {
             token_file: self.token_file.clone(),
             tokens: self.tokens.clone(),
             jwt: self.jwt.clone(),
+            request_headers: self.request_headers.clone(),
             verified: TokenCache::default(),
             store,
             clock,
@@ -132,11 +153,19 @@ impl Authenticator {
         &self,
         path: &str,
         headers: &HeaderMap,
-        certificate: Option<&ClientCertificate>,
+        (certificate, front_proxy): (Option<&ClientCertificate>, Option<&FrontProxy>),
     ) -> Result<Identity, ApiError> {
         let lasting = |user| Ok(Identity { user, credential: Credential::Lasting });
         if matches!(self.access, Authentication::Anyone) {
             return lasting(administrator());
+        }
+        // A front proxy names the user, and comes before everything else.
+        let is_valid = |proxy: &&FrontProxy| proxy.expires.is_none_or(|end| self.clock.now().seconds <= end);
+        if let Some(proxy) = front_proxy.filter(is_valid)
+            && let Some(user) = user_of_headers(&self.request_headers, headers)
+        {
+            let credential = proxy.expires.map_or(Credential::Lasting, Credential::Certificate);
+            return Ok(Identity { user: authenticated(user), credential });
         }
         // A valid certificate takes precedence over a token; an invalid one is an error only without a token.
         let mut is_invalid = matches!(certificate, Some(ClientCertificate::Invalid));

@@ -3,6 +3,7 @@
 //! tokens in the store. It does not know what a user may do, nor anything about the request but its path and headers.
 
 mod authenticator;
+mod request_header;
 mod token_cache;
 mod token_issuer;
 

@@ -23,12 +23,15 @@ mod work_queue;
 
 pub use cache::Cache;
 pub use catalog::discovery;
-pub use catalog::{Catalog, Conversions, CustomKind, Endpoint, KindVersions, ResourceHandler, Snapshot};
+pub use catalog::{
+    Aggregated, AggregatedVersion, Catalog, Conversions, CustomKind, Endpoint, KindVersions, OpenApi3,
+    Priority, ResourceHandler, Snapshot,
+};
 pub use clock::Clock;
 pub use collection_sizes::{CollectionSize, CollectionSizes};
 pub use identifiers::Identifiers;
 pub use object_size::check_size;
-pub use objects::{Objects, read_all, webhook_route};
+pub use objects::{Objects, read_all, service_addresses, webhook_route};
 pub use scale_table::scale_table;
 pub use selector_index::{IndexRequest, SelectorIndexes, WatchDispatch};
 pub use splice::{Spliced, TypeMeta, splice};

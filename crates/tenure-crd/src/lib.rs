@@ -49,7 +49,7 @@ pub use behavior::Behavior;
 pub use definition::{
     CLEANUP_FINALIZER, Conversion, Definition, NamesInUse, ResourceNames, Version, WEBHOOK_TIMEOUT_SECONDS,
     Webhook, WebhookTarget, accept, check_create, check_create_with, check_update, check_update_with,
-    merge_changes, terminating,
+    merge_changes, terminating, version_rank,
 };
 pub use format::duration_nanoseconds;
 pub use json_path::JsonPath;

@@ -7,7 +7,10 @@ use std::{
     fmt,
     future::{Future, poll_fn},
     pin::Pin,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     task::{Context, Poll},
 };
 
@@ -24,7 +27,13 @@ pub struct BodyStream {
 
 /// Sends the chunks of a [`BodyStream`].
 #[derive(Clone, Default)]
-pub struct BodySender(Arc<Mutex<Option<Bytes>>>);
+pub struct BodySender(Arc<Sent>);
+
+#[derive(Default)]
+struct Sent {
+    chunk: Mutex<Option<Bytes>>,
+    is_broken: AtomicBool,
+}
 
 impl BodySender {
     /// Sends a chunk and waits until the connection has accepted it.
@@ -34,12 +43,17 @@ impl BodySender {
         poll_fn(|_| if self.is_empty() { Poll::Ready(()) } else { Poll::Pending }).await;
     }
 
+    /// Declares that the body is incomplete: the client sees a broken response, not the end of it.
+    pub fn fail(&self) {
+        self.0.is_broken.store(true, Relaxed);
+    }
+
     fn put(&self, chunk: Option<Bytes>) -> Option<Bytes> {
-        std::mem::replace(&mut self.0.lock(), chunk)
+        std::mem::replace(&mut self.0.chunk.lock(), chunk)
     }
 
     fn is_empty(&self) -> bool {
-        self.0.lock().is_none()
+        self.0.chunk.lock().is_none()
     }
 }
 
@@ -60,6 +74,11 @@ impl BodyStream {
     pub fn with_guard(mut self, guard: impl Send + 'static) -> BodyStream {
         self.guard = Some(Box::new(guard));
         self
+    }
+
+    /// Whether the body was declared incomplete.
+    pub fn is_broken(&self) -> bool {
+        self.sender.0.is_broken.load(Relaxed)
     }
 
     /// Polls the future until it has sent a chunk, is pending, or has ended.

@@ -31,35 +31,74 @@ pub enum ClientCertificate {
     Invalid,
 }
 
+/// The client certificate of a connection is that of a front proxy, which names the user of a request in its headers; an extension
+/// of the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrontProxy {
+    /// When the certificate expires, in seconds since 1970.
+    pub expires: Option<i64>,
+}
+
 /// The certificate authorities of client certificates.
 #[derive(Clone, Debug)]
 pub struct ClientAuthorities {
+    /// Verifies signatures, and has the names of all authorities.
+    any: Arc<dyn ClientCertVerifier>,
+    users: Option<Arc<dyn ClientCertVerifier>>,
+    front_proxies: Option<FrontProxyAuthorities>,
+}
+
+/// The authorities of front proxies, and the common names that a front proxy may have; any if there are none.
+#[derive(Clone, Debug)]
+struct FrontProxyAuthorities {
     verifier: Arc<dyn ClientCertVerifier>,
+    names: Vec<String>,
 }
 
 impl ClientAuthorities {
-    /// Reads the certificates of authorities from PEM; there must be at least one.
+    /// Reads the certificates of the authorities of users from PEM; there must be at least one.
     pub fn from_pem(pem: &str) -> Result<ClientAuthorities, String> {
-        let mut roots = RootCertStore::empty();
-        for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
-            let certificate = certificate.map_err(|error| format!("not a certificate in PEM: {error}"))?;
-            roots.add(certificate).map_err(|error| format!("not a certificate of an authority: {error}"))?;
-        }
-        let provider = Arc::new(ring::default_provider());
-        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
-        let verifier = verifier.map_err(|error| format!("no certificate of an authority: {error}"))?;
-        Ok(ClientAuthorities { verifier })
+        let verifier = verifier(&[pem])?;
+        Ok(ClientAuthorities { any: verifier.clone(), users: Some(verifier), front_proxies: None })
+    }
+
+    /// Reads the certificates of the authorities of users, if there are any, and of front proxies from PEM. A front proxy has one of
+    /// the given common names; any if there are none.
+    pub fn with_front_proxies(
+        users: Option<&str>,
+        front_proxies: &str,
+        names: &[String],
+    ) -> Result<ClientAuthorities, String> {
+        let own = verifier(&[front_proxies])?;
+        let any = verifier(&[users.unwrap_or_default(), front_proxies])?;
+        let users = users.map(|pem| verifier(&[pem])).transpose()?;
+        let front_proxies = FrontProxyAuthorities { verifier: own, names: names.to_vec() };
+        Ok(ClientAuthorities { any, users, front_proxies: Some(front_proxies) })
     }
 
     /// Returns the verifier of handshakes, which accepts every certificate whose key the client has.
     pub fn handshake_verifier(&self) -> Arc<dyn ClientCertVerifier> {
-        Arc::new(Lenient(self.verifier.clone()))
+        Arc::new(Lenient(self.any.clone()))
+    }
+
+    /// Returns the front proxy that sent certificates; `None` if the client is none.
+    pub fn front_proxy(&self, chain: Option<&[CertificateDer<'_>]>) -> Option<FrontProxy> {
+        let FrontProxyAuthorities { verifier, names } = self.front_proxies.as_ref()?;
+        let (own, intermediates) = chain?.split_first()?;
+        verifier.verify_client_cert(own, intermediates, UnixTime::now()).ok()?;
+        let is_allowed = names.is_empty()
+            || matches!(user_of_certificate(own), CertificateUser::User(user)
+                if names.iter().any(|name| *name == user.name));
+        is_allowed.then(|| FrontProxy { expires: certificate_expiry(own) })
     }
 
     /// Returns the user of the certificates that a client sent; `None` if it sent none, or one without a name.
     pub fn identify(&self, chain: Option<&[CertificateDer<'_>]>) -> Option<ClientCertificate> {
         let (own, intermediates) = chain?.split_first()?;
-        if self.verifier.verify_client_cert(own, intermediates, UnixTime::now()).is_err() {
+        let Some(users) = &self.users else {
+            return self.front_proxy(chain).is_none().then_some(ClientCertificate::Invalid);
+        };
+        if users.verify_client_cert(own, intermediates, UnixTime::now()).is_err() {
             return Some(ClientCertificate::Invalid);
         }
         match user_of_certificate(own) {
@@ -70,6 +109,18 @@ impl ClientAuthorities {
             CertificateUser::Invalid => Some(ClientCertificate::Invalid),
         }
     }
+}
+
+/// Returns the verifier of certificates that authorities in PEM texts signed; there must be at least one.
+fn verifier(texts: &[&str]) -> Result<Arc<dyn ClientCertVerifier>, String> {
+    let mut roots = RootCertStore::empty();
+    for certificate in texts.iter().flat_map(|pem| CertificateDer::pem_slice_iter(pem.as_bytes())) {
+        let certificate = certificate.map_err(|error| format!("not a certificate in PEM: {error}"))?;
+        roots.add(certificate).map_err(|error| format!("not a certificate of an authority: {error}"))?;
+    }
+    let provider = Arc::new(ring::default_provider());
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
+    verifier.map_err(|error| format!("no certificate of an authority: {error}"))
 }
 
 /// Checks that the client has the key of its certificate, not who signed it.

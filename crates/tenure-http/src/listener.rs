@@ -3,7 +3,7 @@
 //! (`shutdown`).
 
 use super::{
-    ClientAuthorities, ClientCertificate, ConnectionLimits, Response,
+    ClientAuthorities, ClientCertificate, ConnectionLimits, FrontProxy, Response,
     connections::{Admission, ConnectionTable},
     memory::{MemoryBudget, Reservation},
     sent_body::hyper_response,
@@ -162,6 +162,13 @@ enum Purpose {
     Health,
 }
 
+/// The client of a connection.
+struct Peer {
+    address: SocketAddr,
+    certificate: Option<ClientCertificate>,
+    front_proxy: Option<FrontProxy>,
+}
+
 /// The HTTP version of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Protocol {
@@ -227,16 +234,20 @@ async fn handshake(
         Some(tls) => {
             let stream = TlsAcceptor::from(tls.config.clone()).accept(stream).await?;
             let chain = stream.get_ref().1.peer_certificates();
-            let certificate = tls.authorities.as_ref().and_then(|authorities| authorities.identify(chain));
+            let authorities = tls.authorities.as_ref();
+            let certificate = authorities.and_then(|authorities| authorities.identify(chain));
+            let front_proxy = authorities.and_then(|authorities| authorities.front_proxy(chain));
+            let peer = Peer { address: client, certificate, front_proxy };
             let protocol = match stream.get_ref().1.alpn_protocol() {
                 Some(b"h2") => Protocol::Http2,
                 _ => Protocol::Http1,
             };
-            http_connection(stream, protocol, respond, shutdown, (purpose, client, certificate))
+            http_connection(stream, protocol, respond, shutdown, (purpose, peer))
         }
         None => {
             let protocol = detect_protocol(&stream).await?;
-            http_connection(stream, protocol, respond, shutdown, (purpose, client, None))
+            let peer = Peer { address: client, certificate: None, front_proxy: None };
+            http_connection(stream, protocol, respond, shutdown, (purpose, peer))
         }
     })
 }
@@ -266,16 +277,19 @@ fn http_connection<S>(
     protocol: Protocol,
     respond: Respond,
     shutdown: Shutdown,
-    (purpose, client, certificate): (Purpose, SocketAddr, Option<ClientCertificate>),
+    (purpose, peer): (Purpose, Peer),
 ) -> Connection
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let (state, lasting) = (shutdown.entry.connection.clone(), shutdown.clone());
     let service = service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(ClientAddress(client));
-        if let Some(certificate) = &certificate {
+        request.extensions_mut().insert(ClientAddress(peer.address));
+        if let Some(certificate) = &peer.certificate {
             request.extensions_mut().insert(certificate.clone());
+        }
+        if let Some(front_proxy) = peer.front_proxy {
+            request.extensions_mut().insert(front_proxy);
         }
         let is_head = request.method() == Method::HEAD;
         let upgrade = Upgrade::of(&mut request);

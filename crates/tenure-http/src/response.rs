@@ -8,7 +8,7 @@ use hyper::{
     header::{self, HeaderName, HeaderValue},
 };
 use std::{
-    convert::Infallible,
+    io,
     pin::Pin,
     task::{Context, Poll},
 };
@@ -138,21 +138,24 @@ impl ResponseBody {
 
 impl Body for ResponseBody {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = io::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         match &mut *self {
             ResponseBody::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
             ResponseBody::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
             ResponseBody::Chunked(chunks) => {
                 Poll::Ready(chunks.take_next().map(|bytes| Ok(Frame::data(bytes))))
             }
-            ResponseBody::Stream(stream) => {
-                stream.poll_next(context).map(|chunk| chunk.map(|bytes| Ok(Frame::data(bytes))))
-            }
+            ResponseBody::Stream(stream) => match stream.poll_next(context) {
+                Poll::Ready(None) if stream.is_broken() => {
+                    Poll::Ready(Some(Err(io::Error::other("the body is incomplete"))))
+                }
+                chunk => chunk.map(|chunk| chunk.map(|bytes| Ok(Frame::data(bytes)))),
+            },
         }
     }
 

@@ -4,7 +4,7 @@ use super::{Response, ResponseBody, connections::ActiveRequest, memory::Reservat
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use std::{
-    convert::Infallible,
+    io,
     pin::Pin,
     task::{Context, Poll},
 };
@@ -32,7 +32,7 @@ pub(super) fn hyper_response(from: Response, mut request: ActiveRequest) -> hype
 }
 
 impl SentBody {
-    fn next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn next(&mut self, context: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         if let ResponseBody::Whole(bytes) = &mut self.body
             && bytes.len() > PIECE
         {
@@ -44,12 +44,12 @@ impl SentBody {
 
 impl Body for SentBody {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = io::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         let frame = self.next(context);
         if let Poll::Ready(Some(Ok(frame))) = &frame {
             self.request.progress();

@@ -54,8 +54,10 @@ impl Upgrade {
             return None;
         }
         let accept = accept(request.headers())?;
+        // It stays in the request too, for a handler that passes the request on.
+        let connection = request.extensions().get::<OnUpgrade>()?.clone();
         let protocol = take_protocol(request.headers_mut());
-        Some(Upgrade { accept, protocol, connection: hyper::upgrade::on(request) })
+        Some(Upgrade { accept, protocol, connection })
     }
 
     /// Returns the response that opens the WebSocket, and starts to send the stream; any other response stays as it is.

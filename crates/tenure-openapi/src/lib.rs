@@ -7,12 +7,14 @@ mod binary_2;
 mod binary_3;
 mod descriptions;
 mod machinery;
+mod merge;
 mod operations;
 mod schemas;
 mod server_version;
 
 pub use binary_2::version_2_in_protobuf;
 pub use binary_3::version_3_in_protobuf;
+pub use merge::{convert_to_version_3, filter_version_2, merge_version_2};
 use operations::paths;
 pub use schemas::Component;
 use schemas::Publisher;

@@ -272,8 +272,16 @@ impl RequestFlow {
     /// Waits for a seat. Returns the response that refuses the request if there is none; `None` is the seat of a request that
     /// needs none.
     pub async fn seat(self, target: &Target, query: &Query) -> Result<Option<Seat>, Response> {
+        let width = match &self.waits_for {
+            Some((controller, ..)) => controller.width(target, query).await,
+            None => return Ok(None),
+        };
+        self.seats(width).await
+    }
+
+    /// Waits for a number of seats.
+    pub async fn seats(self, width: u32) -> Result<Option<Seat>, Response> {
         let Some((controller, loaded, flow)) = self.waits_for else { return Ok(None) };
-        let width = controller.width(target, query).await;
         let (mut seat, waiting) = {
             let mut state = controller.state.lock();
             // The configuration may have changed since: levels are found by their names.

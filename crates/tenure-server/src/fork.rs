@@ -41,6 +41,7 @@ impl Server {
         let authenticator = Arc::new(self.authenticator.fork(store.clone(), clock.clone()));
         let authorizer = self.authorizer.fork(store.clone());
         let catalog = self.catalog.fork(store.clone());
+        let aggregator = self.aggregator.fork(store.clone());
         let webhooks = WebhookClient::default().with_interceptor(webhook_interceptor);
         let objects = Objects::new(store.clone(), catalog.clone(), clock, identifiers, webhooks);
         let memory = self.memory.clone();
@@ -62,6 +63,7 @@ impl Server {
             authenticator,
             authorizer,
             catalog,
+            aggregator,
             objects,
             reader,
             writer,
@@ -81,6 +83,7 @@ impl Server {
     /// Reads definitions, roles and the configuration of admission again.
     pub async fn refresh(&self) -> Result<(), ApiError> {
         self.catalog.refresh().await?;
+        self.aggregator.refresh().await?;
         self.authorizer.refresh().await?;
         self.writer.admission.refresh().await
     }

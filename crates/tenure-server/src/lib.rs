@@ -5,6 +5,7 @@
 //! does not know terminals, and decides no rule of a particular kind.
 
 mod admission;
+mod aggregation;
 mod audit;
 mod authorization;
 mod behavior;
@@ -25,5 +26,6 @@ pub use behavior::Behavior;
 pub use controllers::{ControllerDelays, Controllers};
 pub use fork::ForkOptions;
 pub use server::{BODY_BYTES, DEFAULT_CONCURRENCY, RequestBody, Server, ServerOptions};
+pub use tenure_aggregator::{AggregatorOptions, ClusterAuthentication, ProxyClientCertificate, Routing};
 pub use tenure_authentication::{IdentityOptions, TokenKeys, TokenOptions};
 pub use tenure_catalog::{Clock, Identifiers, history::HistoryOptions};

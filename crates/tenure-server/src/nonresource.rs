@@ -4,7 +4,7 @@ use hyper::{Method, StatusCode, header};
 use tenure_authentication::TokenIssuer;
 use tenure_catalog::{
     Catalog,
-    discovery::{self, page_not_found},
+    discovery::{self, Published, page_not_found},
     history::History,
 };
 use tenure_http::{
@@ -29,7 +29,7 @@ pub(crate) fn is_document(address: &RequestPath) -> bool {
 
 /// Answers a request for a path that names no resource.
 pub(crate) async fn respond(
-    catalog: &Catalog,
+    (catalog, published): (&Catalog, &Published<'_>),
     store: &dyn Store,
     metrics: &Metrics,
     tokens: &TokenIssuer,
@@ -41,13 +41,13 @@ pub(crate) async fn respond(
         return Err(ApiError::method_not_allowed());
     }
     let path = match address {
-        RequestPath::Discovery(which) => return discovery::discovery(catalog, which, request),
+        RequestPath::Discovery(which) => return discovery::discovery(published, which, request),
         RequestPath::Other(path) => path,
         RequestPath::Resource(_) => return Err(ApiError::no_such_path()),
     };
     let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
     Ok(match first {
-        "" => Response::document(StatusCode::OK, &index(&catalog.snapshot().registry), PLAIN),
+        "" => Response::document(StatusCode::OK, &index(published.registry()), PLAIN),
         "version" => Response::document(StatusCode::OK, &version(), PLAIN),
         "livez" | "readyz" | "healthz" => {
             // The server is alive whatever the store does, and however long that takes to answer.
@@ -84,7 +84,7 @@ pub(crate) async fn respond(
             let most = request.query.integer("limit")?.and_then(|limit| usize::try_from(limit).ok());
             Response::document(StatusCode::OK, &history.writers(most.unwrap_or(MOST_WRITERS)), PLAIN)
         }
-        "openapi" => discovery::openapi(catalog, &path, request).unwrap_or_else(page_not_found),
+        "openapi" => discovery::openapi(published, &path, request).unwrap_or_else(page_not_found),
         _ => page_not_found(),
     })
 }

@@ -3,6 +3,7 @@
 
 use crate::{
     admission::Admission,
+    aggregation::AggregatorWriter,
     audit::AuditTrail,
     authorization::{Authorization, Authorizer, forbidden, request_attributes},
     behavior::Behavior,
@@ -31,19 +32,20 @@ use std::{
     time::{Duration, Instant},
 };
 use tenure_admission::{AdmissionChain, WebhookClient, WebhookInterceptor};
+use tenure_aggregator::{Aggregator, AggregatorOptions};
 use tenure_audit::Auditor;
 use tenure_auth::{Attributes, UserInfo};
 use tenure_authentication::{Authenticator, Credential, Identity, IdentityOptions};
 use tenure_builtin::{Kinds, allocate::AddressRange, role::Role};
 use tenure_catalog::{
     Catalog, Clock, CollectionSizes, HISTORY, Identifiers, Objects, Target, Verb,
-    discovery::page_not_found,
+    discovery::{Published, page_not_found},
     history::{History, HistoryOptions, HistoryReader},
 };
 use tenure_crd::duration_nanoseconds;
 use tenure_http::{
-    Authentication, ClientCertificate, MediaTypes, MemoryBudget, Metrics, PLAIN, Query, REQUEST_TIME,
-    Request, RequestPath, Response, ResponseBody, View,
+    Authentication, ClientCertificate, FrontProxy, MediaTypes, MemoryBudget, Metrics, PLAIN, Query,
+    REQUEST_TIME, Request, RequestPath, Response, ResponseBody, View,
     compression::{accepts_gzip, compress},
     impersonation::impersonated_user,
     listener::{BodyFault, Handler, discard_body, read_body_within},
@@ -98,6 +100,8 @@ pub struct ServerOptions {
     pub auditor: Option<Arc<Auditor>>,
     /// What the history of objects contains.
     pub history: HistoryOptions,
+    /// How extension API servers are reached.
+    pub aggregation: AggregatorOptions,
 }
 
 /// How long a watch lasts at least unless the operator chooses another time.
@@ -139,6 +143,7 @@ impl ServerOptions {
             event_ttl: Some(DEFAULT_EVENT_TTL),
             auditor: None,
             history: HistoryOptions::default(),
+            aggregation: AggregatorOptions::default(),
         }
     }
 }
@@ -151,6 +156,7 @@ pub struct Server {
     pub(crate) authenticator: Arc<Authenticator>,
     pub(crate) authorizer: Arc<Authorizer>,
     pub(crate) catalog: Arc<Catalog>,
+    pub(crate) aggregator: Arc<Aggregator>,
     pub(crate) objects: Arc<Objects>,
     pub(crate) reader: Arc<Reader>,
     pub(crate) writer: Arc<Writer>,
@@ -197,6 +203,7 @@ impl Server {
             event_ttl,
             auditor,
             history,
+            aggregation,
         } = options;
         // The table is not needed before the first request; it is read while the roles are written.
         let protobuf = tokio::task::spawn_blocking(tenure_protobuf::check);
@@ -206,6 +213,7 @@ impl Server {
         let authenticator = Arc::new(authenticator);
         let authorizer = Authorizer::open(store.clone(), authorization).await?;
         let catalog = Catalog::open(store.clone(), behavior.custom_resources).await?;
+        let aggregator = Aggregator::open(store.clone(), aggregation).await?;
         let webhooks = WebhookClient::default().with_interceptor(webhook_interceptor);
         let objects = Objects::new(store.clone(), catalog.clone(), clock, identifiers, webhooks);
         let reader = Reader::new(
@@ -251,6 +259,7 @@ impl Server {
             authenticator,
             authorizer,
             catalog,
+            aggregator,
             objects,
             reader,
             writer,
@@ -298,6 +307,10 @@ impl Server {
                 _ = stopping.changed() => {}
             }
         });
+        let writer =
+            AggregatorWriter { writer: self.writer.clone(), subresources: self.subresources.clone() };
+        let aggregator = self.aggregator.clone();
+        tokio::spawn(aggregator.run(Arc::new(writer), self.catalog.clone(), self.stop.subscribe()));
         if let Some(flow_control) = &self.flow_control {
             tokio::spawn(flow_control.clone().follow(self.writer.clone(), self.stop.subscribe()));
         }
@@ -399,7 +412,7 @@ impl Server {
     ) -> Result<Response, ApiError> {
         request_guard::check(self.authenticator.access(), &head)?;
         let path = head.uri.path();
-        let certificate = head.extensions.get::<ClientCertificate>();
+        let certificate = (head.extensions.get::<ClientCertificate>(), head.extensions.get::<FrontProxy>());
         let identity = self.authenticator.authenticate(path, &head.headers, certificate).await;
         let identity = identity.map(|Identity { user, credential }| (Arc::new(user), credential));
         let address = RequestPath::parse(path);
@@ -425,6 +438,12 @@ impl Server {
         });
         seen.flow = flow.as_ref().map(|flow| flow.headers.clone());
         self.authorize(&user, attributes.as_deref(), seen.trail.as_ref())?;
+        if let Some(service) = self.aggregator.route(&address)
+            && let Some(body) = incoming.take()
+        {
+            seen.group = service.group.clone();
+            return self.proxy(&service, (head, body), (user, credential), (&address, &query), flow).await;
+        }
         // HTTP/2 has the host in its own place.
         let host = head.uri.authority().and_then(|host| HeaderValue::from_str(host.as_str()).ok());
         let takes_body = matches!(head.method, Method::POST | Method::PUT | Method::PATCH | Method::DELETE);
@@ -450,8 +469,10 @@ impl Server {
                     (&*self.objects.store, &*self.metrics, &self.authenticator.tokens);
                 let history = (&*self.writer.history, self.objects.clock.now());
                 let is_document = nonresource::is_document(&other);
-                let respond =
-                    nonresource::respond(&self.catalog, store, metrics, tokens, history, other, &request);
+                let aggregated = self.aggregator.aggregated();
+                let published = Published::new(&self.catalog, &aggregated);
+                let catalog = (&*self.catalog, &published);
+                let respond = nonresource::respond(catalog, store, metrics, tokens, history, other, &request);
                 let respond = Box::pin(respond);
                 return if is_document { self.offload.run(respond).await } else { respond.await };
             }
@@ -684,7 +705,7 @@ pub(crate) fn idlers() -> (mpsc::UnboundedSender<oneshot::Sender<()>>, Mutex<Opt
 }
 
 /// Returns how long a client asks a request to take at most; zero means as long as the server allows.
-fn requested_time(text: &str) -> Result<Duration, ApiError> {
+pub(crate) fn requested_time(text: &str) -> Result<Duration, ApiError> {
     let nanoseconds = duration_nanoseconds(text).ok_or_else(|| {
         ApiError::bad_request(format!(
             "invalid timeout specified in the request URL: {text:?} is not a duration; use one such as 30s"
@@ -708,8 +729,11 @@ fn no_memory() -> ApiError {
 
 /// The body of a request, from a connection or from memory.
 pub trait RequestBody:
-    hyper::body::Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send
+    hyper::body::Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static
 {
 }
 
-impl<B: hyper::body::Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send> RequestBody for B {}
+impl<B: hyper::body::Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static> RequestBody
+    for B
+{
+}

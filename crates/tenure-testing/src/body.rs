@@ -207,6 +207,7 @@ impl WatchedBody {
                         self.accept(chunk);
                     }
                 }
+                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
                 None => return Poll::Ready(None),
             }
         }
@@ -249,7 +250,7 @@ impl Body for TestBody {
         }
         let frame = ready!(Pin::new(&mut this.body).poll_frame(context));
         Poll::Ready(frame.map(|frame| {
-            let Ok(frame) = frame;
+            let frame = frame?;
             let Some(left) = &mut this.until_cut else { return Ok(frame) };
             let mut bytes = frame.into_data().unwrap_or_default();
             bytes.truncate(*left);

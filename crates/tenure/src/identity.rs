@@ -9,11 +9,11 @@ use std::{
 };
 use tenure_auth::{
     Reloadable,
-    authentication::{KeyError, SigningKey, TokenFile, VerifyingKey},
+    authentication::{KeyError, RequestHeaderNames, SigningKey, TokenFile, VerifyingKey},
 };
 use tenure_crd::duration_nanoseconds;
 use tenure_http::ClientAuthorities;
-use tenure_server::{Authorization, ServerOptions, TokenKeys};
+use tenure_server::{Authorization, ClusterAuthentication, ServerOptions, TokenKeys};
 
 /// How users are authenticated and authorized.
 #[derive(Args, Clone)]
@@ -48,6 +48,24 @@ pub struct IdentityFlags {
     /// The audiences of the API server; by default the issuer.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub api_audiences: Vec<String>,
+    /// The authorities of front proxies, in PEM: clients with their certificates name the user of a request in its headers.
+    #[arg(long, value_name = "FILE")]
+    pub requestheader_client_ca_file: Option<PathBuf>,
+    /// The common names that front proxies may have; by default any.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub requestheader_allowed_names: Vec<String>,
+    /// The headers of the user name, such as `X-Remote-User`.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub requestheader_username_headers: Vec<String>,
+    /// The headers of the groups, such as `X-Remote-Group`.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub requestheader_group_headers: Vec<String>,
+    /// The beginnings of the headers of further attributes, such as `X-Remote-Extra-`.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub requestheader_extra_headers_prefix: Vec<String>,
+    /// The headers of the uid, such as `X-Remote-Uid`.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub requestheader_uid_headers: Vec<String>,
     /// External issuers.
     #[command(flatten)]
     pub oidc: OidcFlags,
@@ -67,9 +85,54 @@ pub enum AuthorizationMode {
 impl IdentityFlags {
     /// Reads the authorities of client certificates.
     pub fn client_authorities(&self) -> Result<Option<ClientAuthorities>, String> {
-        let Some(path) = &self.client_ca_file else { return Ok(None) };
-        let authorities = ClientAuthorities::from_pem(&read(path)?);
-        authorities.map(Some).map_err(|error| format!("{}: {error}", path.display()))
+        let named = |path: &Path, error: String| format!("{}: {error}", path.display());
+        match (&self.client_ca_file, &self.requestheader_client_ca_file) {
+            (None, None) => Ok(None),
+            (Some(path), None) => {
+                ClientAuthorities::from_pem(&read(path)?).map(Some).map_err(|error| named(path, error))
+            }
+            (users, Some(path)) => {
+                let users = users.as_deref().map(read).transpose()?;
+                let names = &self.requestheader_allowed_names;
+                ClientAuthorities::with_front_proxies(users.as_deref(), &read(path)?, names)
+                    .map(Some)
+                    .map_err(|error| named(path, error))
+            }
+        }
+    }
+
+    /// Returns the files of the authorities of client certificates.
+    pub fn authority_files(&self) -> Vec<PathBuf> {
+        self.client_ca_file.iter().chain(&self.requestheader_client_ca_file).cloned().collect()
+    }
+
+    /// Returns what extension API servers need to authenticate users as this server does, and has it read again when it changes.
+    fn cluster_authentication(&self, reloader: &mut Reloader) -> Result<ClusterAuthentication, String> {
+        let authentication = ClusterAuthentication {
+            allowed_names: self.requestheader_allowed_names.clone(),
+            headers: self.request_headers(),
+            ..ClusterAuthentication::default()
+        };
+        for (path, text) in [
+            (&self.client_ca_file, &authentication.client_ca),
+            (&self.requestheader_client_ca_file, &authentication.request_header_ca),
+        ] {
+            let Some(path) = path else { continue };
+            text.set(read(path)?);
+            let (file, text) = (path.clone(), text.clone());
+            reloader
+                .add("published authorities", [path.clone()], move || read(&file).map(|read| text.set(read)));
+        }
+        Ok(authentication)
+    }
+
+    fn request_headers(&self) -> RequestHeaderNames {
+        RequestHeaderNames {
+            username: self.requestheader_username_headers.clone(),
+            group: self.requestheader_group_headers.clone(),
+            extra_prefix: self.requestheader_extra_headers_prefix.clone(),
+            uid: self.requestheader_uid_headers.clone(),
+        }
     }
 
     /// Sets the options of a server, and has files read again when they change.
@@ -79,7 +142,9 @@ impl IdentityFlags {
             Some(AuthorizationMode::AlwaysAllow) => options.authorization = Authorization::AlwaysAllow,
             None => {}
         }
+        options.aggregation.authentication = Some(self.cluster_authentication(reloader)?);
         let identity = &mut options.identity;
+        identity.request_headers = self.request_headers();
         if let Some(path) = &self.token_auth_file {
             let tokens = Reloadable::new(token_file(path)?);
             identity.token_file = Some(tokens.clone());

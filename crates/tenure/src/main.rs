@@ -1,6 +1,7 @@
 //! The `tenure` binary: parses the command line, runs the command, and prints errors. All output goes through [`terminal`];
 //! the exit code is an [`Outcome`]. Started as `kube-apiserver` or `etcd`, it acts as that program ([`envtest`]).
 
+mod aggregation;
 mod audit;
 mod change_text;
 mod command;

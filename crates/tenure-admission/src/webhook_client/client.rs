@@ -146,7 +146,7 @@ impl WebhookClient {
         if let Some(pool) = self.pools.lock().get(&key) {
             return Ok(pool);
         }
-        let dialer = Dialer { addresses: endpoint.addresses.clone().into() };
+        let dialer = Dialer::new(endpoint.addresses.clone());
         let names = Arc::new(DefaultServerNameResolver::default());
         let connector = HttpsConnector::new(dialer, self.tls(ca_bundle)?, true, names);
         let pool = Client::builder(TokioExecutor::new())
@@ -170,8 +170,15 @@ impl WebhookClient {
 
 /// Connects to the first of several addresses that accepts.
 #[derive(Clone)]
-struct Dialer {
+pub struct Dialer {
     addresses: Arc<[(String, u16)]>,
+}
+
+impl Dialer {
+    /// Returns a dialer of hosts and ports.
+    pub fn new(addresses: Vec<(String, u16)>) -> Dialer {
+        Dialer { addresses: addresses.into() }
+    }
 }
 
 impl Service<Uri> for Dialer {
@@ -190,7 +197,7 @@ impl Service<Uri> for Dialer {
 }
 
 async fn dial(addresses: &[(String, u16)]) -> Result<TcpStream, String> {
-    let mut why = String::from("the webhook has no address");
+    let mut why = String::from("the service has no address");
     for (host, port) in addresses {
         let resolved: Vec<SocketAddr> = match lookup_host((host.as_str(), *port)).await {
             Ok(resolved) => resolved.collect(),

@@ -1,9 +1,10 @@
-//! The HTTPS client of admission and conversion webhooks: connections, certificates and addresses.
+//! The HTTPS client of admission and conversion webhooks: connections, certificates and addresses. The aggregator uses the parts.
 
 mod bounded_map;
 mod client;
 mod endpoint;
 mod tls;
 
-pub use client::{WebhookClient, WebhookInterceptor};
+pub use client::{Dialer, WebhookClient, WebhookInterceptor};
 pub use endpoint::Endpoint;
+pub use tls::{describe as describe_connection_error, server_verifier};

@@ -6,6 +6,7 @@ use std::{error::Error as StdError, io, sync::Arc};
 use tenure_tls::TrustedCertificates;
 use tokio_rustls::rustls::{
     CertificateError, ClientConfig, Error,
+    client::danger::ServerCertVerifier,
     crypto::ring,
     pki_types::{CertificateDer, pem::PemObject},
 };
@@ -17,6 +18,16 @@ const UNKNOWN_AUTHORITY: &str = "certificate signed by unknown authority: set ca
 /// Returns the TLS configuration that trusts the given certificates, PEM as base64, or those of the system if none are
 /// given.
 pub(super) fn client_config(ca_bundle: &str) -> Result<ClientConfig, String> {
+    let provider = Arc::new(ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?;
+    let verifier = server_verifier(ca_bundle)?;
+    Ok(config.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
+}
+
+/// Returns the verifier of servers that trusts the given certificates, PEM as base64, or those of the system if none are given.
+pub fn server_verifier(ca_bundle: &str) -> Result<Arc<dyn ServerCertVerifier>, String> {
     let certificates = match ca_bundle {
         "" => rustls_native_certs::load_native_certs().certs,
         given => {
@@ -26,16 +37,13 @@ pub(super) fn client_config(ca_bundle: &str) -> Result<ClientConfig, String> {
         }
     };
     let provider = Arc::new(ring::default_provider());
-    let trusted = TrustedCertificates::of_parsable(certificates, provider.clone())
+    let trusted = TrustedCertificates::of_parsable(certificates, provider)
         .map_err(|_| "no certificate to trust: set caBundle to PEM certificates, as base64")?;
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?;
-    Ok(config.dangerous().with_custom_certificate_verifier(Arc::new(trusted)).with_no_client_auth())
+    Ok(Arc::new(trusted))
 }
 
 /// Describes why a request failed, with the remedy if the certificate is not trusted.
-pub(super) fn describe(error: &(dyn StdError + 'static)) -> String {
+pub fn describe(error: &(dyn StdError + 'static)) -> String {
     let mut described = error.to_string();
     let mut current = Some(error);
     while let Some(error) = current {

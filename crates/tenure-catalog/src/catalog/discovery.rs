@@ -1,22 +1,55 @@
 //! Discovery and OpenAPI as responses: which groups, versions and resources are served, and their schemas.
 
-use super::{Catalog, documents::Document, snapshot::Snapshot};
+use super::{
+    Aggregated, Catalog, OpenApi3,
+    aggregated::Merged,
+    documents::{Document, Documents},
+    snapshot::Snapshot,
+};
 use bytes::Bytes;
 use hyper::{
     StatusCode,
     header::{self, HeaderValue},
 };
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 use tenure_builtin::{self, Root};
 use tenure_http::{DiscoveryPath, Encoding, MediaTypes, OpenApiEncoding, Request, Response, negotiation};
-use tenure_meta::{ApiError, OpenApiVersion};
+use tenure_meta::{ApiError, OpenApiVersion, Registry};
 use tenure_schema::Schema;
 use tenure_value::{Limits, Text, Value, json};
 
+/// What is published: a snapshot, and what extension API servers serve besides it, if there are any.
+pub struct Published<'a> {
+    snapshot: Arc<Snapshot>,
+    aggregated: &'a Aggregated,
+    merged: Option<Arc<Merged>>,
+}
+
+impl<'a> Published<'a> {
+    /// Returns what is published now.
+    pub fn new(catalog: &Catalog, aggregated: &'a Aggregated) -> Published<'a> {
+        let snapshot = catalog.snapshot();
+        let merged = (!aggregated.is_empty()).then(|| aggregated.merged(&snapshot));
+        Published { snapshot, aggregated, merged }
+    }
+
+    /// Returns the groups and resources.
+    pub fn registry(&self) -> &Registry {
+        self.merged.as_ref().map_or(&self.snapshot.registry, |merged| &merged.registry)
+    }
+
+    fn documents(&self) -> &Documents {
+        self.merged.as_ref().map_or(&self.snapshot.documents, |merged| &merged.documents)
+    }
+}
+
 /// Answers a discovery request.
-pub fn discovery(catalog: &Catalog, which: DiscoveryPath, request: &Request) -> Result<Response, ApiError> {
-    let snapshot = catalog.snapshot();
-    let registry = &snapshot.registry;
+pub fn discovery(
+    published: &Published<'_>,
+    which: DiscoveryPath,
+    request: &Request,
+) -> Result<Response, ApiError> {
+    let registry = published.registry();
     let aggregated = negotiation::aggregated(request.header(header::ACCEPT));
     let host = request.header(header::HOST).unwrap_or("127.0.0.1");
     let root = match which {
@@ -25,7 +58,7 @@ pub fn discovery(catalog: &Catalog, which: DiscoveryPath, request: &Request) -> 
         _ => None,
     };
     if let (Some(root), Some(encoding)) = (root, aggregated) {
-        return Ok(aggregated_discovery(&snapshot, root, encoding, request));
+        return Ok(aggregated_discovery(published, root, encoding, request));
     }
     let format = request.format(MediaTypes::All)?;
     let document = match which {
@@ -38,7 +71,9 @@ pub fn discovery(catalog: &Catalog, which: DiscoveryPath, request: &Request) -> 
         DiscoveryPath::Version(group, version) => {
             match tenure_builtin::api_resource_list(registry, &group, &version) {
                 Some(list) => list,
-                None if catalog.has_group(&group) => return Err(ApiError::no_such_path()),
+                None if registry.groups().iter().any(|of| of.name == group) => {
+                    return Err(ApiError::no_such_path());
+                }
                 None => return Ok(page_not_found()),
             }
         }
@@ -48,33 +83,34 @@ pub fn discovery(catalog: &Catalog, which: DiscoveryPath, request: &Request) -> 
 }
 
 /// Answers a request for an OpenAPI document; `None` where there is no such document.
-pub fn openapi(catalog: &Catalog, path: &str, request: &Request) -> Option<Response> {
-    let catalog = catalog.snapshot();
+pub fn openapi(published: &Published<'_>, path: &str, request: &Request) -> Option<Response> {
+    let documents = published.documents();
     match path.trim_end_matches('/') {
         "/openapi/v2" => {
             let make = || {
-                let components = components(&catalog, None, OpenApiVersion::V2);
-                tenure_openapi::version_2(&catalog.registry, Schema::builtin(), &components)
+                let components = components(&published.snapshot, None, OpenApiVersion::V2);
+                let own = tenure_openapi::version_2(published.registry(), Schema::builtin(), &components);
+                let others = published.aggregated.versions().iter().filter_map(|of| of.openapi_2.as_deref());
+                tenure_openapi::merge_version_2(own, others)
             };
             let form = match OpenApiEncoding::choose(request.header(header::ACCEPT), OpenApiVersion::V2) {
                 Ok(form) => form,
                 Err(failure) => return Some(Response::failure(&failure, tenure_http::PLAIN)),
             };
             let document = match form {
-                OpenApiEncoding::Json => catalog.documents.get("openapi/v2", make),
-                OpenApiEncoding::Protobuf => catalog
-                    .documents
+                OpenApiEncoding::Json => documents.get("openapi/v2", make),
+                OpenApiEncoding::Protobuf => documents
                     .get_bytes("openapi/v2/protobuf", || tenure_openapi::version_2_in_protobuf(&make())),
             };
-            Some(published(document, request, form, OpenApiVersion::V2))
+            Some(publish(document, request, form, OpenApiVersion::V2))
         }
         "/openapi/v3" => {
-            let document = catalog.documents.get("openapi/v3", || openapi_index(&catalog));
+            let document = documents.get("openapi/v3", || openapi_index(published));
             Some(tagged_response(document, request))
         }
         below => {
             let name = below.strip_prefix("/openapi/v3/")?;
-            let mut document = openapi_document(&catalog, name)?;
+            let mut document = openapi_document(published, name)?;
             let form = match OpenApiEncoding::choose(request.header(header::ACCEPT), OpenApiVersion::V3) {
                 Ok(form) => form,
                 Err(failure) => return Some(Response::failure(&failure, tenure_http::PLAIN)),
@@ -88,9 +124,9 @@ pub fn openapi(catalog: &Catalog, path: &str, request: &Request) -> Option<Respo
             }
             // JSON and protobuf share one entity tag.
             if form == OpenApiEncoding::Protobuf {
-                document.bytes = openapi_in_protobuf(&catalog, name, &document);
+                document.bytes = openapi_in_protobuf(documents, name, &document);
             }
-            let answer = published(document, request, form, OpenApiVersion::V3);
+            let answer = publish(document, request, form, OpenApiVersion::V3);
             Some(match hash {
                 Some(_) => {
                     answer.with_header(header::CACHE_CONTROL, HeaderValue::from_static("public, immutable"))
@@ -105,28 +141,37 @@ pub fn openapi(catalog: &Catalog, path: &str, request: &Request) -> Option<Respo
 const SERVER_VERSION: &str = "version";
 
 /// Returns the document of a group and version, or of the version of the server.
-fn openapi_document(catalog: &Snapshot, name: &str) -> Option<Document> {
+fn openapi_document(published: &Published<'_>, name: &str) -> Option<Document> {
+    let documents = published.documents();
     if name == SERVER_VERSION {
-        return Some(catalog.documents.get("openapi/v3/version", tenure_openapi::server_version));
+        return Some(documents.get("openapi/v3/version", tenure_openapi::server_version));
     }
-    let groups = catalog.registry.groups().iter();
+    let groups = published.registry().groups().iter();
     let mut versions = groups.flat_map(|group| group.versions.iter().map(move |version| (group, version)));
     let (group, version) =
         versions.find(|(group, version)| tenure_openapi::index_name(&group.name, version) == name)?;
     let key = format!("openapi/v3/{name}");
-    Some(catalog.documents.get(&key, || {
-        let components = components(catalog, Some((&group.name, version)), OpenApiVersion::V3);
-        tenure_openapi::version_3(&catalog.registry, Schema::builtin(), &group.name, version, &components)
+    match published.aggregated.find(&group.name, version).map(|of| &of.openapi_3) {
+        Some(Some(OpenApi3::Converted(document))) => {
+            return Some(documents.get(&key, || Value::clone(document)));
+        }
+        Some(_) => return None,
+        None => {}
+    }
+    Some(documents.get(&key, || {
+        let snapshot = &published.snapshot;
+        let components = components(snapshot, Some((&group.name, version)), OpenApiVersion::V3);
+        tenure_openapi::version_3(&snapshot.registry, Schema::builtin(), &group.name, version, &components)
     }))
 }
 
 /// Returns the document of a group and version in protobuf.
-fn openapi_in_protobuf(catalog: &Snapshot, name: &str, document: &Document) -> Bytes {
+fn openapi_in_protobuf(documents: &Documents, name: &str, document: &Document) -> Bytes {
     let write = || {
         let tree = json::parse(&document.bytes, &Limits::TRUSTED).unwrap_or_default();
         tenure_openapi::version_3_in_protobuf(&tree)
     };
-    catalog.documents.get_bytes(&format!("openapi/v3/{name}/protobuf"), write).bytes
+    documents.get_bytes(&format!("openapi/v3/{name}/protobuf"), write).bytes
 }
 
 /// Returns what custom kinds publish, of one group and version or of all.
@@ -156,36 +201,55 @@ fn components(
     found
 }
 
-fn openapi_index(catalog: &Snapshot) -> Value {
+fn openapi_index(published: &Published<'_>) -> Value {
     let mut paths: BTreeMap<Text, Value> = BTreeMap::new();
-    let mut list = |name: Text| {
-        let entity_tag =
-            openapi_document(catalog, &name).map(|document| document.entity_tag).unwrap_or_default();
-        let address = format!("/openapi/v3/{name}?hash={entity_tag}");
+    let mut list = |name: Text, address: String| {
         paths.insert(name, Value::object([("serverRelativeURL", Value::from(address))]));
     };
-    for group in catalog.registry.groups() {
+    let own = |name: &str| {
+        let document = openapi_document(published, name)?;
+        Some(format!("/openapi/v3/{name}?hash={}", document.entity_tag))
+    };
+    for group in published.registry().groups() {
         for version in group.versions.iter() {
-            list(tenure_openapi::index_name(&group.name, version));
+            let name = tenure_openapi::index_name(&group.name, version);
+            let remote = published.aggregated.find(&group.name, version);
+            let address = match remote.and_then(|of| of.openapi_3.as_ref()) {
+                Some(OpenApi3::Served(address)) => Some(address.to_string()),
+                _ => own(&name),
+            };
+            // An extension server may have no document.
+            if let Some(address) = address {
+                list(name, address);
+            }
         }
     }
-    list(SERVER_VERSION.into());
+    list(SERVER_VERSION.into(), own(SERVER_VERSION).unwrap_or_default());
     Value::object([("paths", Value::object(paths))])
 }
 
-fn aggregated_discovery(catalog: &Snapshot, root: Root, encoding: Encoding, request: &Request) -> Response {
-    let list = || tenure_builtin::group_discovery_list(&catalog.registry, root);
+fn aggregated_discovery(
+    published: &Published<'_>,
+    root: Root,
+    encoding: Encoding,
+    request: &Request,
+) -> Response {
+    let documents = published.documents();
+    let list = || {
+        let list = tenure_builtin::group_discovery_list(published.registry(), root);
+        if published.merged.is_some() { published.aggregated.complete(list) } else { list }
+    };
     let (document, kind) = match encoding {
         Encoding::Protobuf => {
             let name = format!("discovery/{root:?}/protobuf");
             let write = || tenure_protobuf::encode(&list()).map(Vec::from).unwrap_or_default();
             let kind =
                 "application/vnd.kubernetes.protobuf;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-            (catalog.documents.get_bytes(&name, write), kind)
+            (documents.get_bytes(&name, write), kind)
         }
         Encoding::Json | Encoding::Yaml => {
             let kind = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-            (catalog.documents.get(&format!("discovery/{root:?}"), list), kind)
+            (documents.get(&format!("discovery/{root:?}"), list), kind)
         }
     };
     let mut answer = tagged_response(document, request);
@@ -209,7 +273,7 @@ fn tagged_response(document: Document, request: &Request) -> Response {
     }
 }
 
-fn published(
+fn publish(
     document: Document,
     request: &Request,
     form: OpenApiEncoding,

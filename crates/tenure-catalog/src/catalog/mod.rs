@@ -3,6 +3,7 @@
 //! [`Catalog`] holds the current [`Snapshot`] and replaces it when definitions change. A [`ResourceHandler`] is one resource
 //! at one version, with the [`Strategy`](tenure_meta::Strategy) of its kind. The catalog reads definitions from the store and nothing else.
 
+mod aggregated;
 mod custom_kind;
 pub mod discovery;
 mod documents;
@@ -12,6 +13,7 @@ mod snapshot;
 mod versions;
 
 use crate::object::{Stored, meta_text, prefix};
+pub use aggregated::{Aggregated, AggregatedVersion, OpenApi3, Priority};
 use bytes::Bytes;
 pub use custom_kind::CustomKind;
 pub use handler::{Endpoint, ResourceHandler};
@@ -135,6 +137,11 @@ impl Catalog {
         *self.current.write() = snapshot;
         self.changes.send_replace(());
         Ok(())
+    }
+
+    /// Returns a receiver that is notified when what is served may have changed.
+    pub fn subscribe(&self) -> tokio::sync::watch::Receiver<()> {
+        self.changes.subscribe()
     }
 
     /// Completes when a custom resource is no longer served as a handler serves it: its definition has changed or is gone.

@@ -59,7 +59,10 @@ impl Snapshot {
                 }
                 None => groups.push(added),
             }
-            resources.extend(kind.resources.iter().cloned());
+            // A version of a built-in group has its built-in resources alone.
+            let is_builtin =
+                |of: &&Arc<Resource>| builtin.of_version(&of.group, &of.version).next().is_some();
+            resources.extend(kind.resources.iter().filter(|of| !is_builtin(of)).cloned());
             custom.insert((definition.group.clone(), definition.names.plural.clone()), kind.clone());
         }
         let registry = Registry::new(groups, resources);

@@ -20,7 +20,7 @@ use tenure_admission::WebhookClient;
 use tenure_meta::{ApiError, Resource};
 use tenure_store::{Entry, ListRequest, Store};
 use tenure_value::Value;
-pub use webhook_route::to as webhook_route;
+pub use webhook_route::{addresses as service_addresses, to as webhook_route};
 
 /// The objects of a store.
 pub struct Objects {

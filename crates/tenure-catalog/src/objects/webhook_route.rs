@@ -23,7 +23,8 @@ pub async fn to(store: &dyn Store, target: &WebhookTarget) -> Result<Endpoint, S
     }
 }
 
-async fn addresses(
+/// Resolves the addresses of a port of a service.
+pub async fn addresses(
     store: &dyn Store,
     namespace: &str,
     name: &str,

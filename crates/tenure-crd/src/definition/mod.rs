@@ -14,6 +14,7 @@ pub use accept::{CLEANUP_FINALIZER, NamesInUse, accept, terminating};
 pub use change::merge_changes;
 pub use check::{check_create, check_create_with, check_update, check_update_with};
 pub use version::Version;
+pub use version_rank::version_rank;
 
 use super::Behavior;
 use std::{collections::HashMap, sync::Arc};

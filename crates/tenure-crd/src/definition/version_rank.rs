@@ -5,7 +5,7 @@ use tenure_value::Text;
 
 /// The priority of a version: `v2` before `v1` before `v1beta2` before `v1alpha1` before any other name,
 /// which are sorted alphabetically.
-pub(crate) fn version_rank(name: &str) -> (u8, u64, u64, Reverse<Text>) {
+pub fn version_rank(name: &str) -> (u8, u64, u64, Reverse<Text>) {
     let other = (0, 0, 0, Reverse(Text::new(name)));
     let Some(rest) = name.strip_prefix('v') else { return other };
     let end = rest.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(rest.len());

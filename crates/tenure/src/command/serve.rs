@@ -2,6 +2,7 @@
 
 use crate::{
     Outcome,
+    aggregation::AggregationFlags,
     audit::AuditFlags,
     compatibility::Compatibility,
     control_plane::ControlPlane,
@@ -65,6 +66,8 @@ pub struct Options {
     compatibility: Compatibility,
     #[command(flatten)]
     identity: IdentityFlags,
+    #[command(flatten)]
+    aggregation: AggregationFlags,
     /// The certificate that the server presents, in PEM, with its chain; by default the server makes one.
     #[arg(long, value_name = "FILE", requires = "tls_private_key_file")]
     tls_cert_file: Option<PathBuf>,
@@ -180,6 +183,7 @@ async fn serve(options: Options) -> Result<(), Error> {
     server_options.controllers = controllers(&options.controllers)?;
     server_options.behavior = options.compatibility.into();
     options.identity.apply(&mut server_options, &mut reloader)?;
+    options.aggregation.apply(&mut server_options.aggregation, &mut reloader)?;
     options.limits.apply(&mut server_options);
     server_options.auditor = options.audit.start().await?;
     server_options.history = options.history.options(options.is_local());
@@ -208,7 +212,7 @@ fn follow_certificates(
     reloader: &mut Reloader,
 ) -> Result<Reloadable<Tls>, String> {
     let identity = options.identity.clone();
-    let authorities: Vec<PathBuf> = identity.client_ca_file.iter().cloned().collect();
+    let authorities = identity.authority_files();
     let read: Box<dyn Fn() -> Result<Tls, String> + Send> =
         match (options.tls_cert_file.clone(), options.tls_private_key_file.clone()) {
             (Some(certificate), Some(key)) => Box::new(move || {

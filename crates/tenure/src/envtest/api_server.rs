@@ -6,6 +6,7 @@ use super::{
     flags::{FlagError, Flags, invalid},
 };
 use crate::{
+    aggregation::AggregationFlags,
     audit::{AuditFlags, Format},
     control_plane::ControlPlane,
     controllers::controllers,
@@ -35,7 +36,7 @@ const CERT_DIR: &str = "/var/run/kubernetes";
 /// The first verbosity at which requests are logged.
 const DEBUG_VERBOSITY: u8 = 4;
 /// Admission plugins of Kubernetes that Tenure may not have. They can be selected, with a warning.
-const KUBERNETES_PLUGINS: [&str; 22] = [
+const KUBERNETES_PLUGINS: [&str; 21] = [
     "AlwaysAdmit",
     "AlwaysDeny",
     "AlwaysPullImages",
@@ -50,7 +51,6 @@ const KUBERNETES_PLUGINS: [&str; 22] = [
     "NamespaceAutoProvision",
     "NamespaceExists",
     "NodeDeclaredFeatureValidator",
-    "NodeRestriction",
     "OwnerReferencesPermissionEnforcement",
     "PodGroupProtection",
     "PodGroupWorkloadExists",
@@ -93,6 +93,7 @@ async fn serve(settings: Settings) -> Result<(), String> {
     options.controllers = settings.controllers;
     options.service_addresses = settings.service_addresses;
     settings.identity.apply(&mut options, &mut reloader)?;
+    settings.aggregation.apply(&mut options.aggregation, &mut reloader)?;
     options.auditor = settings.audit.start().await?;
     let control_plane = ControlPlane {
         store: Arc::new(MemoryStore::new()),
@@ -119,6 +120,7 @@ struct Settings {
     /// The files of certificate and key, if they are not those of the directory.
     cert_files: Option<(PathBuf, PathBuf)>,
     identity: IdentityFlags,
+    aggregation: AggregationFlags,
     audit: AuditFlags,
     plugins: PluginSelection,
     plugin_configuration: Option<PathBuf>,
@@ -150,6 +152,7 @@ impl Settings {
             cert_dir: path("cert-dir").unwrap_or_else(|| CERT_DIR.into()),
             cert_files,
             identity: identity(flags)?,
+            aggregation: aggregation(flags)?,
             audit: audit(flags)?,
             plugins: plugins(flags)?,
             plugin_configuration: path("admission-control-config-file"),
@@ -167,7 +170,7 @@ impl Settings {
     /// Returns the files of the TLS configuration.
     fn tls_files(&self) -> Vec<PathBuf> {
         let certificate = self.cert_files.iter().flat_map(|(certificate, key)| [certificate, key]);
-        certificate.chain(&self.identity.client_ca_file).cloned().collect()
+        certificate.cloned().chain(self.identity.authority_files()).collect()
     }
 
     /// Returns the certificate to present; one is created where there is none.
@@ -203,8 +206,30 @@ fn identity(flags: &Flags) -> Result<IdentityFlags, FlagError> {
             .map(String::from),
         service_account_max_token_expiration: longest_token(flags)?,
         api_audiences: flags.list("api-audiences").unwrap_or_default(),
+        requestheader_client_ca_file: path("requestheader-client-ca-file"),
+        requestheader_allowed_names: flags.list("requestheader-allowed-names").unwrap_or_default(),
+        requestheader_username_headers: flags.list("requestheader-username-headers").unwrap_or_default(),
+        requestheader_group_headers: flags.list("requestheader-group-headers").unwrap_or_default(),
+        requestheader_extra_headers_prefix: flags
+            .list("requestheader-extra-headers-prefix")
+            .unwrap_or_default(),
+        requestheader_uid_headers: flags.list("requestheader-uid-headers").unwrap_or_default(),
         oidc: oidc(flags)?,
     })
+}
+
+fn aggregation(flags: &Flags) -> Result<AggregationFlags, FlagError> {
+    let path = |name: &str| flags.last(name).filter(|path| !path.is_empty()).map(PathBuf::from);
+    let flags = AggregationFlags {
+        proxy_client_cert_file: path("proxy-client-cert-file"),
+        proxy_client_key_file: path("proxy-client-key-file"),
+        enable_aggregator_routing: flags.switch("enable-aggregator-routing"),
+    };
+    match (&flags.proxy_client_cert_file, &flags.proxy_client_key_file) {
+        (Some(_), None) => Err(FlagError::NeedsArgument("proxy-client-key-file".into())),
+        (None, Some(_)) => Err(FlagError::NeedsArgument("proxy-client-cert-file".into())),
+        _ => Ok(flags),
+    }
 }
 
 fn longest_token(flags: &Flags) -> Result<Option<i64>, FlagError> {

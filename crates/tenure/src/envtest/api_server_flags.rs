@@ -47,6 +47,11 @@ const HONOURED: &[(&str, Kind, &str)] = &[
     ),
     ("disable-admission-plugins", Value, "Default admission plugins that do not run."),
     ("enable-admission-plugins", Value, "Admission plugins that run besides the default ones."),
+    (
+        "enable-aggregator-routing",
+        Switch,
+        "Whether requests go to the endpoints of an extension API server, and not to its cluster IP.",
+    ),
     ("enable-garbage-collector", Switch, "Whether dependents of deleted owners are deleted. [default=true]"),
     ("help", Switch, "Print this help."),
     ("oidc-ca-file", Value, "The authorities of the certificate of the OpenID Connect issuer."),
@@ -58,6 +63,18 @@ const HONOURED: &[(&str, Kind, &str)] = &[
     ("oidc-signing-algs", Value, "The algorithms that tokens may be signed with. [default=RS256]"),
     ("oidc-username-claim", Value, "The claim that is the user name. [default=sub]"),
     ("oidc-username-prefix", Value, "What comes before user names; - is nothing."),
+    (
+        "proxy-client-cert-file",
+        Value,
+        "The certificate by which extension API servers recognize this server.",
+    ),
+    ("proxy-client-key-file", Value, "The key of --proxy-client-cert-file."),
+    ("requestheader-allowed-names", Value, "The common names that front proxies may have. [default=any]"),
+    ("requestheader-client-ca-file", Value, "The authorities of front proxies."),
+    ("requestheader-extra-headers-prefix", Value, "The beginnings of the headers of further attributes."),
+    ("requestheader-group-headers", Value, "The headers in which front proxies name the groups."),
+    ("requestheader-uid-headers", Value, "The headers in which front proxies name the uid."),
+    ("requestheader-username-headers", Value, "The headers in which front proxies name the user."),
     ("secure-port", Value, "The port to listen on, with TLS. [default=6443]"),
     (
         "service-account-issuer",
@@ -79,7 +96,7 @@ const HONOURED: &[(&str, Kind, &str)] = &[
 /// Switches that cannot matter: they tune caches, workers, logs or connections to parts that Tenure does not have.
 const IGNORED_SWITCHES: &str = "aggregator-reject-forwarding-redirect allow-privileged audit-log-batch-throttle-enable \
     audit-log-truncate-enabled audit-webhook-batch-throttle-enable audit-webhook-truncate-enabled \
-    contention-profiling disable-http2-serving emulation-forward-compatible enable-aggregator-routing \
+    contention-profiling disable-http2-serving emulation-forward-compatible \
     enable-bootstrap-token-auth enable-logs-handler enable-priority-and-fairness \
     encryption-provider-config-automatic-reload log-json-split-stream log-text-split-stream permit-address-sharing \
     permit-port-sharing profiling runtime-config-emulation-forward-compatible service-account-extend-token-expiration \
@@ -107,9 +124,7 @@ const IGNORED_VALUES: &str = "allow-metric-labels allow-metric-labels-manifest a
     lease-reuse-duration-seconds livez-grace-period log-flush-frequency log-json-info-buffer-size \
     log-text-info-buffer-size logging-format master-count max-connection-bytes-per-sec max-mutating-requests-inflight \
     max-requests-inflight min-compatibility-version min-request-timeout peer-advertise-ip peer-advertise-port \
-    peer-ca-file proxy-client-cert-file proxy-client-key-file request-timeout requestheader-allowed-names \
-    requestheader-client-ca-file requestheader-extra-headers-prefix requestheader-group-headers \
-    requestheader-uid-headers requestheader-username-headers runtime-config service-node-port-range \
+    peer-ca-file request-timeout runtime-config service-node-port-range \
     show-hidden-metrics-for-version shutdown-delay-duration shutdown-watch-termination-grace-period storage-backend \
     storage-initialization-timeout storage-media-type strict-transport-security-directives target-ram-mb \
     tls-cipher-suites tls-curve-preferences tls-min-version tls-sni-cert-key tracing-config-file vmodule \

@@ -1,0 +1,179 @@
+//! Connections to extension API servers: TLS with the `caBundle` of the APIService and the client certificate of the front proxy,
+//! pooled by what they depend on.
+
+use crate::{ApiService, proxy::ProxyBody};
+use hyper::{Request, Response, body::Incoming};
+use hyper_rustls::{DefaultServerNameResolver, HttpsConnector};
+use hyper_util::{
+    client::legacy::Client,
+    rt::{TokioExecutor, TokioTimer},
+};
+use parking_lot::Mutex;
+use std::{
+    collections::HashMap,
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+    time::Duration,
+};
+use tenure_admission::{Dialer, Endpoint, describe_connection_error, server_verifier};
+use tenure_auth::Reloadable;
+use tenure_value::Text;
+use tokio_rustls::rustls::{
+    self, ClientConfig, DigitallySignedStruct, SignatureScheme,
+    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
+    pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject},
+};
+
+/// The most idle connections to an extension server.
+const IDLE_CONNECTIONS: usize = 16;
+/// How long an idle connection is kept.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
+/// The most pools; when there are more, all are made again.
+const POOLS: usize = 256;
+
+type Pool = Client<HttpsConnector<Dialer>, ProxyBody>;
+/// What connections are shared by: `caBundle` or `None` without verification, host and port, addresses, client certificate.
+type PoolKey = (Option<Text>, String, Vec<(String, u16)>, u64);
+
+/// The certificate by which extension API servers recognize this server as their front proxy.
+#[derive(Debug)]
+pub struct ProxyClientCertificate {
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+    digest: u64,
+}
+
+impl ProxyClientCertificate {
+    /// Reads a certificate, with its chain, and its key from PEM.
+    pub fn from_pem(certificate: &str, key: &str) -> Result<ProxyClientCertificate, String> {
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificate.as_bytes()).collect();
+        let chain = chain.map_err(|error| format!("not a certificate in PEM: {error}"))?;
+        if chain.is_empty() {
+            return Err("no certificate in PEM".into());
+        }
+        let private = PrivateKeyDer::from_pem_slice(key.as_bytes());
+        let key_der = private.map_err(|error| format!("not a private key in PEM: {error}"))?;
+        let mut hasher = DefaultHasher::new();
+        (certificate, key).hash(&mut hasher);
+        Ok(ProxyClientCertificate { chain, key: key_der, digest: hasher.finish() })
+    }
+}
+
+/// Sends requests to extension API servers.
+pub(crate) struct Transport {
+    certificate: Option<Reloadable<ProxyClientCertificate>>,
+    pools: Mutex<HashMap<PoolKey, Pool>>,
+}
+
+impl Transport {
+    pub fn new(certificate: Option<Reloadable<ProxyClientCertificate>>) -> Transport {
+        Transport { certificate, pools: Mutex::default() }
+    }
+
+    /// Returns a transport with the same certificate and connections of its own.
+    pub fn fork(&self) -> Transport {
+        Transport::new(self.certificate.clone())
+    }
+
+    /// Sends a request to an extension server. It returns with the head of the response.
+    pub async fn send(
+        &self,
+        service: &ApiService,
+        endpoint: &Endpoint,
+        request: Request<ProxyBody>,
+    ) -> Result<Response<Incoming>, String> {
+        let pool = self.pool(service, endpoint)?;
+        pool.request(request).await.map_err(|error| describe_connection_error(&error))
+    }
+
+    fn pool(&self, service: &ApiService, endpoint: &Endpoint) -> Result<Pool, String> {
+        let certificate = self.certificate.as_ref().map(Reloadable::get);
+        let key = (
+            (!service.insecure).then(|| service.ca_bundle.clone()),
+            endpoint.url.authority().map(ToString::to_string).unwrap_or_default(),
+            endpoint.addresses.clone(),
+            certificate.as_ref().map_or(0, |certificate| certificate.digest),
+        );
+        if let Some(pool) = self.pools.lock().get(&key) {
+            return Ok(pool.clone());
+        }
+        let dialer = Dialer::new(endpoint.addresses.clone());
+        let names = Arc::new(DefaultServerNameResolver::default());
+        let connector = HttpsConnector::new(dialer, tls(service, certificate.as_deref())?, true, names);
+        let pool = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE_TIMEOUT)
+            .pool_max_idle_per_host(IDLE_CONNECTIONS)
+            .build(connector);
+        let mut pools = self.pools.lock();
+        if pools.len() >= POOLS {
+            pools.clear();
+        }
+        pools.insert(key, pool.clone());
+        Ok(pool)
+    }
+}
+
+/// Returns the TLS configuration of connections to an extension server.
+fn tls(
+    service: &ApiService,
+    certificate: Option<&ProxyClientCertificate>,
+) -> Result<Arc<ClientConfig>, String> {
+    let provider = Arc::new(ring::default_provider());
+    let verifier: Arc<dyn ServerCertVerifier> = match service.insecure {
+        true => Arc::new(Unverified(provider.clone())),
+        false => server_verifier(&service.ca_bundle)?,
+    };
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier);
+    let config = match certificate {
+        Some(certificate) => config
+            .with_client_auth_cert(certificate.chain.clone(), certificate.key.clone_key())
+            .map_err(|error| format!("the client certificate of the proxy cannot be used: {error}"))?,
+        None => config.with_no_client_auth(),
+    };
+    Ok(Arc::new(config))
+}
+
+/// Accepts any certificate, for `insecureSkipTLSVerify`.
+#[derive(Debug)]
+struct Unverified(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Unverified {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
