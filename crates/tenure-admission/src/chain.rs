@@ -41,7 +41,7 @@ const fn in_rules(name: &'static str) -> Plugin {
 }
 
 /// The plugins in the order in which they run. A further plugin is a row here.
-const PLUGINS: [Plugin; 27] = [
+const PLUGINS: [Plugin; 28] = [
     in_rules("NamespaceLifecycle"),
     on("LimitRanger", |_| Box::new(plugins::LimitRanger)),
     off("ServiceAccount", |_| Box::new(plugins::ServiceAccount)),

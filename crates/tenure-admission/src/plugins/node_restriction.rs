@@ -152,6 +152,7 @@ impl NodeRequest<'_> {
             Operation::Update => Err(self.forbidden(&format!(
                 "unexpected operation \"UPDATE\", node {node:?} can only create and delete mirror pods"
             ))),
+            Operation::Connect => Ok(()),
         }
     }
 
@@ -248,7 +249,7 @@ impl NodeRequest<'_> {
                 let forbidden = forbidden_labels(new, old);
                 self.require(forbidden.is_empty(), || format!("is not allowed to modify labels: {forbidden}"))
             }
-            Operation::Delete => Ok(()),
+            Operation::Delete | Operation::Connect => Ok(()),
         }
     }
 
@@ -370,7 +371,7 @@ impl NodeRequest<'_> {
         let (object, verb) = match operation {
             Operation::Create => (&self.attributes.object, "create"),
             Operation::Delete => (&self.attributes.old_object, "delete"),
-            Operation::Update => return Ok(()),
+            Operation::Update | Operation::Connect => return Ok(()),
         };
         let name = object.at(["spec", "nodeName"]).and_then(Value::as_str);
         self.require(name == Some(self.node), || {
