@@ -146,11 +146,14 @@ impl Applied {
     }
 }
 
+/// One write to the object that a first manager has applied.
+type Run = fn(&Applied, &Value) -> Result<State, Box<dyn Error>>;
+
 fn ownership(of: TypeRef<'static>) -> Result<Vec<HotPath>, Box<dyn Error>> {
     let applied = Rc::new(Applied::new(of)?);
     // Each is decoded again, so that nothing is shared with the live object.
     let (same, modified) = (Rc::new(read(ORIGINAL)?), read(MODIFIED)?);
-    let path = |name, run: fn(&Applied, &Value) -> Result<State, Box<dyn Error>>, config: Rc<Value>| {
+    let path = |name, run: Run, config: Rc<Value>| {
         let applied = applied.clone();
         HotPath::repeated(name, RUNS, move || run(&applied, &config).map(drop))
     };
