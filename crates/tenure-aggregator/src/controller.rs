@@ -358,7 +358,7 @@ impl Aggregator {
             checked += 1;
             let authorities = (authentication.client_ca.get(), authentication.request_header_ca.get());
             // It may have been deleted or changed.
-            let is_due = checked % 60 == 0 || published.as_ref() != Some(&authorities);
+            let is_due = checked.is_multiple_of(60) || published.as_ref() != Some(&authorities);
             if !is_due || !self.store.leads() {
                 continue;
             }

@@ -83,7 +83,7 @@ impl Aggregator {
         let upgrade = self.upgrade(&mut request.head);
         let upgrade = match upgrade {
             Ok(upgrade) => upgrade,
-            Err(refused) => return refused,
+            Err(refused) => return *refused,
         };
         let host = request.head.headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let host = host.or_else(|| request.head.uri.authority().map(|authority| authority.as_str()));
@@ -132,19 +132,20 @@ impl Aggregator {
     }
 
     /// Takes the connection of a request that asks for another protocol.
-    fn upgrade(&self, head: &mut Parts) -> Result<Option<(OnUpgrade, OwnedSemaphorePermit)>, Response> {
+    fn upgrade(&self, head: &mut Parts) -> Result<Option<(OnUpgrade, OwnedSemaphorePermit)>, Box<Response>> {
         if !asks_for_upgrade(&head.headers) {
             return Ok(None);
         }
         let Ok(place) = self.tunnels.clone().try_acquire_owned() else {
-            return Err(refusal(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "too many upgraded connections, try again later",
-            ));
+            let why = "too many upgraded connections, try again later";
+            return Err(Box::new(refusal(StatusCode::SERVICE_UNAVAILABLE, why)));
         };
         match head.extensions.remove::<OnUpgrade>() {
             Some(upgrade) => Ok(Some((upgrade, place))),
-            None => Err(refusal(StatusCode::BAD_REQUEST, "this connection cannot be upgraded: use HTTP/1.1")),
+            None => {
+                let why = "this connection cannot be upgraded: use HTTP/1.1";
+                Err(Box::new(refusal(StatusCode::BAD_REQUEST, why)))
+            }
         }
     }
 
