@@ -1,8 +1,9 @@
 //! The state of aggregation: the APIServices of the store, and what their extension servers have published.
 
 use crate::{
-    ApiService, ProxyClientCertificate, Routing, authentication_config::ClusterAuthentication, discovery,
-    openapi::OpenApi, registration, transport::Transport,
+    ApiService, ProxyClientCertificate, Routing, api_service::API_SERVICES,
+    authentication_config::ClusterAuthentication, publication::Publication, registration,
+    transport::Transport,
 };
 use hyper::header::HeaderValue;
 use parking_lot::{Mutex, RwLock};
@@ -15,7 +16,7 @@ use tenure_catalog::{Aggregated, AggregatedVersion, Priority, object::Stored, ob
 use tenure_http::{DiscoveryPath, RequestPath};
 use tenure_meta::{ApiError, Resource};
 use tenure_store::{ListRequest, Revision, Store};
-use tenure_value::{Text, Value};
+use tenure_value::Text;
 use tokio::sync::Semaphore;
 
 /// The most connections whose protocol was changed.
@@ -55,14 +56,6 @@ pub(crate) struct Table {
     by_name: BTreeMap<Text, Arc<ApiService>>,
     /// Those of extension servers, by group and version.
     proxied: HashMap<(Text, Text), Arc<ApiService>>,
-}
-
-/// What an extension server has published about a group and version.
-#[derive(Clone, Default, PartialEq)]
-pub(crate) struct Publication {
-    pub discovery: Option<Value>,
-    pub is_current: bool,
-    pub openapi: OpenApi,
 }
 
 impl Table {
@@ -211,12 +204,11 @@ impl Aggregator {
         let published = self.published.lock();
         let versions = table.all().filter(|service| service.proxied().is_some()).map(|service| {
             let publication = published.get(&service.name).cloned().unwrap_or_default();
-            let discovery = publication.discovery.unwrap_or_else(|| discovery::empty(&service.version));
             AggregatedVersion {
                 group: service.group.clone(),
                 version: service.version.clone(),
                 priority: service.priority,
-                discovery: discovery::with_freshness(&discovery, publication.is_current),
+                discovery: publication.discovery_of(&service.version),
                 openapi_3: publication.openapi.version_3,
                 openapi_2: publication.openapi.version_2,
             }
@@ -253,6 +245,6 @@ pub(crate) fn api_services_prefix() -> String {
 
 /// Returns the resource of APIServices.
 pub(crate) fn api_services() -> Option<&'static Resource> {
-    let (group, version, name) = crate::controller::API_SERVICES;
+    let (group, version, name) = API_SERVICES;
     tenure_builtin::registry().find(group, version, name).map(|of| &**of)
 }

@@ -8,6 +8,8 @@ use tenure_value::{Text, Value};
 pub(crate) const AUTOMANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
 /// The group of APIServices themselves, which is never proxied: it is the way to undo an APIService.
 pub(crate) const GROUP: &str = "apiregistration.k8s.io";
+/// The group, version and name of the resource of APIServices.
+pub(crate) const API_SERVICES: (&str, &str, &str) = ("apiregistration.k8s.io", "v1", "apiservices");
 /// The port of a service that names none.
 const PORT: u16 = 443;
 

@@ -4,6 +4,7 @@
 use crate::{
     Aggregator, ApiService,
     aggregator::{api_services, api_services_prefix},
+    api_service::API_SERVICES,
     authentication_config::{ClusterAuthentication, NAME, NAMESPACE, TOKEN_TRACKING, token_tracking},
     availability::Availability,
     registration::{Change, Moment, changes},
@@ -25,8 +26,6 @@ use tokio::{
     time::{interval, sleep, timeout},
 };
 
-/// The group, version and name of the resource of APIServices.
-pub(crate) const API_SERVICES: (&str, &str, &str) = ("apiregistration.k8s.io", "v1", "apiservices");
 const CONFIG_MAPS: (&str, &str, &str) = ("", "v1", "configmaps");
 /// How often an extension server is checked that has not changed.
 const RESYNC: Duration = Duration::from_secs(30);

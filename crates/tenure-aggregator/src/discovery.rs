@@ -1,7 +1,7 @@
 //! The discovery of an extension API server: its aggregated document, or else the list of resources of one group and version, in the
 //! form of an `APIVersionDiscovery`.
 
-use crate::{Aggregator, ApiService};
+use crate::{Aggregator, ApiService, publication::unknown_version};
 use hyper::{StatusCode, header};
 use std::{collections::BTreeMap, time::Duration};
 use tenure_meta::Row;
@@ -48,7 +48,7 @@ fn version_of(document: &Value, service: &ApiService) -> Value {
     let version = groups.find_map(|group| {
         group.items("versions").iter().find(|of| of.text("version") == service.version).cloned()
     });
-    let Some(version) = version else { return empty(&service.version) };
+    let Some(version) = version else { return unknown_version(&service.version) };
     let resources = version.items("resources").iter().map(|resource| {
         let resource = with_response_kind(resource);
         let subresources = resource.get("subresources").and_then(Value::as_array);
@@ -77,17 +77,6 @@ fn response_kind(group: &str, version: &str, kind: &str) -> Value {
     Value::object(
         [("group", group), ("version", version), ("kind", kind)].map(|(name, of)| (name, of.into())),
     )
-}
-
-/// Returns the discovery of a version of which nothing is known.
-pub(crate) fn empty(version: &str) -> Value {
-    Value::object([("version", Value::from(version))])
-}
-
-/// Returns a version with its freshness.
-pub(crate) fn with_freshness(version: &Value, is_current: bool) -> Value {
-    let freshness = if is_current { "Current" } else { "Stale" };
-    version.as_object().cloned().unwrap_or_default().with("freshness", freshness).into()
 }
 
 /// Converts an `APIResourceList`.

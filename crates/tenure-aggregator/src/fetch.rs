@@ -1,6 +1,6 @@
 //! Documents of extension API servers that this server reads itself: bounded in size and in time.
 
-use crate::{Aggregator, ApiService, headers::identify, proxy::ProxyBody, resolver::resolve};
+use crate::{Aggregator, ApiService, headers::identify, resolver::resolve, transport::ProxyBody};
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper::{HeaderMap, Request, Response, StatusCode, body::Incoming, header};

@@ -1,7 +1,7 @@
 //! The OpenAPI of an extension API server. Of its documents only the parts are taken that are about the group and version of an
 //! APIService: a server describes nothing that it does not serve.
 
-use crate::{Aggregator, ApiService};
+use crate::{Aggregator, ApiService, publication::OpenApi};
 use hyper::{StatusCode, header};
 use std::{sync::Arc, time::Duration};
 use tenure_catalog::OpenApi3;
@@ -10,15 +10,6 @@ use tenure_value::Value;
 
 /// How long a document may take.
 const DOCUMENT_TIME: Duration = Duration::from_secs(60);
-
-/// The documents of a group and version.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct OpenApi {
-    pub version_3: Option<OpenApi3>,
-    pub version_2: Option<Arc<Value>>,
-    /// The entity tag of the document in version 2.
-    entity_tag: String,
-}
 
 impl Aggregator {
     /// Reads the documents of the group and version of an APIService; `known` are those that were read before.

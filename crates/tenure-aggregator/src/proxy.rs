@@ -5,10 +5,11 @@ use crate::{
     Aggregator, ApiService,
     headers::{Origin, asks_for_upgrade, forwarded, has_passed, returned},
     resolver::resolve,
+    transport::ProxyBody,
 };
 use bytes::Bytes;
 use futures::future::BoxFuture;
-use http_body_util::{BodyExt, combinators::UnsyncBoxBody};
+use http_body_util::BodyExt;
 use hyper::{
     Request, StatusCode,
     body::Incoming,
@@ -17,7 +18,7 @@ use hyper::{
     upgrade::OnUpgrade,
 };
 use hyper_util::rt::TokioIo;
-use std::{error::Error, net::IpAddr, sync::Arc, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 use tenure_auth::UserInfo;
 use tenure_http::{BodyStream, PLAIN, Response, ResponseBody};
 use tenure_meta::{ApiError, Reason};
@@ -25,9 +26,6 @@ use tokio::{
     sync::OwnedSemaphorePermit,
     time::{Instant, timeout_at},
 };
-
-/// The body of a request that is passed on.
-pub type ProxyBody = UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>>;
 
 /// How long a discovery document may take.
 const DISCOVERY_TIME: Duration = Duration::from_secs(5);

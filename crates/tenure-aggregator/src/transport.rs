@@ -1,7 +1,9 @@
 //! Connections to extension API servers: TLS with the `caBundle` of the APIService and the client certificate of the front proxy,
 //! pooled by what they depend on.
 
-use crate::{ApiService, proxy::ProxyBody};
+use crate::ApiService;
+use bytes::Bytes;
+use http_body_util::combinators::UnsyncBoxBody;
 use hyper::{Request, Response, body::Incoming};
 use hyper_rustls::{DefaultServerNameResolver, HttpsConnector};
 use hyper_util::{
@@ -11,6 +13,7 @@ use hyper_util::{
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
+    error::Error,
     hash::{DefaultHasher, Hash, Hasher},
     sync::Arc,
     time::Duration,
@@ -31,6 +34,9 @@ const IDLE_CONNECTIONS: usize = 16;
 const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 /// The most pools; when there are more, all are made again.
 const POOLS: usize = 256;
+
+/// The body of a request that is passed on.
+pub type ProxyBody = UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>>;
 
 type Pool = Client<HttpsConnector<Dialer>, ProxyBody>;
 /// What connections are shared by: `caBundle` or `None` without verification, host and port, addresses, client certificate.

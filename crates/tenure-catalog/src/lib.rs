@@ -15,6 +15,7 @@ pub mod object;
 mod object_size;
 mod objects;
 pub mod owner_graph;
+pub mod scale_document;
 mod scale_table;
 mod selector_index;
 mod splice;

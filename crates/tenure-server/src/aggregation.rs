@@ -3,7 +3,7 @@
 
 use crate::{
     flow_control::RequestFlow,
-    server::{RequestBody, Server, requested_time},
+    incoming::{RequestBody, requested_time},
     subresources::Subresources,
     write::Writer,
 };
@@ -15,10 +15,9 @@ use hyper::{
     header::{self, HeaderValue},
     http::request::Parts,
 };
-use std::{sync::Arc, time::Instant};
-use tenure_aggregator::{ApiService, ApiServiceWriter, ProxyBody, ProxyRequest};
+use std::{pin::Pin, sync::Arc, time::Instant};
+use tenure_aggregator::{Aggregator, ApiService, ApiServiceWriter, ProxyBody, ProxyRequest};
 use tenure_auth::UserInfo;
-use tenure_authentication::Credential;
 use tenure_catalog::{Target, Verb, object::meta_text};
 use tenure_http::{ClientAddress, Query, REQUEST_TIME, Request, RequestPath, Response};
 use tenure_meta::{ApiError, time::Precision};
@@ -29,53 +28,50 @@ const COMPONENT: &str = "kube-apiserver";
 /// Subresources whose responses last.
 const LONG_RUNNING: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
 
-impl Server {
-    /// Passes a request on to the extension server of an APIService.
-    pub(crate) async fn proxy<B: RequestBody>(
-        &self,
-        service: &ApiService,
-        (head, body): (Parts, B),
-        (user, credential): (Arc<UserInfo>, Credential),
-        (address, query): (&RequestPath, &Query),
-        flow: Option<RequestFlow>,
-    ) -> Result<Response, ApiError> {
-        let lasts = match address {
-            RequestPath::Resource(path) => {
-                path.watch || query.flag("watch") || LONG_RUNNING.contains(&path.subresource.as_str())
-            }
-            _ => false,
-        };
-        let time = match query.given("timeout").filter(|_| !lasts) {
-            Some(text) => requested_time(text)?,
-            None => REQUEST_TIME,
-        };
-        let seat = match flow {
-            // A response that lasts occupies a seat until it begins.
-            Some(flow) => match flow.seats(1).await {
-                Ok(seat) => seat,
-                Err(refusal) => return Ok(refusal),
-            },
-            None => None,
-        };
-        let body: ProxyBody = body
-            .map_frame(|frame| frame.map_data(|mut data| data.copy_to_bytes(data.remaining())))
-            .map_err(Into::into)
-            .boxed_unsync();
-        let (kept, begun): (Box<dyn Send>, _) =
-            if lasts { (Box::new(()), seat) } else { (Box::new(seat), None) };
-        let request = ProxyRequest {
-            client: head.extensions.get::<ClientAddress>().map(|address| address.0.ip()),
-            head,
-            body,
-            user,
-            deadline: (!lasts).then(|| (Instant::now() + time).into()),
-            end: self.authenticator.end_of(credential).map(|end| Box::pin(end) as _),
-            guard: kept,
-        };
-        let response = Box::pin(self.aggregator.proxy(service, request)).await;
-        drop(begun);
-        Ok(response)
-    }
+/// Passes a request on to the extension server of an APIService; `end` is when the credential of its user ends.
+pub(crate) async fn proxy<B: RequestBody>(
+    aggregator: &Aggregator,
+    service: &ApiService,
+    (head, body, user): (Parts, B, Arc<UserInfo>),
+    (address, query): (&RequestPath, &Query),
+    flow: Option<RequestFlow>,
+    end: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+) -> Result<Response, ApiError> {
+    let lasts = match address {
+        RequestPath::Resource(path) => {
+            path.watch || query.flag("watch") || LONG_RUNNING.contains(&path.subresource.as_str())
+        }
+        _ => false,
+    };
+    let time = match query.given("timeout").filter(|_| !lasts) {
+        Some(text) => requested_time(text)?,
+        None => REQUEST_TIME,
+    };
+    let seat = match flow {
+        // A response that lasts occupies a seat until it begins.
+        Some(flow) => match flow.seats(1).await {
+            Ok(seat) => seat,
+            Err(refusal) => return Ok(refusal),
+        },
+        None => None,
+    };
+    let body: ProxyBody = body
+        .map_frame(|frame| frame.map_data(|mut data| data.copy_to_bytes(data.remaining())))
+        .map_err(Into::into)
+        .boxed_unsync();
+    let (kept, begun): (Box<dyn Send>, _) = if lasts { (Box::new(()), seat) } else { (Box::new(seat), None) };
+    let request = ProxyRequest {
+        client: head.extensions.get::<ClientAddress>().map(|address| address.0.ip()),
+        head,
+        body,
+        user,
+        deadline: (!lasts).then(|| (Instant::now() + time).into()),
+        end,
+        guard: kept,
+    };
+    let response = Box::pin(aggregator.proxy(service, request)).await;
+    drop(begun);
+    Ok(response)
 }
 
 /// Writes objects for the aggregator.

@@ -3,7 +3,7 @@
 
 use crate::{
     admission::Admission,
-    aggregation::AggregatorWriter,
+    aggregation::{self, AggregatorWriter},
     audit::AuditTrail,
     authorization::{Authorization, Authorizer, forbidden, request_attributes},
     behavior::Behavior,
@@ -11,6 +11,7 @@ use crate::{
     controllers::{self, ControllerDelays, ControllerOptions, Controllers, DefaultObjects, Idlers},
     deprecation, fight_events,
     flow_control::{FlowController, FlowHeaders},
+    incoming::{RequestBody, requested_time},
     nonresource,
     read::Reader,
     subresources::{Subresources, is_connection, take_proxied_path},
@@ -25,7 +26,6 @@ use hyper::{
 };
 use parking_lot::Mutex;
 use std::{
-    error::Error,
     net::SocketAddr,
     pin::Pin,
     sync::Arc,
@@ -42,7 +42,6 @@ use tenure_catalog::{
     discovery::{Published, page_not_found},
     history::{History, HistoryOptions, HistoryReader},
 };
-use tenure_crd::duration_nanoseconds;
 use tenure_http::{
     Authentication, ClientCertificate, FrontProxy, MediaTypes, MemoryBudget, Metrics, PLAIN, Query,
     REQUEST_TIME, Request, RequestPath, Response, ResponseBody, View,
@@ -442,7 +441,10 @@ impl Server {
             && let Some(body) = incoming.take()
         {
             seen.group = service.group.clone();
-            return self.proxy(&service, (head, body), (user, credential), (&address, &query), flow).await;
+            let end = self.authenticator.end_of(credential).map(|end| Box::pin(end) as _);
+            let request = (head, body, user);
+            let aggregator = &self.aggregator;
+            return aggregation::proxy(aggregator, &service, request, (&address, &query), flow, end).await;
         }
         // HTTP/2 has the host in its own place.
         let host = head.uri.authority().and_then(|host| HeaderValue::from_str(host.as_str()).ok());
@@ -704,19 +706,6 @@ pub(crate) fn idlers() -> (mpsc::UnboundedSender<oneshot::Sender<()>>, Mutex<Opt
     (sender, Mutex::new(Some(receiver)))
 }
 
-/// Returns how long a client asks a request to take at most; zero means as long as the server allows.
-pub(crate) fn requested_time(text: &str) -> Result<Duration, ApiError> {
-    let nanoseconds = duration_nanoseconds(text).ok_or_else(|| {
-        ApiError::bad_request(format!(
-            "invalid timeout specified in the request URL: {text:?} is not a duration; use one such as 30s"
-        ))
-    })?;
-    Ok(match u64::try_from(nanoseconds).unwrap_or(0) {
-        0 => REQUEST_TIME,
-        nanoseconds => Duration::from_nanos(nanoseconds).min(REQUEST_TIME),
-    })
-}
-
 /// Returns the error of a request that does not fit into memory together with those in flight.
 fn no_memory() -> ApiError {
     let mut error = ApiError::new(
@@ -725,15 +714,4 @@ fn no_memory() -> ApiError {
     );
     error.retry_after = Some(1);
     error
-}
-
-/// The body of a request, from a connection or from memory.
-pub trait RequestBody:
-    hyper::body::Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static
-{
-}
-
-impl<B: hyper::body::Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static> RequestBody
-    for B
-{
 }

@@ -6,7 +6,6 @@ use super::{
     identity::{keep_identity, keep_new_identity},
     metadata_checks,
     request::{Admitted, WriteRequest},
-    scale_document::{scale_document, with_replicas},
 };
 use crate::admission::{Operation, Review, unchanged};
 use parking_lot::Mutex;
@@ -15,6 +14,7 @@ use tenure_apply::Managers;
 use tenure_catalog::{
     Endpoint, Target, Verb,
     object::{Stored, bare, meta_text},
+    scale_document::{scale_document, with_replicas},
 };
 use tenure_http::{FieldValidation, Request, WriteOptions};
 use tenure_meta::{ApiError, object_meta::one_reference_per_owner_after_admission};

@@ -23,7 +23,6 @@ mod request;
 mod response;
 mod retry;
 mod scale;
-mod scale_document;
 mod update;
 
 use crate::{admission::Admission, authorization::Authorizer, behavior::Behavior, read::Reader};

@@ -10,7 +10,6 @@ use super::{
     patch::{PatchKind, patch_body, patch_options, patched},
     request::{Change, Next, WriteRequest},
     retry::MODIFIED,
-    scale_document::{KIND, check_replicas, scale_document, with_at},
     update::check_name,
 };
 use hyper::StatusCode;
@@ -21,6 +20,7 @@ use tenure_apply::{
 use tenure_catalog::{
     Target, Verb,
     object::{Stored, meta_text, partial},
+    scale_document::{KIND, check_replicas, scale_document, with_at},
     scale_table,
 };
 use tenure_fields::{Path, PathElement};

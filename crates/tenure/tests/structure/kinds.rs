@@ -31,7 +31,7 @@ const CRATES: [&str; 19] = [
 const SUBJECTS: [(&str, &[&str]); 7] = [
     // Each file is about the kinds of its endpoint.
     ("tenure-server/src/subresources", &[]),
-    ("tenure-server/src/write/scale_document.rs", &["Scale"]),
+    ("tenure-catalog/src/scale_document.rs", &["Scale"]),
     // The segment is part of the syntax of paths.
     ("tenure-http/src/request_path.rs", &["namespaces"]),
     // Fields of EndpointSlices, and names that documents repeat.

@@ -1,18 +1,18 @@
 //! The scale of an object as a document, and an object with the replicas of a scale.
 
-use tenure_apply::SCALE_VERSION;
-use tenure_catalog::{
+use crate::{
     Target,
     object::{Stored, metadata},
 };
+use tenure_apply::SCALE_VERSION;
 use tenure_meta::{ApiError, Cause, selector_text};
 use tenure_value::{Object, Text, Value};
 
 /// The kind of a scale.
-pub(super) const KIND: &str = "Scale";
+pub const KIND: &str = "Scale";
 
 /// Returns an object with the replicas of a scale that admission has changed.
-pub(super) fn with_replicas(target: &Target, object: &Value, scale: &Value) -> Result<Value, ApiError> {
+pub fn with_replicas(target: &Target, object: &Value, scale: &Value) -> Result<Value, ApiError> {
     let replicas = scale.at(["spec", "replicas"]).cloned().unwrap_or(Value::Int(0));
     check_replicas(target, &replicas)?;
     let path = target.handler.scale_paths().spec;
@@ -24,7 +24,7 @@ pub(super) fn with_replicas(target: &Target, object: &Value, scale: &Value) -> R
 }
 
 /// Checks a number of replicas.
-pub(super) fn check_replicas(target: &Target, replicas: &Value) -> Result<(), ApiError> {
+pub fn check_replicas(target: &Target, replicas: &Value) -> Result<(), ApiError> {
     match replicas {
         Value::Int(0..=2_147_483_647) => Ok(()),
         Value::Int(number) => {
@@ -44,7 +44,7 @@ pub(super) fn check_replicas(target: &Target, replicas: &Value) -> Result<(), Ap
 }
 
 /// Returns the scale of an object.
-pub(crate) fn scale_document(target: &Target, stored: &Stored) -> Value {
+pub fn scale_document(target: &Target, stored: &Stored) -> Value {
     let object = &stored.object;
     let paths = target.handler.scale_paths();
     let at = |path: &[Text]| object.at(path.iter().map(Text::as_str)).cloned();
@@ -76,7 +76,7 @@ pub(crate) fn scale_document(target: &Target, stored: &Stored) -> Value {
 }
 
 /// Returns an object with a value at a path; missing parents are created.
-pub(super) fn with_at(object: &Object, path: &[Text], value: Value) -> Object {
+pub fn with_at(object: &Object, path: &[Text], value: Value) -> Object {
     match path {
         [] => object.clone(),
         [last] => object.with(last.clone(), value),
