@@ -7,6 +7,8 @@ use crate::{
 };
 use tenure_value::Value;
 
+#[path = "../../tenure-cbor/tests/cbor/fuzzed/mod.rs"]
+mod cbor;
 #[path = "../../tenure-fields/tests/fuzzed/compact.rs"]
 mod compact;
 #[path = "../../tenure-fields/tests/fuzzed/mod.rs"]
@@ -67,11 +69,12 @@ pub fn decoders() -> Vec<Decoder> {
         .zip(levels.iter().cycle())
         .map(|(schema, level)| format!("{schema}\n{level}").into_bytes())
         .collect();
-    let table: [(&'static str, Vec<Vec<u8>>, Body); 17] = [
+    let table: [(&'static str, Vec<Vec<u8>>, Body); 18] = [
         ("json", with(corpus("tenure-value", "json"), lines(&objects)), value::json),
         ("yaml", with(corpus("tenure-value", "yaml"), yaml.clone()), value::yaml),
         ("manifests", yaml, targets::manifest),
         ("protobuf", corpus("tenure-protobuf", "protobuf"), protobuf::protobuf),
+        ("CBOR", objects.iter().map(tenure_cbor::encode).collect(), cbor::cbor),
         ("patches", with(corpus("tenure-patch", "patch"), pairs(&objects)), patch::patch),
         ("apply", corpus("tenure-apply", "ownership"), ownership::run),
         ("schemas", with(corpus("tenure-schema", "schema"), lines(&definitions)), schema::run),

@@ -35,6 +35,7 @@ tests! {
     yaml: "yaml",
     manifests: "manifests",
     protobuf: "protobuf",
+    cbor: "CBOR",
     patches: "patches",
     apply: "apply",
     schemas: "schemas",

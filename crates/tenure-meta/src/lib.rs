@@ -4,7 +4,6 @@
 //!
 //! The crate does not know any particular kind, HTTP or storage. It reads no clock: times are arguments.
 
-pub mod base64;
 pub mod codec;
 mod edit;
 mod field_error;
@@ -46,5 +45,6 @@ pub use strategy::{
     ConversionError, CreateContext, Endpoint, ResetFields, ScalePaths, Strategy, finish_update,
     validate_metadata,
 };
+pub use tenure_value::base64;
 pub use time::Timestamp;
 pub use update::SystemMetadata;

@@ -29,6 +29,7 @@
 //! # Ok::<(), tenure_value::Error>(())
 //! ```
 
+pub mod base64;
 mod error;
 pub mod json;
 mod limits;

@@ -50,7 +50,15 @@ pub fn decode(text: &str) -> Result<Vec<u8>, usize> {
 }
 
 fn value(byte: u8) -> Option<u32> {
-    ALPHABET.iter().position(|of| *of == byte).map(|at| at as u32)
+    let digit = match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
+        _ => return None,
+    };
+    Some(u32::from(digit))
 }
 
 #[cfg(test)]

@@ -1,0 +1,6 @@
+//! Tests of the CBOR codec.
+
+mod examples;
+mod fuzzed;
+mod hostile;
+mod round_trip;
