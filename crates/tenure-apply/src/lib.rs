@@ -39,6 +39,7 @@
 mod applier;
 mod apply;
 mod behavior;
+mod compact_managers;
 mod conflict;
 mod document;
 mod error;
@@ -59,6 +60,7 @@ mod write;
 pub use applier::{Applied, Applier};
 pub use apply::{BEFORE_FIRST_APPLY, Decision, Force, LAST_APPLIED, Rule, Trace, apply, apply_traced};
 pub use behavior::Behavior;
+pub use compact_managers::{CompactManagers, ManagedFieldsForm};
 pub use conflict::{Cause, Conflict, Conflicts, Owner};
 pub use document::Difference;
 pub use error::ApplyError;

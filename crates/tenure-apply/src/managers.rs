@@ -1,7 +1,7 @@
 //! All managers of an object, and their form as `managedFields`. Kept in the order in which the API shows
 //! them: appliers first, then by time, name, version and endpoint.
 
-use crate::{ApplyError, Identity, Manager, Operation, Timestamp};
+use crate::{ApplyError, CompactManagers, Identity, Manager, Operation, Timestamp};
 use std::collections::HashMap;
 use tenure_fields::{FieldSet, fields_v1};
 use tenure_value::{
@@ -133,11 +133,18 @@ impl Managers {
             let problem = format!("expected at most {MAX_MANAGERS} entries, got {}", entries.len());
             return Err(ApplyError::BadManager { index: MAX_MANAGERS, problem });
         }
-        let read = entries
-            .iter()
-            .enumerate()
-            .map(|(index, entry)| read(entry).map_err(|problem| ApplyError::BadManager { index, problem }));
-        Ok(Managers::new(read.collect::<Result<Vec<_>, _>>()?))
+        let mut managers = Vec::with_capacity(entries.len());
+        for (index, entry) in entries.iter().enumerate() {
+            let wrong = |problem| ApplyError::BadManager { index, problem };
+            match CompactManagers::is_entry(entry) {
+                true => managers.extend(CompactManagers::read(entry).map_err(wrong)?),
+                false => managers.push(read(entry).map_err(wrong)?),
+            }
+            if managers.len() > MAX_MANAGERS {
+                return Err(wrong(format!("expected at most {MAX_MANAGERS} managers")));
+            }
+        }
+        Ok(Managers::new(managers))
     }
 
     /// Returns the value of `metadata.managedFields`.

@@ -11,6 +11,6 @@ mod record;
 mod table;
 pub mod tables;
 
-pub use binary::{ManagerRecord, decode_object, encode_object};
+pub use binary::{ManagerRecord, decode_object, decode_object_within, encode_object};
 pub use encoding::Encoding;
 pub use table::{Part, Pattern, Table};

@@ -35,6 +35,25 @@ pub fn table(version: u32) -> Result<&'static Table, Error> {
         .ok_or(Error::UnknownTable { version, newest: tables.len() as u32 })
 }
 
+/// Returns the content hashes of all tables, in the order of their versions.
+fn hashes() -> &'static [String] {
+    static HASHES: OnceLock<Vec<String>> = OnceLock::new();
+    HASHES.get_or_init(|| all().iter().map(Table::hash).collect())
+}
+
+/// Returns the content hash of the table used for encoding, by which writers and readers make sure that they mean the same table.
+pub fn current_hash() -> Result<&'static str, Error> {
+    let current = current()?;
+    let place = usize::try_from(current.version()).ok().and_then(|version| version.checked_sub(1));
+    let hash = place.and_then(|place| hashes().get(place));
+    hash.map(String::as_str).ok_or(Error::UnknownTable { version: CURRENT, newest: hashes().len() as u32 })
+}
+
+/// Returns the table with a content hash.
+pub fn with_hash(hash: &str) -> Option<&'static Table> {
+    all().iter().zip(hashes()).find(|(_, known)| *known == hash).map(|(table, _)| table)
+}
+
 /// Returns the table used for encoding.
 pub fn current() -> Result<&'static Table, Error> {
     table(CURRENT)

@@ -10,7 +10,7 @@ mod time;
 mod varint;
 mod write;
 
-pub use object::{ManagerRecord, decode_object, encode_object};
+pub use object::{ManagerRecord, decode_object, decode_object_within, encode_object};
 pub(crate) use write::Writer;
 
 use super::{Table, tables};
@@ -88,7 +88,7 @@ impl Decoder {
 
     /// Decodes all managers of an object.
     pub fn decode_object(&mut self, bytes: &[u8]) -> Result<Vec<ManagerRecord>, Error> {
-        object::decode_object_in(bytes, &mut self.buffers)
+        object::decode_object_in(bytes, MAX_CONTENT, &mut self.buffers)
     }
 }
 

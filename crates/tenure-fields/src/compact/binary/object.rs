@@ -2,7 +2,7 @@
 //! once. Each manager starts with a byte that says which of its attributes have common values.
 
 use super::{
-    Writer, codes,
+    MAX_CONTENT, Writer, codes,
     read::{DecodeBuffers, Failed, Reader},
     time, version, write,
 };
@@ -126,16 +126,22 @@ fn write_record<'a>(
 
 /// Decodes all managers of an object.
 pub fn decode_object(bytes: &[u8]) -> Result<Vec<ManagerRecord>, Error> {
-    decode_object_in(bytes, &mut DecodeBuffers::default())
+    decode_object_within(bytes, MAX_CONTENT)
+}
+
+/// Decodes all managers of an object that have at most so much content, counted as for [`MAX_CONTENT`].
+pub fn decode_object_within(bytes: &[u8], limit: u64) -> Result<Vec<ManagerRecord>, Error> {
+    decode_object_in(bytes, limit, &mut DecodeBuffers::default())
 }
 
 /// Decodes all managers of an object in reused buffers.
 pub(super) fn decode_object_in(
     bytes: &[u8],
+    limit: u64,
     buffers: &mut DecodeBuffers,
 ) -> Result<Vec<ManagerRecord>, Error> {
     let table = tables::table(version(bytes, 0)?)?;
-    let mut reader = Reader::new(bytes, 1, table, buffers);
+    let mut reader = Reader::new(bytes, 1, table, buffers).within(limit);
     let records = read_all(&mut reader);
     reader.finish(buffers, records)
 }

@@ -43,6 +43,8 @@ pub(super) struct Reader<'t> {
     /// The last complete set.
     root: FieldSet,
     content: u64,
+    /// The most content that is accepted.
+    limit: u64,
 }
 
 /// An open level.
@@ -80,7 +82,13 @@ impl<'t> Reader<'t> {
         nodes.reserve(16);
         open.reserve(12);
         let (failure, root) = (None, FieldSet::default());
-        Reader { bytes, at, table, failure, seen, levels, nodes, open, key, joined, root, content: 0 }
+        let (content, limit) = (0, MAX_CONTENT);
+        Reader { bytes, at, table, failure, seen, levels, nodes, open, key, joined, root, content, limit }
+    }
+
+    /// Accepts less content than [`MAX_CONTENT`].
+    pub(super) fn within(self, limit: u64) -> Reader<'t> {
+        Reader { limit: limit.min(MAX_CONTENT), ..self }
     }
 
     /// Returns the buffers, and the result of decoding.
@@ -119,8 +127,8 @@ impl<'t> Reader<'t> {
                     self.step(step)?
                 }
             };
-            if self.content > MAX_CONTENT {
-                return Err(self.fail(Error::TooLarge { limit: MAX_CONTENT }));
+            if self.content > self.limit {
+                return Err(self.fail(Error::TooLarge { limit: self.limit }));
             }
             if progress == Progress::Complete {
                 return Ok(std::mem::take(&mut self.root));
