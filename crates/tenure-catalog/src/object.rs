@@ -2,11 +2,8 @@
 //! the JSON of the object; the resource version is the revision of the entry and is not stored.
 
 use bytes::Bytes;
-use tenure_apply::{Manager, Managers, Operation, Timestamp};
-use tenure_fields::{
-    FieldSet,
-    compact::{ManagerRecord, decode_object, encode_object},
-};
+use tenure_apply::{ManagedFieldsForm, Managers};
+use tenure_fields::FieldSet;
 use tenure_http::MetaVersion;
 use tenure_meta::{ApiError, Resource};
 use tenure_store::{Entry, Revision};
@@ -55,22 +52,13 @@ impl Stored {
 
     /// Returns the object as clients see it, as JSON: the text of [`shown`](Stored::shown), without building
     /// the document of the managers.
-    pub fn to_json(&self, managers: ShowManagers, fields: impl Fn(&FieldSet, &mut Vec<u8>)) -> Vec<u8> {
-        Document::print(&self.object).with_metadata(self, managers, fields)
+    pub fn to_json(&self, form: ManagedFieldsForm, fields: impl Fn(&FieldSet, &mut Vec<u8>)) -> Vec<u8> {
+        Document::print(&self.object).with_metadata(self, form, fields)
     }
 }
 
 fn unreadable(entry: &Entry, why: &str) -> ApiError {
     ApiError::internal(format!("the stored value of {} cannot be read: {why}", entry.key.escape_ascii()))
-}
-
-/// Whether a response contains `managedFields`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ShowManagers {
-    /// It does.
-    Yes,
-    /// It does not.
-    No,
 }
 
 /// An object as JSON: as it is stored and, except for what the API adds to its metadata, as it is returned.
@@ -93,18 +81,18 @@ impl Document {
     pub fn with_metadata(
         &self,
         of: &Stored,
-        managers: ShowManagers,
+        form: ManagedFieldsForm,
         fields: impl Fn(&FieldSet, &mut Vec<u8>),
     ) -> Vec<u8> {
-        let held = Some(&of.managers).filter(|_| managers == ShowManagers::Yes);
+        let held = Some(&of.managers).filter(|_| form != ManagedFieldsForm::Omitted);
         let Some([managers_at, version_at]) = self.seams else {
-            return json::to_vec(&shown(&of.object, held, Some(of.revision)));
+            return json::to_vec(&shown_as(&of.object, &of.managers, form, of.revision));
         };
         let mut out = Vec::with_capacity(ROOM);
         out.extend_from_slice(&self.text[..managers_at]);
         if let Some(held) = held.filter(|held| !held.is_empty()) {
             out.extend_from_slice(b"\"managedFields\":");
-            held.write_json(&mut out, fields);
+            held.write_json_as(form, &mut out, fields);
             out.push(b',');
         }
         out.extend_from_slice(&self.text[managers_at..version_at]);
@@ -190,9 +178,7 @@ pub fn encode_after(
 }
 
 fn compact(managers: &Managers) -> Result<Vec<u8>, ApiError> {
-    let records: Vec<ManagerRecord> = managers.iter().map(record).collect();
-    encode_object(&records)
-        .map_err(|error| ApiError::internal(format!("managers cannot be encoded: {error}")))
+    managers.encode().map_err(|error| ApiError::internal(error.to_string()))
 }
 
 fn join(compact: &[u8], object: &Value) -> Encoded {
@@ -215,51 +201,32 @@ pub(crate) fn split(bytes: &[u8]) -> Result<(&[u8], &[u8]), String> {
 
 fn decode(bytes: &[u8]) -> Result<(Value, Managers), String> {
     let (compact, document) = split(bytes)?;
-    let managers = managers_of(compact)?;
+    let managers = Managers::decode(compact).map_err(|error| error.to_string())?;
     let object = json::parse(document, &Limits::TRUSTED).map_err(|error| error.to_string())?;
     Ok((object, managers))
 }
 
-/// Reads managers in their compact encoding.
-pub(crate) fn managers_of(compact: &[u8]) -> Result<Managers, String> {
-    let records = decode_object(compact).map_err(|error| error.to_string())?;
-    records.into_iter().map(manager).collect()
-}
-
-fn record(manager: &Manager) -> ManagerRecord {
-    ManagerRecord {
-        manager: manager.name.clone(),
-        operation: manager.operation.as_str().into(),
-        api_version: manager.api_version.clone(),
-        time: manager.time.map(|time| time.to_string().into()).unwrap_or_default(),
-        subresource: manager.subresource.clone(),
-        fields_type: "FieldsV1".into(),
-        fields: Some(manager.fields.clone()),
-    }
-}
-
-fn manager(record: ManagerRecord) -> Result<Manager, String> {
-    Ok(Manager {
-        operation: match record.operation.as_str() {
-            "Apply" => Operation::Apply,
-            "Update" => Operation::Update,
-            other => return Err(format!("unknown managedFields operation {other:?}")),
-        },
-        time: Timestamp::parse(&record.time),
-        name: record.manager,
-        api_version: record.api_version,
-        subresource: record.subresource,
-        fields: record.fields.unwrap_or_default(),
-    })
+/// Returns an object with what the API adds to its metadata, the managers in a form.
+pub fn shown_as(object: &Value, managers: &Managers, form: ManagedFieldsForm, revision: Revision) -> Value {
+    with_added(object, Some(managers).filter(|_| form != ManagedFieldsForm::Omitted), form, Some(revision))
 }
 
 /// Returns an object with what the API adds to its metadata.
 pub fn shown(object: &Value, managers: Option<&Managers>, revision: Option<Revision>) -> Value {
+    with_added(object, managers, ManagedFieldsForm::FieldsV1, revision)
+}
+
+fn with_added(
+    object: &Value,
+    managers: Option<&Managers>,
+    form: ManagedFieldsForm,
+    revision: Option<Revision>,
+) -> Value {
     let Some(fields) = object.as_object() else { return object.clone() };
     let metadata = fields.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
     let managed = managers
         .filter(|managers| !managers.is_empty())
-        .map(|managers| ("managedFields", managers.to_value()));
+        .map(|managers| ("managedFields", managers.to_value_as(form)));
     let version = revision
         .filter(|revision| *revision != Revision::ZERO)
         .map(|revision| ("resourceVersion", Value::from(revision.to_string())));
@@ -343,6 +310,7 @@ fn place(resource: &Resource, namespace: &str, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tenure_apply::{Manager, Operation, Timestamp};
     use tenure_fields::fields_v1;
 
     fn fields(text: &str) -> FieldSet {
@@ -367,6 +335,9 @@ mod tests {
         assert_eq!(shown.at(["metadata", "resourceVersion"]), Some(&Value::from("7")));
         assert_eq!(bare(&shown), object);
     }
+
+    const FORMS: [ManagedFieldsForm; 3] =
+        [ManagedFieldsForm::FieldsV1, ManagedFieldsForm::Compact, ManagedFieldsForm::Omitted];
 
     #[test]
     fn an_object_is_printed_as_it_is_shown() {
@@ -395,8 +366,8 @@ mod tests {
                 for revision in [Revision::ZERO, Revision::from_number(7)] {
                     let object = object.parse::<Value>().unwrap();
                     let stored = Stored { object, managers: managers.clone(), revision };
-                    for (say, with) in [(ShowManagers::Yes, Some(managers)), (ShowManagers::No, None)] {
-                        let expected = json::to_string(&shown(&stored.object, with, Some(revision)));
+                    for say in FORMS {
+                        let expected = json::to_string(&shown_as(&stored.object, managers, say, revision));
                         assert_eq!(
                             String::from_utf8(stored.to_json(say, fields_v1::write)).unwrap(),
                             expected

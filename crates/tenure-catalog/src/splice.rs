@@ -2,7 +2,7 @@
 //! metadata is inserted into the stored text, and what items of lists do not have is left out. For kinds that are stored as they
 //! are served.
 
-use crate::object::{ShowManagers, managers_of};
+use tenure_apply::{ManagedFieldsForm, Managers};
 use tenure_fields::fields_v1;
 use tenure_store::Entry;
 use tenure_value::{Limits, Value, json};
@@ -26,12 +26,12 @@ pub struct Spliced {
 }
 
 /// Returns the object of an entry as JSON; `None` if its text is not as expected, so that it has to be read as a document.
-pub fn splice(entry: &Entry, managers: ShowManagers, type_meta: TypeMeta) -> Option<Spliced> {
+pub fn splice(entry: &Entry, form: ManagedFieldsForm, type_meta: TypeMeta) -> Option<Spliced> {
     let (compact, text) = crate::object::split(&entry.value).ok()?;
     let seams = Seams::of(text, type_meta)?;
-    let managers = match managers {
-        ShowManagers::Yes => managers_of(compact).ok()?,
-        ShowManagers::No => Default::default(),
+    let managers = match form {
+        ManagedFieldsForm::FieldsV1 | ManagedFieldsForm::Compact => Managers::decode(compact).ok()?,
+        ManagedFieldsForm::Omitted => Managers::default(),
     };
     let mut out = Vec::with_capacity(text.len() + 64 + 6 * compact.len());
     let mut from = 0;
@@ -43,7 +43,7 @@ pub fn splice(entry: &Entry, managers: ShowManagers, type_meta: TypeMeta) -> Opt
     out.extend_from_slice(text.get(from..managers_at)?);
     if !managers.is_empty() {
         out.extend_from_slice(b"\"managedFields\":");
-        managers.write_json(&mut out, fields_v1::write);
+        managers.write_json_as(form, &mut out, fields_v1::write);
         out.push(b',');
     }
     out.extend_from_slice(text.get(managers_at..version_at)?);
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
     use crate::object::{Stored, encode};
     use bytes::Bytes;
-    use tenure_apply::{Manager, Managers, Operation, Timestamp};
+    use tenure_apply::{Manager, Operation, Timestamp};
     use tenure_store::Revision;
 
     const OBJECTS: [&str; 8] = [
@@ -207,6 +207,9 @@ mod tests {
         r#"{"kind":"Pod"}"#,
         "{}",
     ];
+
+    const FORMS: [ManagedFieldsForm; 3] =
+        [ManagedFieldsForm::FieldsV1, ManagedFieldsForm::Compact, ManagedFieldsForm::Omitted];
 
     #[test]
     fn a_spliced_object_is_the_one_that_is_printed() {
@@ -225,9 +228,9 @@ mod tests {
                 let revision = Revision::from_number(77);
                 let value = encode(&object, &managers).unwrap();
                 let entry = Entry { key: Bytes::new(), value, created: revision, modified: revision };
-                for show in [ShowManagers::Yes, ShowManagers::No] {
+                for form in FORMS {
                     for type_meta in [TypeMeta::Kept, TypeMeta::Omitted] {
-                        let spliced = splice(&entry, show, type_meta);
+                        let spliced = splice(&entry, form, type_meta);
                         assert_eq!(spliced.is_some(), place < 3, "{text}");
                         let Some(spliced) = spliced else { continue };
                         let item = match (&object, type_meta) {
@@ -237,7 +240,7 @@ mod tests {
                             _ => object.clone(),
                         };
                         let printed = Stored { object: item, managers: managers.clone(), revision }
-                            .to_json(show, fields_v1::write);
+                            .to_json(form, fields_v1::write);
                         assert_eq!(String::from_utf8(spliced.text), String::from_utf8(printed));
                         let labels = object.at(["metadata", "labels"]).cloned().unwrap_or_default();
                         assert_eq!(spliced.labels, labels);

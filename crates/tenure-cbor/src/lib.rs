@@ -24,12 +24,14 @@ mod encode;
 mod error;
 mod float;
 mod later;
+mod length;
 mod tag;
 
 pub use compose::{event, event_from_encoded, list_envelope};
 pub use decode::{decode, decode_sequence};
 pub use encode::{encode, item};
 pub use error::{Error, ErrorKind};
+pub use length::encoded_length;
 
 /// The tag that announces CBOR, as the first bytes of every document.
 pub const SELF_DESCRIBED: [u8; 3] = [0xd9, 0xd9, 0xf7];

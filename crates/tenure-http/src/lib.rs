@@ -40,7 +40,9 @@ pub use credentials::{Credentials, reachable, serving_names, write_insecure_kube
 pub use listener::ClientAddress;
 pub use memory::{MemoryBudget, Reservation};
 pub use metrics::Metrics;
-pub use negotiation::{Encoding, Format, MediaTypes, MetaVersion, OpenApiEncoding, PLAIN, View};
+pub use negotiation::{
+    Encoding, Format, MediaTypes, MetaVersion, OpenApiEncoding, OptionalFormats, PLAIN, View,
+};
 pub use query::{FieldValidation, MANAGER_BYTES, Query, WriteOptions};
 pub use request::{REQUEST_TIME, Request};
 pub use request_path::{DiscoveryPath, RequestPath, ResourcePath, decode as decode_segment};

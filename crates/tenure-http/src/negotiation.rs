@@ -1,6 +1,8 @@
 //! Content negotiation: the encoding of a request's body and of the response. Custom resources have no protobuf
-//! encoding; everything has JSON and YAML.
+//! encoding; everything has JSON and YAML, and CBOR where the server offers it.
 
+use tenure_apply::ManagedFieldsForm;
+use tenure_fields::compact::tables;
 use tenure_meta::{ApiError, OpenApiVersion, Reason};
 
 /// The encoding of a document.
@@ -12,6 +14,17 @@ pub enum Encoding {
     Yaml,
     /// `application/vnd.kubernetes.protobuf`.
     Protobuf,
+    /// `application/cbor`, and `application/cbor-seq` for watches.
+    Cbor,
+}
+
+/// What a server offers besides JSON, YAML and protobuf with `FieldsV1`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OptionalFormats {
+    /// CBOR in requests and responses, as the feature gate `CBORServingAndStorage` of Kubernetes offers it.
+    pub cbor: bool,
+    /// `metadata.managedFields` in the compact encoding, for clients that ask for it.
+    pub compact_managed_fields: bool,
 }
 
 /// The representation of an object that the client wants.
@@ -57,8 +70,8 @@ pub struct Format {
     pub view: View,
     /// The version of a table or of metadata.
     pub meta_version: MetaVersion,
-    /// Whether `metadata.managedFields` is left out (`drop=metadata.managedFields`).
-    pub without_managers: bool,
+    /// Whether and how `metadata.managedFields` is shown (`drop=metadata.managedFields`, `managedFields=compact`).
+    pub managed_fields: ManagedFieldsForm,
 }
 
 /// The format of a response to a client without preferences.
@@ -66,7 +79,7 @@ pub const PLAIN: Format = Format {
     encoding: Encoding::Json,
     view: View::Whole,
     meta_version: MetaVersion::V1,
-    without_managers: false,
+    managed_fields: ManagedFieldsForm::FieldsV1,
 };
 
 impl Encoding {
@@ -76,6 +89,16 @@ impl Encoding {
             Encoding::Json => "application/json",
             Encoding::Yaml => "application/yaml",
             Encoding::Protobuf => "application/vnd.kubernetes.protobuf",
+            Encoding::Cbor => "application/cbor",
+        }
+    }
+
+    /// Returns the media type of the events of a watch.
+    pub fn stream_media_type(self) -> &'static str {
+        match self {
+            Encoding::Json | Encoding::Yaml => "application/json",
+            Encoding::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
+            Encoding::Cbor => "application/cbor-seq",
         }
     }
 }
@@ -94,13 +117,14 @@ pub enum MediaTypes {
 }
 
 impl MediaTypes {
-    fn encodings(self) -> &'static [Encoding] {
-        match self {
+    fn encodings(self, optional: OptionalFormats) -> impl Iterator<Item = Encoding> {
+        let own: &[Encoding] = match self {
             MediaTypes::Text => &[Encoding::Json, Encoding::Yaml],
             MediaTypes::All | MediaTypes::AllButTables | MediaTypes::AllAndStreams => {
                 &[Encoding::Json, Encoding::Yaml, Encoding::Protobuf]
             }
-        }
+        };
+        own.iter().copied().chain(optional.cbor.then_some(Encoding::Cbor))
     }
 
     /// Returns the encodings of the same resource with streams; those of custom resources are not listed.
@@ -108,46 +132,65 @@ impl MediaTypes {
         if self == MediaTypes::All { MediaTypes::AllAndStreams } else { self }
     }
 
-    fn listed(self) -> String {
-        self.encodings().iter().map(|encoding| encoding.media_type()).collect::<Vec<_>>().join(", ")
+    fn listed(self, optional: OptionalFormats) -> String {
+        self.encodings(optional).map(Encoding::media_type).collect::<Vec<_>>().join(", ")
     }
 
     /// Returns the encoding of a request's body; a missing content type means JSON.
-    pub fn body(self, content_type: Option<&str>) -> Result<Encoding, ApiError> {
+    pub fn body(self, content_type: Option<&str>, optional: OptionalFormats) -> Result<Encoding, ApiError> {
         let Some(given) = content_type.filter(|given| !given.trim().is_empty()) else {
             return Ok(Encoding::Json);
         };
         let essence = essence(given);
-        self.encodings().iter().copied().find(|encoding| encoding.media_type() == essence).ok_or_else(|| {
+        self.encodings(optional).find(|encoding| encoding.media_type() == essence).ok_or_else(|| {
             ApiError::new(
                 Reason::UnsupportedMediaType,
                 format!(
                     "the body of the request was in an unknown format - accepted media types include: {}",
-                    self.listed()
+                    self.listed(optional)
                 ),
             )
         })
     }
 
     /// Chooses the format of the response by the client's preferences.
-    pub fn answer(self, accept: Option<&str>) -> Result<Format, ApiError> {
+    pub fn answer(self, accept: Option<&str>, optional: OptionalFormats) -> Result<Format, ApiError> {
         let entries = entries(accept);
-        if let Some(format) = entries.iter().find_map(|entry| entry.format(self)) {
+        if let Some(format) = entries.iter().find_map(|entry| entry.format(self, optional)) {
             return Ok(format);
         }
-        let message = if entries.iter().any(|entry| entry.encoding(self).is_some()) {
-            format!("only the following media types are accepted: {}", self.listed())
+        let listed = self.listed(optional);
+        // The stream of CBOR is listed, but what a client accepts is `application/cbor`, as in Kubernetes.
+        let is_stream = |entry: &AcceptEntry<'_>| {
+            optional.cbor && entry.essence == Encoding::Cbor.stream_media_type() && self.has_streams()
+        };
+        let is_known = |entry: &AcceptEntry<'_>| entry.encoding(self, optional).is_some() || is_stream(entry);
+        let message = if entries.iter().any(is_known) {
+            format!("only the following media types are accepted: {listed}")
         } else {
-            let streams = match self {
-                MediaTypes::AllAndStreams => {
-                    ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
-                }
-                MediaTypes::All | MediaTypes::AllButTables | MediaTypes::Text => "",
-            };
-            format!("406: Not Acceptable\n\nAvailable representations: {}{streams}", self.listed())
+            let streams = if self.has_streams() { stream_types(optional) } else { Vec::new() };
+            let streams: String = streams.iter().map(|stream| format!(", {stream}")).collect();
+            format!("406: Not Acceptable\n\nAvailable representations: {listed}{streams}")
         };
         Err(ApiError::new(Reason::NotAcceptable, message))
     }
+
+    fn has_streams(self) -> bool {
+        self == MediaTypes::AllAndStreams
+    }
+}
+
+/// Returns the media types of watches.
+fn stream_types(optional: OptionalFormats) -> Vec<&'static str> {
+    let mut types = vec!["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"];
+    types.extend(optional.cbor.then(|| Encoding::Cbor.stream_media_type()));
+    types
+}
+
+/// Returns the error of a watch in a format that has no stream.
+pub fn not_a_stream(optional: OptionalFormats) -> ApiError {
+    let listed = stream_types(optional).join(", ");
+    ApiError::new(Reason::NotAcceptable, format!("only the following media types are accepted: {listed}"))
 }
 
 /// The encoding of an OpenAPI document.
@@ -202,7 +245,7 @@ impl OpenApiEncoding {
 /// Chooses the encoding of aggregated discovery; `None` for a client that prefers unaggregated discovery.
 pub fn aggregated(accept: Option<&str>) -> Option<Encoding> {
     for entry in entries(accept) {
-        let Some(encoding) = entry.encoding(MediaTypes::All) else { continue };
+        let Some(encoding) = entry.encoding(MediaTypes::All, OptionalFormats::default()) else { continue };
         match (entry.parameter("as"), entry.parameter("g"), entry.parameter("v")) {
             (None, _, _) => return None,
             (Some("APIGroupDiscoveryList"), Some("apidiscovery.k8s.io"), Some("v2")) => {
@@ -249,10 +292,10 @@ impl<'a> AcceptEntry<'a> {
         }
     }
 
-    fn encoding(&self, offer: MediaTypes) -> Option<Encoding> {
+    fn encoding(&self, offer: MediaTypes, optional: OptionalFormats) -> Option<Encoding> {
         match self.essence.as_str() {
             "*/*" | "application/*" => Some(Encoding::Json),
-            essence => offer.encodings().iter().copied().find(|encoding| encoding.media_type() == essence),
+            essence => offer.encodings(optional).find(|encoding| encoding.media_type() == essence),
         }
     }
 
@@ -260,7 +303,7 @@ impl<'a> AcceptEntry<'a> {
         self.parameters.iter().find(|(of, _)| *of == name).map(|(_, value)| *value)
     }
 
-    fn format(&self, offer: MediaTypes) -> Option<Format> {
+    fn format(&self, offer: MediaTypes, optional: OptionalFormats) -> Option<Format> {
         let meta_version = match (self.parameter("g"), self.parameter("v")) {
             (None, None) if self.parameter("as").is_none() => MetaVersion::default(),
             (Some("meta.k8s.io"), Some("v1")) => MetaVersion::V1,
@@ -276,13 +319,29 @@ impl<'a> AcceptEntry<'a> {
         };
         // Metadata has a protobuf encoding whatever it is of.
         let is_metadata = matches!(view, View::PartialObjectMetadata | View::PartialObjectMetadataList);
-        let encoding = self.encoding(if is_metadata { MediaTypes::All } else { offer })?;
-        // A table has no protobuf encoding; another entry may still be supported.
-        if view == View::Table && (encoding == Encoding::Protobuf || offer == MediaTypes::AllButTables) {
+        let encoding = self.encoding(if is_metadata { MediaTypes::All } else { offer }, optional)?;
+        // A table is JSON or YAML; another entry may still be supported.
+        let is_text = matches!(encoding, Encoding::Json | Encoding::Yaml);
+        if view == View::Table && (!is_text || offer == MediaTypes::AllButTables) {
             return None;
         }
-        let without_managers = self.parameter("drop") == Some("metadata.managedFields");
-        Some(Format { encoding, view, meta_version, without_managers })
+        let managed_fields = self.managed_fields(optional);
+        Some(Format { encoding, view, meta_version, managed_fields })
+    }
+
+    /// Returns how `metadata.managedFields` is shown: not at all if it is one of the targets of `drop`, of which unknown ones are
+    /// ignored; compact if the client asks for it and, where it names a table, has the table of this server.
+    fn managed_fields(&self, optional: OptionalFormats) -> ManagedFieldsForm {
+        let dropped = self.parameter("drop").unwrap_or_default();
+        if dropped.split('+').any(|target| target.trim() == "metadata.managedFields") {
+            return ManagedFieldsForm::Omitted;
+        }
+        let is_asked = optional.compact_managed_fields && self.parameter("managedFields") == Some("compact");
+        let has_table = |table: &str| tables::current_hash().is_ok_and(|current| current == table);
+        match is_asked && self.parameter("table").is_none_or(has_table) {
+            true => ManagedFieldsForm::Compact,
+            false => ManagedFieldsForm::FieldsV1,
+        }
     }
 }
 
@@ -294,6 +353,9 @@ pub fn essence(content_type: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const NONE: OptionalFormats = OptionalFormats { cbor: false, compact_managed_fields: false };
+    const ALL: OptionalFormats = OptionalFormats { cbor: true, compact_managed_fields: true };
 
     #[test]
     fn the_preferred_format_is_chosen() {
@@ -312,21 +374,19 @@ mod tests {
             (Some("application/vnd.kubernetes.protobuf,application/json"), Encoding::Protobuf, View::Whole),
         ];
         for (accept, encoding, view) in cases {
-            let format = MediaTypes::All.answer(accept).unwrap();
+            let format = MediaTypes::All.answer(accept, NONE).unwrap();
             assert_eq!((format.encoding, format.view), (encoding, view), "{accept:?}");
         }
         let beta = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1beta1";
-        let format = MediaTypes::Text.answer(Some(beta)).unwrap();
+        let format = MediaTypes::Text.answer(Some(beta), NONE).unwrap();
         assert_eq!(
             (format.encoding, format.view, format.meta_version.api_version()),
             (Encoding::Protobuf, View::PartialObjectMetadata, "meta.k8s.io/v1beta1"),
             "metadata of custom resources has a protobuf encoding"
         );
-        let without = MediaTypes::All.answer(Some("application/json;drop=metadata.managedFields")).unwrap();
-        assert!(without.without_managers);
         assert_eq!(
             MediaTypes::Text
-                .answer(Some("application/vnd.kubernetes.protobuf,application/json"))
+                .answer(Some("application/vnd.kubernetes.protobuf,application/json"), NONE)
                 .unwrap()
                 .encoding,
             Encoding::Json
@@ -387,13 +447,95 @@ mod tests {
             "application/json;as=PartialObjectMetadata;v=v1beta1;g=k8s.io",
             "application/json;q=0",
         ] {
-            assert_eq!(MediaTypes::All.answer(Some(accept)).unwrap_err().code(), 406, "{accept}");
+            assert_eq!(MediaTypes::All.answer(Some(accept), NONE).unwrap_err().code(), 406, "{accept}");
         }
         assert_eq!(
-            MediaTypes::Text.body(Some("application/vnd.kubernetes.protobuf")).unwrap_err().code(),
+            MediaTypes::Text.body(Some("application/vnd.kubernetes.protobuf"), NONE).unwrap_err().code(),
             415
         );
-        assert_eq!(MediaTypes::All.body(None).unwrap(), Encoding::Json);
-        assert_eq!(MediaTypes::All.body(Some("application/JSON; charset=utf-8")).unwrap(), Encoding::Json);
+        assert_eq!(MediaTypes::All.body(None, NONE).unwrap(), Encoding::Json);
+        assert_eq!(
+            MediaTypes::All.body(Some("application/JSON; charset=utf-8"), NONE).unwrap(),
+            Encoding::Json
+        );
+    }
+
+    #[test]
+    fn cbor_is_negotiated_where_it_is_offered() {
+        let cases = [
+            ("application/cbor", Encoding::Cbor, View::Whole),
+            ("application/cbor;stream=watch", Encoding::Cbor, View::Whole),
+            ("application/json;q=0.5,application/cbor", Encoding::Cbor, View::Whole),
+            ("application/cbor;q=0.5,application/json", Encoding::Json, View::Whole),
+            ("application/cbor,application/json;q=0.9", Encoding::Cbor, View::Whole),
+            ("*/*", Encoding::Json, View::Whole),
+            (
+                "application/cbor;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1;g=meta.k8s.io",
+                Encoding::Json,
+                View::Table,
+            ),
+            (
+                "application/cbor;as=PartialObjectMetadata;v=v1;g=meta.k8s.io",
+                Encoding::Cbor,
+                View::PartialObjectMetadata,
+            ),
+        ];
+        for (accept, encoding, view) in cases {
+            for offer in [MediaTypes::Text, MediaTypes::All, MediaTypes::AllAndStreams] {
+                let format = offer.answer(Some(accept), ALL).unwrap();
+                assert_eq!((format.encoding, format.view), (encoding, view), "{accept}");
+            }
+        }
+        let refusal = |accept: &str, optional: OptionalFormats| {
+            MediaTypes::AllAndStreams.answer(Some(accept), optional).unwrap_err().message.clone()
+        };
+        let listed = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+        assert_eq!(
+            refusal("application/cbor-seq", ALL),
+            format!("only the following media types are accepted: {listed}, application/cbor")
+        );
+        assert_eq!(
+            refusal("text/html", ALL),
+            format!(
+                "406: Not Acceptable\n\nAvailable representations: {listed}, application/cbor, application/json;stream=watch, \
+                 application/vnd.kubernetes.protobuf;stream=watch, application/cbor-seq"
+            )
+        );
+        assert_eq!(
+            refusal("application/cbor", NONE),
+            format!(
+                "406: Not Acceptable\n\nAvailable representations: {listed}, application/json;stream=watch, \
+                 application/vnd.kubernetes.protobuf;stream=watch"
+            )
+        );
+        assert_eq!(MediaTypes::Text.body(Some("application/cbor"), ALL).unwrap(), Encoding::Cbor);
+        assert_eq!(MediaTypes::Text.body(Some("application/cbor"), NONE).unwrap_err().code(), 415);
+    }
+
+    #[test]
+    fn managed_fields_are_shown_as_the_client_asks() {
+        let table = tables::current().unwrap().hash();
+        let cases = [
+            ("", ManagedFieldsForm::FieldsV1),
+            (";drop=metadata.managedFields", ManagedFieldsForm::Omitted),
+            (";drop=metadata.managedFields+status", ManagedFieldsForm::Omitted),
+            (";drop=spec+metadata.managedFields+x", ManagedFieldsForm::Omitted),
+            (";drop=\"spec+metadata.managedFields\"", ManagedFieldsForm::Omitted),
+            (";drop=spec+metadata", ManagedFieldsForm::FieldsV1),
+            (";managedFields=compact;drop=metadata.managedFields", ManagedFieldsForm::Omitted),
+            (";managedFields=compact", ManagedFieldsForm::Compact),
+            (&format!(";managedFields=compact;table={table}"), ManagedFieldsForm::Compact),
+            (";managedFields=compact;table=0", ManagedFieldsForm::FieldsV1),
+            (";managedFields=tiny", ManagedFieldsForm::FieldsV1),
+        ];
+        for encoding in ["application/json", "application/vnd.kubernetes.protobuf", "application/cbor"] {
+            for (parameters, form) in &cases {
+                let accept = format!("{encoding}{parameters}");
+                let chosen = MediaTypes::All.answer(Some(&accept), ALL).unwrap().managed_fields;
+                assert_eq!(chosen, *form, "{accept}");
+            }
+        }
+        let plain = MediaTypes::All.answer(Some("application/json;managedFields=compact"), NONE).unwrap();
+        assert_eq!(plain.managed_fields, ManagedFieldsForm::FieldsV1);
     }
 }

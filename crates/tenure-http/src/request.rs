@@ -1,6 +1,6 @@
 //! A request that was authenticated and read: method, query, headers and body.
 
-use super::{Format, MediaTypes, Query};
+use super::{Encoding, Format, MediaTypes, OptionalFormats, Query};
 use bytes::Bytes;
 use hyper::{HeaderMap, Method, header};
 use std::{
@@ -27,6 +27,8 @@ pub struct Request {
     pub audit: AuditContext,
     /// When the request must be answered.
     pub deadline: Instant,
+    /// What the server offers besides JSON, YAML and protobuf.
+    pub optional: OptionalFormats,
 }
 
 /// How long a request other than a watch may take, unless the client asks for less.
@@ -45,6 +47,7 @@ impl Request {
             body: Bytes::new(),
             audit: AuditContext::default(),
             deadline: Instant::now() + REQUEST_TIME,
+            optional: OptionalFormats::default(),
         }
     }
 
@@ -60,7 +63,12 @@ impl Request {
 
     /// Negotiates the format of the response.
     pub fn format(&self, offer: MediaTypes) -> Result<Format, ApiError> {
-        offer.answer(self.header(header::ACCEPT))
+        offer.answer(self.header(header::ACCEPT), self.optional)
+    }
+
+    /// Returns the encoding of the body.
+    pub fn encoding(&self, offer: MediaTypes) -> Result<Encoding, ApiError> {
+        offer.body(self.content_type(), self.optional)
     }
 
     /// Returns the field manager of a write that names none: the client's program, from its user agent.

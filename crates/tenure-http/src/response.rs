@@ -76,6 +76,7 @@ impl Response {
                 Ok(body) => (Encoding::Protobuf, body),
                 Err(_) => (Encoding::Json, json::to_vec(document).into()),
             },
+            Encoding::Cbor => (Encoding::Cbor, tenure_cbor::encode(document).into()),
             Encoding::Json => (Encoding::Json, json::to_vec(document).into()),
         };
         Response::new(code, encoding.media_type(), body)

@@ -1,4 +1,5 @@
-//! Watches over a WebSocket (RFC 6455), which browsers can read. Each event is one message: a text for JSON, bytes for protobuf.
+//! Watches over a WebSocket (RFC 6455), which browsers can read. Each event is one message: a text for JSON, bytes for protobuf and
+//! CBOR.
 //! Clients have nothing to say but to answer and to close; what else they send is dropped.
 
 use super::{BodyStream, Response, ResponseBody, connections::ActiveRequest, shutdown::Shutdown};
@@ -68,9 +69,10 @@ impl Upgrade {
             body => return Response { code, headers: response.headers, body, memory },
         };
         let media_type = response.headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
-        let opcode = match media_type.is_some_and(|of| of.starts_with(b"application/json")) {
-            true => TEXT,
-            false => BINARY,
+        let framing = match media_type {
+            Some(of) if of.starts_with(b"application/json") => Framing::Lines,
+            Some(of) if of.starts_with(b"application/cbor-seq") => Framing::CborSequence,
+            _ => Framing::Lengths,
         };
         let mut headers = HeaderMap::new();
         headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
@@ -84,7 +86,7 @@ impl Upgrade {
             let _running = running;
             if let Ok(connection) = connection.await {
                 // A client that is gone needs no answer.
-                let _ = send(TokioIo::new(connection), stream, opcode, shutdown).await;
+                let _ = send(TokioIo::new(connection), stream, framing, shutdown).await;
             }
         });
         let body = ResponseBody::Whole(Bytes::new());
@@ -139,14 +141,14 @@ fn take_protocol(headers: &mut HeaderMap) -> Option<HeaderValue> {
 async fn send<C: AsyncRead + AsyncWrite>(
     connection: C,
     mut stream: BodyStream,
-    opcode: u8,
+    framing: Framing,
     mut shutdown: Shutdown,
 ) -> io::Result<()> {
     let (reader, mut writer) = tokio::io::split(connection);
     let (answers, mut pongs) = mpsc::channel(1);
     let mut reading = pin!(read(reader, answers));
     let mut stop = pin!(shutdown.requested());
-    let mut messages = Messages { opcode, rest: BytesMut::new() };
+    let mut messages = Messages { framing, rest: BytesMut::new() };
     let code = loop {
         tokio::select! {
             // The client closes, is gone, or does not keep to the protocol.
@@ -162,7 +164,7 @@ async fn send<C: AsyncRead + AsyncWrite>(
                     messages.rest.extend_from_slice(&chunk);
                     while let Some(message) = messages.next() {
                         tokio::select! {
-                            written = write(&mut writer, opcode, &message) => written?,
+                            written = write(&mut writer, framing.opcode(), &message) => written?,
                             // A client that does not read does not hold up the server.
                             () = &mut stop => return Ok(()),
                         }
@@ -175,25 +177,48 @@ async fn send<C: AsyncRead + AsyncWrite>(
     writer.shutdown().await
 }
 
+/// How a stream tells where an event ends.
+#[derive(Clone, Copy, Debug)]
+enum Framing {
+    /// Each is a line, as in JSON.
+    Lines,
+    /// Each follows its length, as in protobuf.
+    Lengths,
+    /// Each is a data item of CBOR.
+    CborSequence,
+}
+
+impl Framing {
+    fn opcode(self) -> u8 {
+        match self {
+            Framing::Lines => TEXT,
+            Framing::Lengths | Framing::CborSequence => BINARY,
+        }
+    }
+}
+
 /// The messages in the chunks of a stream.
 struct Messages {
-    opcode: u8,
+    framing: Framing,
     rest: BytesMut,
 }
 
 impl Messages {
-    /// Returns the next whole message: a line of JSON, or what follows its length in protobuf.
+    /// Returns the next whole message: a line of JSON, what follows its length in protobuf, or a data item of CBOR.
     fn next(&mut self) -> Option<Bytes> {
-        if self.opcode == TEXT {
-            let end = self.rest.iter().position(|byte| *byte == b'\n')?;
-            return Some(self.rest.split_to(end + 1).freeze());
-        }
-        let length = u32::from_be_bytes(self.rest.get(..4)?.try_into().ok()?) as usize;
-        if self.rest.len() < length + 4 {
-            return None;
-        }
-        self.rest.advance(4);
-        Some(self.rest.split_to(length).freeze())
+        let end = match self.framing {
+            Framing::Lines => self.rest.iter().position(|byte| *byte == b'\n')? + 1,
+            Framing::CborSequence => tenure_cbor::encoded_length(&self.rest)?,
+            Framing::Lengths => {
+                let length = u32::from_be_bytes(self.rest.get(..4)?.try_into().ok()?) as usize;
+                if self.rest.len() < length + 4 {
+                    return None;
+                }
+                self.rest.advance(4);
+                length
+            }
+        };
+        Some(self.rest.split_to(end).freeze())
     }
 }
 
@@ -313,17 +338,18 @@ mod tests {
 
     #[test]
     fn events_are_messages_however_the_stream_is_cut() {
-        for (opcode, bytes, expected) in [
-            (TEXT, b"{\"a\":1}\n{\"b\":2}\n{".as_slice(), vec!["{\"a\":1}\n", "{\"b\":2}\n"]),
-            (BINARY, b"\0\0\0\x02ab\0\0\0\0\0\0\0\x01c\0\0".as_slice(), vec!["ab", "", "c"]),
+        for (framing, bytes, expected) in [
+            (Framing::Lines, b"{\"a\":1}\n{\"b\":2}\n{".as_slice(), vec!["{\"a\":1}\n", "{\"b\":2}\n"]),
+            (Framing::Lengths, b"\0\0\0\x02ab\0\0\0\0\0\0\0\x01c\0\0".as_slice(), vec!["ab", "", "c"]),
+            (Framing::CborSequence, b"\x41a\x62bc\x01\x43de".as_slice(), vec!["Aa", "bbc", "\u{1}"]),
         ] {
             for size in 1..=bytes.len() {
-                let (mut messages, mut found) = (Messages { opcode, rest: BytesMut::new() }, Vec::new());
+                let (mut messages, mut found) = (Messages { framing, rest: BytesMut::new() }, Vec::new());
                 for chunk in bytes.chunks(size) {
                     messages.rest.extend_from_slice(chunk);
                     found.extend(std::iter::from_fn(|| messages.next()));
                 }
-                assert_eq!(found, expected, "{size}");
+                assert_eq!(found, expected, "{framing:?} {size}");
             }
         }
     }

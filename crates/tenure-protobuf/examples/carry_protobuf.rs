@@ -23,18 +23,22 @@ const JSON: &str = "application/json";
 pub static COUNTS: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
 
 /// A request or a response.
-struct Message {
-    first: String,
+pub struct Message {
+    /// The first line.
+    pub first: String,
     headers: Vec<(String, String)>,
-    body: Vec<u8>,
+    /// The body.
+    pub body: Vec<u8>,
 }
 
 impl Message {
-    fn header(&self, name: &str) -> &str {
+    /// Returns the value of a header.
+    pub fn header(&self, name: &str) -> &str {
         self.headers.iter().find(|(of, _)| of == name).map_or("", |(_, value)| value)
     }
 
-    fn set(&mut self, name: &str, value: impl Into<String>) {
+    /// Sets a header.
+    pub fn set(&mut self, name: &str, value: impl Into<String>) {
         self.headers.retain(|(of, _)| of != name);
         self.headers.push((name.into(), value.into()));
     }
@@ -48,7 +52,8 @@ impl Message {
         [head.into_bytes(), self.body.clone()].concat()
     }
 
-    fn is(&self, essence: &str) -> bool {
+    /// Whether the body has a media type.
+    pub fn is(&self, essence: &str) -> bool {
         self.header("content-type").split(';').next().is_some_and(|of| of.trim() == essence)
     }
 }
@@ -71,9 +76,30 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Forwards one request and its response.
-pub fn carry(mut client: TcpStream, server: &str) -> io::Result<()> {
+/// Forwards one request and its response as protobuf.
+pub fn carry(client: TcpStream, server: &str) -> io::Result<()> {
+    forward(client, server, request_as_protobuf, response_from_protobuf)
+}
+
+/// Forwards one request and its response, both translated.
+pub fn forward(
+    mut client: TcpStream,
+    server: &str,
+    translate_request: fn(&mut Message),
+    translate_response: fn(&mut Message),
+) -> io::Result<()> {
     let mut request = read(&mut client)?;
+    translate_request(&mut request);
+    request.set("accept-encoding", "identity");
+    let mut upstream = TcpStream::connect(server)?;
+    upstream.write_all(&request.bytes())?;
+    let mut answer = read(&mut upstream)?;
+    translate_response(&mut answer);
+    client.write_all(&answer.bytes())
+}
+
+fn request_as_protobuf(request: &mut Message) {
+    COUNTS[0].fetch_add(1, Relaxed);
     let method = request.first.split(' ').next().unwrap_or_default().to_string();
     if matches!(method.as_str(), "POST" | "PUT" | "DELETE")
         && (request.is(JSON) || request.header("content-type").is_empty())
@@ -87,10 +113,9 @@ pub fn carry(mut client: TcpStream, server: &str) -> io::Result<()> {
     if matches!(accept, "" | "*/*" | JSON) && !request.first.contains("watch") {
         request.set("accept", format!("{PROTOBUF},{JSON}"));
     }
-    request.set("accept-encoding", "identity");
-    let mut upstream = TcpStream::connect(server)?;
-    upstream.write_all(&request.bytes())?;
-    let mut answer = read(&mut upstream)?;
+}
+
+fn response_from_protobuf(answer: &mut Message) {
     if answer.is(PROTOBUF)
         && let Ok(value) = protobuf::decode(&answer.body, &Limits::TRUSTED)
     {
@@ -98,9 +123,6 @@ pub fn carry(mut client: TcpStream, server: &str) -> io::Result<()> {
         answer.set("content-type", JSON);
         COUNTS[2].fetch_add(1, Relaxed);
     }
-    client.write_all(&answer.bytes())?;
-    COUNTS[0].fetch_add(1, Relaxed);
-    Ok(())
 }
 
 /// Returns a list with its items, since protobuf does not distinguish an empty list from none.

@@ -4,11 +4,11 @@
 use super::{
     encode::{Encoder, TAIL, encode},
     error::{Error, ErrorKind},
+    managers::ShownManagers,
     plan::Plans,
     wire::{LENGTH, Writer},
 };
 use bytes::Bytes;
-use tenure_apply::Managers;
 use tenure_value::Value;
 
 /// The field number of the items of every list.
@@ -20,7 +20,7 @@ pub fn item(document: &Value) -> Result<Bytes, Error> {
 }
 
 /// Encodes the same with the managers of the document, which are stored separately.
-pub fn item_with_managers(document: &Value, managers: Option<&Managers>) -> Result<Bytes, Error> {
+pub fn item_with_managers(document: &Value, managers: Option<ShownManagers<'_>>) -> Result<Bytes, Error> {
     let mut encoder = Encoder::new(Plans::recall());
     encoder.managers = managers;
     encoder.out.key(ITEMS, LENGTH);

@@ -500,6 +500,13 @@ impl Decoder<'_> {
             FieldType::Quantity => scalar::quantity(payload.bytes()?)?,
             FieldType::IntOrString => scalar::int_or_string(payload.bytes()?)?,
             FieldType::Json => self.json(payload.bytes()?, depth)?,
+            FieldType::Fields => {
+                let bytes = payload.bytes()?;
+                match compact(bytes)? {
+                    Some(compact) => Value::from(base64::encode(compact)),
+                    None => self.json(bytes, depth)?,
+                }
+            }
             FieldType::Strings => {
                 let mut items = Vec::new();
                 let mut reader = Reader(payload.bytes()?);
@@ -578,6 +585,17 @@ impl Decoder<'_> {
         self.nodes += nodes(&value);
         Ok(value)
     }
+}
+
+/// Returns the fields of managers if they are compact: no JSON begins with such a byte.
+fn compact(message: &[u8]) -> Result<Option<&[u8]>, Boxed> {
+    let (mut raw, mut reader) = (None, Reader(message));
+    while let Some((number, payload)) = reader.next_field()? {
+        if number == 1 {
+            raw = Some(payload.bytes()?);
+        }
+    }
+    Ok(raw.filter(|raw| raw.first().is_some_and(|first| *first >= 0x80)))
 }
 
 /// The envelope of every document.

@@ -4,14 +4,13 @@
 use super::{
     MAGIC,
     error::{Error, ErrorKind},
-    managers,
+    managers::{self, ShownManagers},
     plan::{Action, Plans},
     scalar,
     table::{Cardinality, Field, FieldType, Message, MessageId, Table, WireField},
     wire::{LENGTH, Writer},
 };
 use bytes::Bytes;
-use tenure_apply::Managers;
 use tenure_meta::{base64, time::Precision};
 use tenure_value::{Object, Value, json};
 
@@ -25,7 +24,7 @@ pub fn encode(document: &Value) -> Result<Bytes, Error> {
 
 /// Encodes a document with its managers, which are stored separately; the bytes are the same as if they were
 /// part of it.
-pub fn encode_with_managers(document: &Value, managers: Option<&Managers>) -> Result<Bytes, Error> {
+pub fn encode_with_managers(document: &Value, managers: Option<ShownManagers<'_>>) -> Result<Bytes, Error> {
     let mut encoder = Encoder::new(Plans::recall());
     encoder.managers = managers;
     encoder.document(document)?;
@@ -35,7 +34,7 @@ pub fn encode_with_managers(document: &Value, managers: Option<&Managers>) -> Re
 pub(super) struct Encoder<'a> {
     table: &'static Table,
     /// The managers of the document, until its metadata has been written.
-    pub managers: Option<&'a Managers>,
+    pub managers: Option<ShownManagers<'a>>,
     pub out: Writer,
     plans: Plans,
     /// The start of the open embedded messages, innermost last.
@@ -175,8 +174,11 @@ impl Encoder<'_> {
             FieldType::MicroTime => scalar::write_time(out, text(), Precision::Micros),
             FieldType::Quantity => out.field(1, value.and_then(Value::as_str).unwrap_or("0").as_bytes()),
             FieldType::IntOrString => scalar::write_int_or_string(out, value.unwrap_or(&Value::Null)),
-            FieldType::Json => {
-                if let Some(value) = value {
+            FieldType::Json | FieldType::Fields => {
+                let compact = value.and_then(Value::as_str).filter(|_| field_type == FieldType::Fields);
+                if let Some(bytes) = compact.and_then(|text| base64::decode(text).ok()) {
+                    out.field(1, &bytes);
+                } else if let Some(value) = value {
                     out.key(1, LENGTH);
                     let text = out.begin();
                     out.append(|out| json::write(value, out));

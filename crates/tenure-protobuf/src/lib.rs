@@ -32,6 +32,7 @@ pub use compose::{event, event_from_encoded, item, item_with_managers, list_enve
 pub use decode::decode;
 pub use encode::{encode, encode_with_managers};
 pub use error::{Error, ErrorKind};
+pub use managers::ShownManagers;
 
 use table::Table;
 

@@ -2,7 +2,7 @@
 //! those of `metadata.managedFields` in the document, which a test checks.
 
 use super::wire::{LENGTH, Writer};
-use tenure_apply::Managers;
+use tenure_apply::{ManagedFieldsForm, Managers};
 use tenure_fields::fields_v1;
 
 /// The field number of `managedFields`, the last one of the metadata.
@@ -15,8 +15,45 @@ const FIELDS_TYPE: u32 = 6;
 const FIELDS: u32 = 7;
 const SUBRESOURCE: u32 = 8;
 
+/// The managers of a document and the form in which they are written.
+#[derive(Clone, Copy, Debug)]
+pub struct ShownManagers<'a> {
+    /// The managers.
+    pub managers: &'a Managers,
+    /// Their form.
+    pub form: ManagedFieldsForm,
+}
+
+impl<'a> ShownManagers<'a> {
+    /// Shows managers with `FieldsV1`.
+    pub fn new(managers: &'a Managers) -> ShownManagers<'a> {
+        ShownManagers { managers, form: ManagedFieldsForm::FieldsV1 }
+    }
+}
+
 /// Writes the managers at the end of the metadata of an object.
-pub(super) fn write(managers: &Managers, out: &mut Writer) {
+pub(super) fn write(shown: ShownManagers<'_>, out: &mut Writer) {
+    match shown.form {
+        ManagedFieldsForm::Omitted => {}
+        ManagedFieldsForm::Compact if !shown.managers.is_empty() => match shown.managers.to_compact() {
+            Ok(compact) => {
+                out.key(MANAGED_FIELDS, LENGTH);
+                let entry = out.begin();
+                out.field(FIELDS_TYPE, compact.fields_type.as_bytes());
+                out.key(FIELDS, LENGTH);
+                let fields = out.begin();
+                // The bytes themselves, which no JSON begins like.
+                out.field(1, &compact.bytes);
+                out.end(fields);
+                out.end(entry);
+            }
+            Err(_) => write_entries(shown.managers, out),
+        },
+        _ => write_entries(shown.managers, out),
+    }
+}
+
+fn write_entries(managers: &Managers, out: &mut Writer) {
     for manager in managers {
         out.key(MANAGED_FIELDS, LENGTH);
         let entry = out.begin();
@@ -45,10 +82,11 @@ pub(super) fn write(managers: &Managers, out: &mut Writer) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{encode, encode_with_managers, item, item_with_managers};
-    use tenure_apply::{Manager, Managers, Operation, Timestamp};
+    use super::super::{decode, encode, encode_with_managers, item, item_with_managers};
+    use super::ShownManagers;
+    use tenure_apply::{ManagedFieldsForm, Manager, Managers, Operation, Timestamp};
     use tenure_fields::fields_v1;
-    use tenure_value::Value;
+    use tenure_value::{Limits, Value};
 
     fn manager(name: &str, subresource: &str, time: Option<i64>, fields: &str) -> Manager {
         Manager {
@@ -90,10 +128,34 @@ mod tests {
                 };
                 let whole =
                     Value::Object(bare.as_object().unwrap().with("metadata", Value::Object(metadata)));
-                assert_eq!(encode_with_managers(&bare, Some(&managers)).unwrap(), encode(&whole).unwrap());
-                assert_eq!(item_with_managers(&bare, Some(&managers)).unwrap(), item(&whole).unwrap());
+                assert_eq!(
+                    encode_with_managers(&bare, Some(ShownManagers::new(&managers))).unwrap(),
+                    encode(&whole).unwrap()
+                );
+                assert_eq!(
+                    item_with_managers(&bare, Some(ShownManagers::new(&managers))).unwrap(),
+                    item(&whole).unwrap()
+                );
             }
             assert_eq!(encode_with_managers(&bare, None).unwrap(), encode(&bare).unwrap());
         }
+    }
+
+    #[test]
+    fn compact_managers_are_bytes_and_decode_to_the_same() {
+        let fields = r#"{"f:data":{"f:k":{}},"f:metadata":{"f:labels":{".":{},"f:app":{}}}}"#;
+        let managers = Managers::new([manager("alice", "", Some(1_794_708_869), fields)]);
+        let bare: Value =
+            r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}"#.parse().unwrap();
+        let shown = ShownManagers { managers: &managers, form: ManagedFieldsForm::Compact };
+        let bytes = encode_with_managers(&bare, Some(shown)).unwrap();
+        let compact = managers.to_compact().unwrap().bytes;
+        assert!(bytes.windows(compact.len()).any(|window| window == compact));
+        let read = decode(&bytes, &Limits::default()).unwrap();
+        let entries = read.at(["metadata", "managedFields"]).unwrap();
+        assert_eq!(*entries, managers.to_value_as(ManagedFieldsForm::Compact));
+        assert_eq!(Managers::from_value(entries).unwrap(), managers);
+        let omitted = ShownManagers { managers: &managers, form: ManagedFieldsForm::Omitted };
+        assert_eq!(encode_with_managers(&bare, Some(omitted)).unwrap(), encode(&bare).unwrap());
     }
 }

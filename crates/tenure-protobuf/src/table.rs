@@ -45,6 +45,8 @@ pub(super) enum FieldType {
     IntOrString,
     /// A message whose only field is JSON text.
     Json,
+    /// The same for the fields of managers, which are bytes in the compact form and base64 in JSON.
+    Fields,
     /// A message whose only field is a list of strings.
     Strings,
     SchemaOrArray(MessageId),
@@ -65,7 +67,7 @@ impl FieldType {
 }
 
 /// The names of types in the data, except for messages.
-const FIELD_TYPES: [(&str, FieldType); 12] = [
+const FIELD_TYPES: [(&str, FieldType); 13] = [
     ("string", FieldType::Text),
     ("bytes", FieldType::Bytes),
     ("bool", FieldType::Bool),
@@ -77,6 +79,7 @@ const FIELD_TYPES: [(&str, FieldType); 12] = [
     ("quantity", FieldType::Quantity),
     ("intorstring", FieldType::IntOrString),
     ("json", FieldType::Json),
+    ("fields", FieldType::Fields),
     ("strings", FieldType::Strings),
 ];
 /// The message of the schemas in a JSON schema.
@@ -112,7 +115,10 @@ impl Field {
             (_, Presence::OmitZero | Presence::ShowZero) => self.field_type != FieldType::Bytes,
             // These are never nil in Go, only empty.
             (_, Presence::Null) => {
-                matches!(self.field_type, FieldType::Time | FieldType::MicroTime | FieldType::Json)
+                matches!(
+                    self.field_type,
+                    FieldType::Time | FieldType::MicroTime | FieldType::Json | FieldType::Fields
+                )
             }
         }
     }

@@ -243,10 +243,13 @@ fn source_ips(head: &Parts) -> Vec<Text> {
     addresses
 }
 
-/// Reads a body of a request, JSON or YAML.
+/// Reads a body of a request: JSON, YAML, or CBOR with its prefix.
 fn parse(body: &[u8]) -> Option<Value> {
     if body.is_empty() {
         return None;
+    }
+    if body.starts_with(&tenure_cbor::SELF_DESCRIBED) {
+        return tenure_cbor::decode(body, &Limits::default()).ok();
     }
     json::parse(body, &Limits::default()).or_else(|_| yaml::parse(body, &Limits::default())).ok()
 }
@@ -276,6 +279,7 @@ fn response_document(response: &Response) -> Option<Value> {
         of if of.starts_with("application/vnd.kubernetes.protobuf") => {
             tenure_protobuf::decode(&bytes, &Limits::TRUSTED).ok()
         }
+        of if of.starts_with("application/cbor") => tenure_cbor::decode(&bytes, &Limits::TRUSTED).ok(),
         _ => None,
     }
 }

@@ -24,6 +24,8 @@ pub struct Behavior {
     pub apply_custom_scales: bool,
     /// The scheduler that posts a binding owns the fields that it sets. In Kubernetes they have no owner.
     pub own_bindings: bool,
+    /// CBOR, and compact `managedFields` for clients that ask. Kubernetes serves CBOR behind a feature gate that is off.
+    pub optional_formats: tenure_http::OptionalFormats,
     /// The eviction of a pod that several disruption budgets select is a conflict. In Kubernetes it is an internal error.
     pub conflicting_budgets_are_conflicts: bool,
 }
@@ -41,6 +43,7 @@ impl Behavior {
             ignore_time_changes: false,
             apply_custom_scales: false,
             own_bindings: false,
+            optional_formats: tenure_http::OptionalFormats { cbor: false, compact_managed_fields: false },
             conflicting_budgets_are_conflicts: false,
         }
     }
@@ -60,6 +63,7 @@ impl Behavior {
             ignore_time_changes: true,
             apply_custom_scales: true,
             own_bindings: true,
+            optional_formats: tenure_http::OptionalFormats { cbor: true, compact_managed_fields: true },
             conflicting_budgets_are_conflicts: true,
         }
     }
@@ -73,6 +77,8 @@ impl Behavior {
             ("A changed timestamp alone is not written", self.ignore_time_changes),
             ("Scales of custom resources can be applied", self.apply_custom_scales),
             ("Bindings have a field manager", self.own_bindings),
+            ("CBOR is served", self.optional_formats.cbor),
+            ("Managed fields can be compact", self.optional_formats.compact_managed_fields),
             (
                 "Eviction under several disruption budgets is a conflict",
                 self.conflicting_budgets_are_conflicts,

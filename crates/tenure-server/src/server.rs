@@ -43,8 +43,8 @@ use tenure_catalog::{
     history::{History, HistoryOptions, HistoryReader},
 };
 use tenure_http::{
-    Authentication, ClientCertificate, FrontProxy, MediaTypes, MemoryBudget, Metrics, PLAIN, Query,
-    REQUEST_TIME, Request, RequestPath, Response, ResponseBody, View,
+    Authentication, ClientCertificate, FrontProxy, MediaTypes, MemoryBudget, Metrics, OptionalFormats, PLAIN,
+    Query, REQUEST_TIME, Request, RequestPath, Response, ResponseBody, View,
     compression::{accepts_gzip, compress},
     impersonation::impersonated_user,
     listener::{BodyFault, Handler, discard_body, read_body_within},
@@ -342,9 +342,12 @@ impl Server {
             Err(failure) => {
                 let accept = accept.as_ref().and_then(|value| value.to_str().ok());
                 // An object without an encoding that the client accepts may have an error in it.
-                let offer =
-                    if failure.reason == Reason::NotAcceptable { MediaTypes::All } else { seen.offer };
-                let format = offer.answer(accept).ok().filter(|format| format.view == View::Whole);
+                // Without CBOR, as in Kubernetes.
+                let (offer, optional) = match failure.reason {
+                    Reason::NotAcceptable => (MediaTypes::All, OptionalFormats::default()),
+                    _ => (seen.offer, self.writer.behavior.optional_formats),
+                };
+                let format = offer.answer(accept, optional).ok().filter(|format| format.view == View::Whole);
                 Response::failure(&failure, format.unwrap_or(PLAIN))
             }
         };
@@ -457,6 +460,7 @@ impl Server {
             body: Bytes::new(),
             audit: seen.trail.as_ref().map(AuditTrail::context).unwrap_or_default(),
             deadline: Instant::now() + REQUEST_TIME,
+            optional: self.writer.behavior.optional_formats,
         };
         let path = match address {
             RequestPath::Resource(mut path) => {

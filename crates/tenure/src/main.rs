@@ -17,6 +17,7 @@ mod envtest;
 mod error;
 #[cfg(feature = "etcd")]
 mod etcd;
+mod feature_gates;
 mod handover;
 mod history;
 mod identity;

@@ -13,7 +13,9 @@ use hyper::{
 };
 use std::{collections::BTreeMap, sync::Arc};
 use tenure_builtin::{self, Root};
-use tenure_http::{DiscoveryPath, Encoding, MediaTypes, OpenApiEncoding, Request, Response, negotiation};
+use tenure_http::{
+    DiscoveryPath, Encoding, MediaTypes, OpenApiEncoding, OptionalFormats, Request, Response, negotiation,
+};
 use tenure_meta::{ApiError, OpenApiVersion, Registry};
 use tenure_schema::Schema;
 use tenure_value::{Limits, Text, Value, json};
@@ -60,7 +62,12 @@ pub fn discovery(
     if let (Some(root), Some(encoding)) = (root, aggregated) {
         return Ok(aggregated_discovery(published, root, encoding, request));
     }
-    let format = request.format(MediaTypes::All)?;
+    // Groups are not offered as CBOR, the resources of a version are.
+    let optional = match which {
+        DiscoveryPath::Version(..) => request.optional,
+        _ => OptionalFormats::default(),
+    };
+    let format = MediaTypes::All.answer(request.header(header::ACCEPT), optional)?;
     let document = match which {
         DiscoveryPath::Core => tenure_builtin::api_versions(registry, host),
         DiscoveryPath::Groups => tenure_builtin::api_group_list(registry),
@@ -247,7 +254,7 @@ fn aggregated_discovery(
                 "application/vnd.kubernetes.protobuf;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
             (documents.get_bytes(&name, write), kind)
         }
-        Encoding::Json | Encoding::Yaml => {
+        Encoding::Json | Encoding::Yaml | Encoding::Cbor => {
             let kind = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
             (documents.get(&format!("discovery/{root:?}"), list), kind)
         }

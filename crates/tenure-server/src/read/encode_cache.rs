@@ -6,14 +6,16 @@ use super::{
     frame::{Event, around},
 };
 use bytes::Bytes;
+use tenure_apply::ManagedFieldsForm;
 use tenure_catalog::{
     Cache, Objects, ResourceHandler, Spliced, TypeMeta,
-    object::{ShowManagers, Stored, partial, shown},
+    object::{Stored, partial, shown_as},
     splice,
 };
 use tenure_fields::fields_v1;
 use tenure_http::{Encoding, Format, View};
 use tenure_meta::ApiError;
+use tenure_protobuf::ShownManagers;
 use tenure_store::{Entry, Revision};
 use tenure_value::{Text, Value, json};
 
@@ -116,9 +118,8 @@ impl Form {
         if !is_text || handler.is_custom() || !handler.strategy().stores_as_served() {
             return None;
         }
-        let managers = if self.format.without_managers { ShowManagers::No } else { ShowManagers::Yes };
         let type_meta = if self.standing == Standing::InList { TypeMeta::Omitted } else { TypeMeta::Kept };
-        splice(entry, managers, type_meta)
+        splice(entry, self.format.managed_fields, type_meta)
     }
 
     /// Encodes an object.
@@ -135,13 +136,18 @@ impl Form {
                 Standing::Alone | Standing::Added => stored.object.clone(),
                 Standing::InList => handler.list_item(stored.object.clone()),
             };
-            let managers = if self.format.without_managers { ShowManagers::No } else { ShowManagers::Yes };
-            let text = Stored { object, ..stored.clone() }.to_json(managers, fields_v1::write);
+            let form = self.format.managed_fields;
+            let text = Stored { object, ..stored.clone() }.to_json(form, fields_v1::write);
             return Ok(EncodedObject { labels, bytes: text.into_boxed_slice().into() });
         }
-        let managers = (!self.format.without_managers).then_some(&stored.managers);
-        let in_tree = managers.filter(|_| self.format.encoding != Encoding::Protobuf);
-        let object = shown(&stored.object, in_tree, Some(stored.revision));
+        let form = self.format.managed_fields;
+        // Protobuf writes the managers without a document of them.
+        let in_tree = match self.format.encoding {
+            Encoding::Protobuf => ManagedFieldsForm::Omitted,
+            _ => form,
+        };
+        let object = shown_as(&stored.object, &stored.managers, in_tree, stored.revision);
+        let managers = Some(ShownManagers { managers: &stored.managers, form });
         let object = match self.format.view {
             View::Whole => object,
             _ => partial(&object, self.format.meta_version),
@@ -154,6 +160,18 @@ impl Form {
             }
             (Encoding::Protobuf, Standing::InList) => tenure_protobuf::item_with_managers(&object, managers)
                 .map(|bytes| Bytes::copy_from_slice(&bytes)),
+            (Encoding::Cbor, Standing::Alone | Standing::Added) => {
+                Ok(tenure_cbor::encode(&object).into_boxed_slice().into())
+            }
+            (Encoding::Cbor, Standing::InList) => {
+                let object = match self.format.view {
+                    View::Whole => handler.list_item(object),
+                    _ => object,
+                };
+                let resource = &handler.resource;
+                let bytes = tenure_cbor::item(&object, &resource.api_version, &resource.kind);
+                Ok(bytes.into_boxed_slice().into())
+            }
             _ => Ok(json::to_vec(&object).into_boxed_slice().into()),
         };
         let bytes = bytes.map_err(|error| ApiError::internal(error.to_string()))?;

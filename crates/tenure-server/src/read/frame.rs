@@ -1,7 +1,7 @@
-//! The frames of a watch: an event and the object it is about, in JSON or protobuf.
+//! The frames of a watch: an event and the object it is about, in JSON, protobuf or CBOR.
 
 use bytes::Bytes;
-use tenure_catalog::object::{Stored, partial, shown};
+use tenure_catalog::object::{Stored, partial, shown_as};
 use tenure_http::{Encoding, Format, View};
 use tenure_meta::ApiError;
 use tenure_store::Revision;
@@ -31,8 +31,7 @@ impl Event {
 
 /// Returns the frame of an object at a revision.
 pub(super) fn object_frame(stored: &Stored, revision: Revision, format: Format, event: Event) -> Bytes {
-    let managers = (!format.without_managers).then_some(&stored.managers);
-    let object = shown(&stored.object, managers, Some(revision));
+    let object = shown_as(&stored.object, &stored.managers, format.managed_fields, revision);
     let object = match format.view {
         View::Whole => object,
         _ => partial(&object, format.meta_version),
@@ -47,14 +46,19 @@ pub(super) fn frame(event: Event, object: &Value, encoding: Encoding) -> Bytes {
             let failure = ApiError::internal(error.to_string());
             tenure_protobuf::event(Event::Error.word(), &failure.status()).unwrap_or_default()
         }),
+        Encoding::Cbor => tenure_cbor::event(event.word(), object),
         _ => around(event, &json::to_vec(object), encoding),
     }
 }
 
 /// Returns the frame of a document that is encoded already.
 pub(super) fn around(event: Event, document: &[u8], encoding: Encoding) -> Bytes {
-    if encoding == Encoding::Protobuf {
-        return tenure_protobuf::event_from_encoded(event.word(), document).unwrap_or_default();
+    match encoding {
+        Encoding::Protobuf => {
+            return tenure_protobuf::event_from_encoded(event.word(), document).unwrap_or_default();
+        }
+        Encoding::Cbor => return tenure_cbor::event_from_encoded(event.word(), document),
+        Encoding::Json | Encoding::Yaml => {}
     }
     let parts: [&[u8]; 5] = [b"{\"type\":\"", event.word().as_bytes(), b"\",\"object\":", document, b"}\n"];
     Bytes::from(parts.concat())

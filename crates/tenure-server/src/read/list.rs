@@ -49,7 +49,8 @@ impl Reader {
                 items.push(encoded.bytes);
             }
         }
-        let mut response = list_of(&target.handler, format, Items::Encoded(items), &scan.metadata())?;
+        let items = Items::Encoded { count: items.len(), pieces: items };
+        let mut response = list_of(&target.handler, format, items, &scan.metadata())?;
         response.memory = scan.take_memory();
         Ok(response)
     }

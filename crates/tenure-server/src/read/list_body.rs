@@ -42,27 +42,29 @@ impl ListMetadata {
 
 /// The items of a list.
 pub(crate) enum Items {
-    /// Encoded, in order; each may be several, joined.
-    Encoded(Vec<Bytes>),
+    /// Encoded: so many, in order; a piece may be several of them, joined.
+    Encoded { count: usize, pieces: Vec<Bytes> },
     /// Encoded while they are sent: so many, of so many bytes, which need to be exact for protobuf only.
     Produced { count: usize, bytes: usize, produce: Arc<Producer> },
 }
 
 impl Items {
-    fn is_empty(&self) -> bool {
-        matches!(self, Items::Encoded(items) if items.is_empty())
+    fn count(&self) -> usize {
+        match self {
+            Items::Encoded { count, .. } | Items::Produced { count, .. } => *count,
+        }
     }
 
     fn bytes(&self) -> usize {
         match self {
-            Items::Encoded(items) => items.iter().map(Bytes::len).sum(),
+            Items::Encoded { pieces, .. } => pieces.iter().map(Bytes::len).sum(),
             Items::Produced { bytes, .. } => *bytes,
         }
     }
 
     fn between(self, head: Bytes, separator: &'static [u8], tail: Bytes) -> ChunkedBody {
         match self {
-            Items::Encoded(items) => ChunkedBody::new(head, items, separator, tail),
+            Items::Encoded { pieces, .. } => ChunkedBody::new(head, pieces, separator, tail),
             Items::Produced { count, bytes, produce } => {
                 ChunkedBody::produced(head, (count, bytes), produce, separator, tail)
             }
@@ -98,11 +100,16 @@ pub(crate) fn list_of(
             .map_err(|error| ApiError::internal(error.to_string()))?;
         return Ok(Response::pieces(media_type, items.between(head, b"", tail)));
     }
+    // A list of metadata without items has none at all, as in Kubernetes.
+    let is_null = items.count() == 0 && format.view != View::Whole;
+    if format.encoding == Encoding::Cbor {
+        let count = (!is_null).then_some(items.count());
+        let (head, tail) = tenure_cbor::list_envelope(&api_version, &kind, &metadata, count);
+        return Ok(Response::pieces(media_type, items.between(head, b"", tail)));
+    }
     // The members in alphabetical order, as in every object.
     let mut head = b"{\"apiVersion\":".to_vec();
     json::write(&Value::from(api_version), &mut head);
-    // A list of metadata without items has none at all, as in Kubernetes.
-    let is_null = items.is_empty() && format.view != View::Whole;
     let open: &[u8] = if is_null { b",\"items\":null" } else { b",\"items\":[" };
     head.extend_from_slice(open);
     let mut tail = if is_null { b",\"kind\":".to_vec() } else { b"],\"kind\":".to_vec() };

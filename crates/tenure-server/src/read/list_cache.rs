@@ -295,7 +295,9 @@ impl Reader {
             self.whole(handler, scan.range(), form, |error| scan.failure(error)).await?;
         let metadata = scan.metadata_of(revision, rest);
         let mut response = match items {
-            WholeItems::Pieces(pieces) => list_of(handler, format, Items::Encoded(pieces), &metadata)?,
+            WholeItems::Pieces(pieces) => {
+                list_of(handler, format, Items::Encoded { count, pieces }, &metadata)?
+            }
             WholeItems::Entries(entries, stored) => {
                 let bytes = match format.encoding {
                     // The length comes first in protobuf, so that everything is encoded twice.

@@ -4,7 +4,7 @@ use super::{Reader, list_body::ListMetadata};
 use hyper::StatusCode;
 use tenure_catalog::{
     Target,
-    object::{Document, ShowManagers, Stored, partial, shown},
+    object::{Document, Stored, partial, shown_as},
 };
 use tenure_fields::FieldSet;
 use tenure_http::{Encoding, Format, MetaVersion, Request, Response, View};
@@ -35,11 +35,10 @@ impl Reader {
         document: Option<&Document>,
     ) -> Result<Response, ApiError> {
         if (format.encoding, format.view) == (Encoding::Json, View::Whole) {
-            let managers = if format.without_managers { ShowManagers::No } else { ShowManagers::Yes };
             let fields = |fields: &FieldSet, out: &mut Vec<u8>| self.fields_v1_cache.write(fields, out);
             let text = match document {
-                Some(document) => document.with_metadata(stored, managers, fields),
-                None => stored.to_json(managers, fields),
+                Some(document) => document.with_metadata(stored, format.managed_fields, fields),
+                None => stored.to_json(format.managed_fields, fields),
             };
             return Ok(Response::new(code, format.encoding.media_type(), text));
         }
@@ -135,7 +134,7 @@ pub(super) fn unknown_row_object(given: &str) -> ApiError {
 }
 
 fn stored_view(stored: &Stored, format: Format) -> Value {
-    if format.without_managers { shown(&stored.object, None, Some(stored.revision)) } else { stored.shown() }
+    shown_as(&stored.object, &stored.managers, format.managed_fields, stored.revision)
 }
 
 fn list(api_version: &str, kind: &str, items: impl Iterator<Item = Value>, metadata: Value) -> Value {

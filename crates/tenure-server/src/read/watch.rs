@@ -23,10 +23,12 @@ use std::{
 };
 use tenure_catalog::{
     Target,
-    object::{Stored, key, partial, prefix, shown},
+    object::{Stored, key, partial, prefix, shown_as},
 };
-use tenure_http::{BodySender, BodyStream, Encoding, Format, Request, Response, View};
-use tenure_meta::{ApiError, Reason, Scope};
+use tenure_http::{
+    BodySender, BodyStream, Encoding, Format, Request, Response, View, negotiation::not_a_stream,
+};
+use tenure_meta::{ApiError, Scope};
 use tenure_store::{Error, ListRequest, Revision, Signal, Watch, WatchRequest};
 use tenure_value::{Object, Value};
 use tokio::time::{Instant, sleep_until};
@@ -72,8 +74,7 @@ impl Reader {
     pub async fn watch(self: &Arc<Self>, target: Target, request: Request) -> Result<Response, ApiError> {
         let format = request.format(target.offer().with_streams())?;
         if format.encoding == Encoding::Yaml {
-            let message = "only the following media types are accepted: application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
-            return Err(ApiError::new(Reason::NotAcceptable, message));
+            return Err(not_a_stream(request.optional));
         }
         let selection = Selection::of(&target, &request)?;
         let start = start(&request)?;
@@ -83,10 +84,7 @@ impl Reader {
             || self.min_watch + self.min_watch.mul_f64(random_fraction()),
             |seconds| Duration::from_secs(seconds as u64),
         );
-        let media_type = match format.encoding {
-            Encoding::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
-            _ => "application/json",
-        };
+        let media_type = format.encoding.stream_media_type();
         let row_object = match request.query.get("includeObject").map_or("", |value| value.as_str()) {
             "Object" => RowObject::Whole,
             "None" => RowObject::None,
@@ -494,8 +492,7 @@ impl Watcher {
 
     /// Returns the frame of an object as a table of one row.
     fn row(&mut self, event: Event, stored: &Stored, revision: Revision) -> Bytes {
-        let managers = (!self.format.without_managers).then_some(&stored.managers);
-        let object = shown(&stored.object, managers, Some(revision));
+        let object = shown_as(&stored.object, &stored.managers, self.format.managed_fields, revision);
         let table = self.table(&object, revision);
         frame(event, &table, self.format.encoding)
     }

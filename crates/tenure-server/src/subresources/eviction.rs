@@ -66,6 +66,7 @@ impl Subresources {
             body: options.map(json::to_vec).unwrap_or_default().into(),
             audit: request.audit.clone(),
             deadline: request.deadline,
+            optional: request.optional,
         };
         let mut options = DeleteOptions::of(&request, &self.writer.behavior)?.skip_admission();
         if !options.dry_run {

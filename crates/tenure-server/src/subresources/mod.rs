@@ -55,7 +55,7 @@ impl Subresources {
     pub async fn post(&self, target: &Target, request: &Request) -> Result<Response, ApiError> {
         let format = request.format(target.offer())?;
         let options = request.query.write_options("CreateOptions")?;
-        let encoding = target.offer().body(request.content_type())?;
+        let encoding = request.encoding(target.offer())?;
         if !target.subresource.is_empty() {
             return self.act(target, request, options, encoding, format).await;
         }

@@ -101,8 +101,7 @@ fn apply_configuration(
     request: &Request,
     options: &WriteOptions,
 ) -> Result<(Value, Vec<String>), ApiError> {
-    let parsed = body::parse_applied(&request.body)
-        .map_err(|why| ApiError::bad_request(format!("error decoding YAML: {why}")))?;
+    let parsed = body::parse_applied(request)?;
     let duplicates = match (options.validation, parsed.duplicates.is_empty()) {
         (FieldValidation::Strict, false) => {
             let lines = parsed.duplicates.join("\n  ");

@@ -10,12 +10,15 @@ use tenure_catalog::{
     Target,
     object::{Stored, bare, meta_text, metadata, with_metadata},
 };
-use tenure_http::{Encoding, FieldValidation, TextErrors};
+use tenure_http::{Encoding, FieldValidation, Request, TextErrors, negotiation::essence};
 use tenure_meta::{ApiError, DecodeError, Decoded, Scope};
 use tenure_value::{Duplicate, Limits, Object, Text, Value, json, yaml};
 
 /// The limits of a body.
 pub(crate) const LIMITS: Limits = Limits { bytes: 3 * 1024 * 1024, depth: Limits::DEPTH, nodes: 400_000 };
+
+/// The content type of an apply configuration in CBOR.
+pub(crate) const APPLY_CBOR: &str = "application/apply-patch+cbor";
 
 /// A document and the errors in its text.
 #[derive(Debug)]
@@ -52,6 +55,11 @@ pub(crate) fn parse(bytes: &Bytes, encoding: Encoding) -> Result<Parsed, String>
             json::parse_checked(bytes, &LIMITS).map_err(|error| format!("json parse error: {error}"))?
         }
         Encoding::Yaml => return parse_yaml(bytes),
+        // A duplicate key is an error in CBOR, however strict the request is.
+        Encoding::Cbor => {
+            let value = tenure_cbor::decode(bytes, &LIMITS).map_err(|error| format!("cbor: {error}"))?;
+            return Ok(Parsed { value, duplicates: Vec::new() });
+        }
         Encoding::Protobuf => {
             let value =
                 tenure_protobuf::decode(bytes, &LIMITS).map_err(|error| format!("protobuf: {error}"))?;
@@ -92,9 +100,16 @@ fn check_text(bytes: &[u8]) -> Result<(), String> {
         .map_err(|error| format!("json parse error: invalid UTF-8 at byte {}", error.valid_up_to()))
 }
 
-/// Parses an apply configuration, which is YAML or JSON.
-pub(crate) fn parse_applied(bytes: &Bytes) -> Result<Parsed, String> {
-    parse_yaml(bytes).map_err(|why| format!("error converting YAML to JSON: {why}"))
+/// Parses an apply configuration, which is YAML, JSON or CBOR.
+pub(crate) fn parse_applied(request: &Request) -> Result<Parsed, ApiError> {
+    let parsed = match request.content_type().map(essence).as_deref() {
+        Some(APPLY_CBOR) => {
+            parse(&request.body, Encoding::Cbor).map_err(|why| format!("error decoding CBOR: {why}"))
+        }
+        _ => parse_yaml(&request.body)
+            .map_err(|why| format!("error decoding YAML: error converting YAML to JSON: {why}")),
+    };
+    parsed.map_err(ApiError::bad_request)
 }
 
 /// Returns a document in which integers above the signed range are floats; `None` if there are none.

@@ -94,7 +94,7 @@ impl DeleteOptions {
         let given = if request.body.is_empty() {
             Value::Null
         } else {
-            let encoding = MediaTypes::All.body(request.content_type()).unwrap_or(Encoding::Json);
+            let encoding = request.encoding(MediaTypes::All).unwrap_or(Encoding::Json);
             body::read(&request.body, encoding, NAME)?.value
         };
         check_kind(&given)?;

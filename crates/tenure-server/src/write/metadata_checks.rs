@@ -1,5 +1,6 @@
 //! The types of `resourceVersion` and `managedFields` in a body, which are read before it is decoded.
 
+use tenure_apply::{CompactManagers, Managers};
 use tenure_meta::{ApiError, Timestamp, time::Precision};
 use tenure_value::Value;
 
@@ -39,6 +40,11 @@ pub(super) fn check(document: &Value) -> Result<(), ApiError> {
             if let Some(other) = fields.get(name).filter(wrong) {
                 return fault(format!("[{at}].{name}"), "a string", other);
             }
+        }
+        // Other entries that cannot be read are ignored, as in Kubernetes; one that names a table is meant for this server.
+        if CompactManagers::is_entry(entry) {
+            Managers::from_value(&Value::array([entry.clone()]))
+                .map_err(|error| ApiError::bad_request(error.to_string()))?;
         }
         if let Some(time) = fields.get("time").and_then(Value::as_str)
             && Timestamp::parse(time, Precision::Seconds).is_none()

@@ -25,11 +25,12 @@ pub(super) enum PatchKind {
 }
 
 /// The content types of patches.
-const PATCHES: [(&str, PatchKind); 4] = [
+const PATCHES: [(&str, PatchKind); 5] = [
     ("application/json-patch+json", PatchKind::Json),
     ("application/merge-patch+json", PatchKind::Merge),
     ("application/strategic-merge-patch+json", PatchKind::Strategic),
     ("application/apply-patch+yaml", PatchKind::Apply),
+    (body::APPLY_CBOR, PatchKind::Apply),
 ];
 
 /// The beginnings of the warnings about duplicate owner references.
@@ -97,10 +98,9 @@ impl Writer {
     /// Returns the kind of the patch in a request, if the resource accepts it.
     pub(super) fn patch_kind(&self, target: &Target, request: &Request) -> Result<PatchKind, ApiError> {
         let given = essence(request.content_type().unwrap_or_default());
-        let accepted = |(_, kind): &&(&str, PatchKind)| {
-            *kind != PatchKind::Strategic
-                || self.behavior.patch_custom_resources
-                || !target.handler.is_custom()
+        let accepted = |(name, kind): &&(&str, PatchKind)| match *kind {
+            PatchKind::Strategic => self.behavior.patch_custom_resources || !target.handler.is_custom(),
+            _ => request.optional.cbor || *name != body::APPLY_CBOR,
         };
         let mut known = PATCHES.iter().filter(accepted);
         known.clone().find(|(name, _)| *name == given).map(|(_, kind)| *kind).ok_or_else(|| {

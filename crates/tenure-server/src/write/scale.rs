@@ -104,7 +104,7 @@ impl Writer {
 
     async fn update_scale(&self, target: &Target, request: &Request) -> Result<Written, ApiError> {
         let options = request.query.write_options("UpdateOptions")?;
-        let encoding = target.offer().body(request.content_type())?;
+        let encoding = request.encoding(target.offer())?;
         let scale = body::read(&request.body, encoding, KIND)?.value;
         check_kind(&scale)?;
         check_name(target, &scale)?;
@@ -130,9 +130,7 @@ impl Writer {
         request: &Request,
         options: WriteOptions,
     ) -> Result<Written, ApiError> {
-        let config = body::parse_applied(&request.body)
-            .map_err(|why| ApiError::bad_request(format!("error decoding YAML: {why}")))?
-            .value;
+        let config = body::parse_applied(request)?.value;
         let text = |name: &str| config.get(name).and_then(Value::as_str).unwrap_or_default();
         if text("apiVersion") != SCALE_VERSION || text("kind") != KIND {
             return Err(ApiError::bad_request(format!(

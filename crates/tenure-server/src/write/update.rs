@@ -37,7 +37,7 @@ impl Writer {
     /// Serves a PUT.
     pub(super) async fn update(&self, target: &Target, request: &Request) -> Result<Written, ApiError> {
         let options = request.query.write_options("UpdateOptions")?;
-        let encoding = target.offer().body(request.content_type())?;
+        let encoding = request.encoding(target.offer())?;
         let parsed = body::read(&request.body, encoding, &target.handler.resource.kind)?;
         let object = target.handler.check_kind(&parsed.value)?;
         check_name(target, &object)?;

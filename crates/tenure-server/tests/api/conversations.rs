@@ -20,6 +20,8 @@ use tenure_server::Behavior;
 #[path = "../../../tenure-protobuf/examples/carry_protobuf.rs"]
 mod carry_protobuf;
 
+mod carry_cbor;
+
 /// The conversations that were recorded with controllers and with users.
 const WITH_USERS: [&str; 2] = ["authz.json", "quota.json"];
 /// The administrator's token of the server that they are replayed against.
@@ -112,6 +114,29 @@ fn recorded_conversations_replay_in_protobuf() {
     println!("{}", replay_at(address, Waivers::None, &[], &scenarios));
     let [_, bodies, responses] = carry_protobuf::COUNTS.each_ref().map(|count| count.load(Relaxed));
     assert!(bodies > 100 && responses > 300, "{bodies} bodies, {responses} responses");
+}
+
+/// All of them, carried as CBOR by a proxy: bodies, apply configurations and answers of every kind say the same.
+#[test]
+fn recorded_conversations_replay_in_cbor() {
+    let mut behavior = Behavior::kubernetes();
+    behavior.optional_formats.cbor = true;
+    let server = Server::behaving(behavior);
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let (address, upstream) = (listener.local_addr().expect("a bound address"), server.address.to_string());
+    thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let upstream = upstream.clone();
+            thread::spawn(move || carry_cbor::carry(client, &upstream));
+        }
+    });
+    let folder = workspace().join("conformance/scenarios");
+    let files = fs::read_dir(folder).expect("the folder is there").map(|file| file.expect("a file").path());
+    let plain = |file: &PathBuf| !WITH_USERS.iter().any(|name| file.ends_with(name));
+    let scenarios: Vec<PathBuf> = files.filter(plain).collect();
+    println!("{}", replay_at(address, Waivers::None, &[], &scenarios));
+    let [bodies, answers] = carry_cbor::COUNTS.each_ref().map(|count| count.load(Relaxed));
+    assert!(bodies > 500 && answers > 1000, "{bodies} bodies, {answers} answers");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::{
 use tenure_value::{Limits, Value, yaml};
 
 const JSON: &str = "application/json";
+const CBOR: &str = "application/cbor";
 const YAML: &str = "application/yaml";
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -21,6 +22,7 @@ fn kind(response: &Response) -> String {
     let media_type = response.header("content-type").unwrap_or_default();
     let limits = Limits::default();
     let document = match media_type {
+        CBOR => tenure_cbor::decode(&response.body, &limits).expect("the body is CBOR"),
         PROTOBUF => tenure_protobuf::decode(&response.body, &limits).expect("the body is protobuf"),
         YAML => yaml::parse(&response.body, &limits).expect("the body is YAML"),
         _ => response.document(),
@@ -68,6 +70,27 @@ fn a_client_gets_its_most_preferred_supported_format() {
         (&widget, &either, 200, JSON, "Widget"),
         (&widget, YAML, 200, YAML, "Widget"),
         (&widget, PROTOBUF, 406, PROTOBUF, "Status"),
+        // CBOR is for every kind, for metadata and for errors, and not for tables.
+        (&one, CBOR, 200, CBOR, "ConfigMap"),
+        (&one, &format!("{JSON};q=0.5,{CBOR}"), 200, CBOR, "ConfigMap"),
+        (&one, &format!("{CBOR},{JSON};q=0.9"), 200, CBOR, "ConfigMap"),
+        (&one, &format!("{CBOR};q=0.5,{JSON}"), 200, JSON, "ConfigMap"),
+        (&one, &partial(CBOR, "Table"), 406, JSON, "Status"),
+        (&one, &format!("{},{table}", partial(CBOR, "Table")), 200, JSON, "Table"),
+        (&one, &partial(CBOR, "PartialObjectMetadata"), 200, CBOR, "PartialObjectMetadata"),
+        (MAPS, CBOR, 200, CBOR, "ConfigMapList"),
+        (MAPS, "application/cbor-seq", 406, JSON, "Status"),
+        (MAPS, &partial(CBOR, "PartialObjectMetadataList"), 200, CBOR, "PartialObjectMetadataList"),
+        (&absent, CBOR, 404, CBOR, "Status"),
+        (&widget, CBOR, 200, CBOR, "Widget"),
+        (WIDGETS, CBOR, 200, CBOR, "WidgetList"),
+        (&format!("{WIDGETS}/none"), CBOR, 404, CBOR, "Status"),
+        ("/api/v1", CBOR, 200, CBOR, "APIResourceList"),
+        ("/apis/example.org/v1", CBOR, 200, CBOR, "APIResourceList"),
+        ("/api", CBOR, 406, JSON, "Status"),
+        ("/apis", CBOR, 406, JSON, "Status"),
+        ("/apis/apps", CBOR, 406, JSON, "Status"),
+        ("/openapi/v2", CBOR, 406, JSON, "Status"),
         // Discovery.
         ("/api/v1", &either, 200, PROTOBUF, "APIResourceList"),
         ("/apis", &either, 200, PROTOBUF, "APIGroupList"),

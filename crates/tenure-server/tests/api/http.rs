@@ -84,7 +84,10 @@ impl Response {
 
     /// Returns the body as a document; `null` if it is not JSON.
     pub fn document(&self) -> Value {
-        json::parse(&self.body, &Limits::default()).unwrap_or_default()
+        match self.header("content-type") {
+            Some("application/cbor") => tenure_cbor::decode(&self.body, &Limits::default()).expect("CBOR"),
+            _ => json::parse(&self.body, &Limits::default()).unwrap_or_default(),
+        }
     }
 
     /// Returns the documents of a stream, one per line.

@@ -3,6 +3,7 @@
 
 mod accounts;
 mod audit;
+mod cbor;
 mod chunks;
 mod claims;
 mod classes;

@@ -203,6 +203,16 @@ fn longer(query: &str) -> String {
 enum Carrier {
     Json,
     Protobuf,
+    Cbor,
+}
+
+const CBOR: &str = "application/cbor";
+
+/// Returns the events of a response in CBOR, or the one document of a response that is not a stream.
+fn cbor_events(response: &Response) -> Vec<Value> {
+    let (events, used) = tenure_cbor::decode_sequence(&response.body, &Limits::default()).expect("CBOR");
+    assert_eq!(used, response.body.len());
+    events
 }
 
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
@@ -289,6 +299,8 @@ fn run(recorded: &Value, carrier: Carrier) -> Option<String> {
         (accept, Carrier::Json) => accept.to_string(),
         ("", Carrier::Protobuf) => format!("{PROTOBUF};stream=watch"),
         (accept, Carrier::Protobuf) => accept.replace("application/json", PROTOBUF),
+        ("", Carrier::Cbor) => CBOR.to_string(),
+        (accept, Carrier::Cbor) => accept.replace("application/json", CBOR),
     };
     let response = watch(scenario.server.address, &path, &accept, || {
         for step in items(recorded, "then") {
@@ -298,7 +310,11 @@ fn run(recorded: &Value, carrier: Carrier) -> Option<String> {
     let code = recorded.get("code").and_then(Value::as_i64).unwrap_or_default();
     // An invalid version is an error of the client.
     let code = if code == 500 { 400 } else { code };
-    let events = if carrier == Carrier::Json { response.frames() } else { protobuf_events(&response) };
+    let events = match carrier {
+        Carrier::Json => response.frames(),
+        Carrier::Protobuf => protobuf_events(&response),
+        Carrier::Cbor => cbor_events(&response),
+    };
     let is = events.iter().map(|event| summary(event, |of| scenario.name_of(of, &after_setup))).collect();
     let is = without_repeated_marks(is);
     let should = without_repeated_marks(items(recorded, "events").iter().map(recorded_event).collect());
@@ -308,6 +324,11 @@ fn run(recorded: &Value, carrier: Carrier) -> Option<String> {
         ("Cache-Control", _) => false,
         ("Content-Type", Carrier::Protobuf) => {
             response.header(name).is_none_or(|media_type| !media_type.starts_with(PROTOBUF))
+        }
+        ("Content-Type", Carrier::Cbor) => {
+            let is_event = |event: &Value| event.get("type").is_some() && event.get("object").is_some();
+            let media_type = if events.iter().all(is_event) { "application/cbor-seq" } else { CBOR };
+            response.header(name) != Some(media_type)
         }
         _ => response.header(name) != value.as_str(),
     });
@@ -337,6 +358,17 @@ fn every_recorded_watch_sees_the_same_events_in_protobuf() {
     let scenarios: Vec<&Value> = items(&facts, "scenarios").iter().filter(has_protobuf).collect();
     assert!(scenarios.len() > 20, "{}", scenarios.len());
     run_all(&scenarios, Carrier::Protobuf);
+}
+
+#[test]
+fn every_recorded_watch_sees_the_same_events_in_cbor() {
+    let facts = facts::read("watch.json");
+    let has_cbor = |scenario: &&Value| {
+        scenario.get("events").is_some() && !text(scenario, "accept").contains("as=Table")
+    };
+    let scenarios: Vec<&Value> = items(&facts, "scenarios").iter().filter(has_cbor).collect();
+    assert!(scenarios.len() > 20, "{}", scenarios.len());
+    run_all(&scenarios, Carrier::Cbor);
 }
 
 fn run_all(scenarios: &[&Value], carrier: Carrier) {

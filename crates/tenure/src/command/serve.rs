@@ -8,6 +8,7 @@ use crate::{
     control_plane::ControlPlane,
     controllers::controllers,
     encryption::{EncryptionConfig, EncryptionFlags},
+    feature_gates,
     history::HistoryFlags,
     identity::IdentityFlags,
     limits::LimitFlags,
@@ -64,6 +65,9 @@ pub struct Options {
     /// Behave exactly as Kubernetes, or with the improvements that docs/differences.md lists.
     #[arg(long, value_enum, default_value_t = Compatibility::Tenure)]
     compatibility: Compatibility,
+    /// Feature gates of kube-apiserver, as NAME=true or NAME=false, separated by commas: CBORServingAndStorage.
+    #[arg(long, value_name = "GATES", value_delimiter = ',')]
+    feature_gates: Vec<String>,
     #[command(flatten)]
     identity: IdentityFlags,
     #[command(flatten)]
@@ -182,6 +186,9 @@ async fn serve(options: Options) -> Result<(), Error> {
     server_options.admission = chain;
     server_options.controllers = controllers(&options.controllers)?;
     server_options.behavior = options.compatibility.into();
+    if let [unknown, ..] = &*feature_gates::apply(&options.feature_gates, &mut server_options.behavior)? {
+        return Err(format!("unknown feature gate {unknown:?}; known are: CBORServingAndStorage").into());
+    }
     options.identity.apply(&mut server_options, &mut reloader)?;
     options.aggregation.apply(&mut server_options.aggregation, &mut reloader)?;
     options.limits.apply(&mut server_options);

@@ -10,6 +10,7 @@ use crate::{
     audit::{AuditFlags, Format},
     control_plane::ControlPlane,
     controllers::controllers,
+    feature_gates,
     identity::{AuthorizationMode, IdentityFlags, token_expiration},
     logging,
     oidc::OidcFlags,
@@ -89,7 +90,7 @@ async fn serve(settings: Settings) -> Result<(), String> {
     // There is no token of the administrator: administrators have certificates or tokens of their own.
     let mut options = ServerOptions::new(Authentication::Token(String::new()));
     options.admission = admission(settings.plugins.clone(), settings.plugin_configuration.as_deref())?;
-    options.behavior = Behavior::kubernetes();
+    options.behavior = settings.behavior;
     options.controllers = settings.controllers;
     options.service_addresses = settings.service_addresses;
     settings.identity.apply(&mut options, &mut reloader)?;
@@ -125,8 +126,19 @@ struct Settings {
     plugins: PluginSelection,
     plugin_configuration: Option<PathBuf>,
     controllers: Controllers,
+    behavior: Behavior,
     service_addresses: AddressRange,
     log: &'static str,
+}
+
+/// Returns how the server behaves: as Kubernetes does with the same feature gates.
+fn behavior(flags: &Flags) -> Result<Behavior, FlagError> {
+    let mut behavior = Behavior::kubernetes();
+    let gates = flags.list("feature-gates").unwrap_or_default();
+    feature_gates::apply(&gates, &mut behavior).map_err(|_| {
+        invalid("feature-gates", &gates.join(","), "expected NAME=true or NAME=false, separated by commas")
+    })?;
+    Ok(behavior)
 }
 
 impl Settings {
@@ -156,6 +168,7 @@ impl Settings {
             audit: audit(flags)?,
             plugins: plugins(flags)?,
             plugin_configuration: path("admission-control-config-file"),
+            behavior: behavior(flags)?,
             controllers: selected_controllers(flags)?,
             service_addresses: service_addresses(flags)?,
             log: if verbosity >= DEBUG_VERBOSITY { "debug" } else { "info" },

@@ -53,6 +53,11 @@ const HONOURED: &[(&str, Kind, &str)] = &[
         "Whether requests go to the endpoints of an extension API server, and not to its cluster IP.",
     ),
     ("enable-garbage-collector", Switch, "Whether dependents of deleted owners are deleted. [default=true]"),
+    (
+        "feature-gates",
+        Value,
+        "Feature gates as NAME=true or NAME=false. CBORServingAndStorage serves CBOR; others have no effect.",
+    ),
     ("help", Switch, "Print this help."),
     ("oidc-ca-file", Value, "The authorities of the certificate of the OpenID Connect issuer."),
     ("oidc-client-id", Value, "The audience of tokens of the OpenID Connect issuer."),
@@ -118,7 +123,7 @@ const IGNORED_VALUES: &str = "allow-metric-labels allow-metric-labels-manifest a
     delete-collection-workers disabled-metrics egress-selector-config-file emulated-version encryption-provider-config \
     endpoint-reconciler-type etcd-cafile etcd-certfile etcd-compaction-interval etcd-count-metric-poll-period \
     etcd-db-metric-poll-interval etcd-healthcheck-timeout etcd-keyfile etcd-prefix etcd-readycheck-timeout etcd-servers \
-    etcd-servers-overrides event-ttl external-hostname feature-gates goaway-chance http2-max-streams-per-connection \
+    etcd-servers-overrides event-ttl external-hostname goaway-chance http2-max-streams-per-connection \
     kubelet-certificate-authority kubelet-client-certificate kubelet-client-key kubelet-port \
     kubelet-preferred-address-types kubelet-read-only-port kubelet-timeout kubernetes-service-node-port \
     lease-reuse-duration-seconds livez-grace-period log-flush-frequency log-json-info-buffer-size \

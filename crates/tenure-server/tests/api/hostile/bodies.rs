@@ -22,6 +22,77 @@ fn with_metadata(field: &str) -> Request {
 }
 
 #[test]
+fn hostile_cbor_is_refused() {
+    const CBOR: &str = "application/cbor";
+    let whole = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"bad"},"data":{"k":"v"}}"#;
+    let whole = tenure_cbor::encode(&whole.parse().expect("a document"));
+    let with = |field: &[u8], name: &str| {
+        let mut body = b"\xa3\x48metadata\xa1\x44name\x43bad\x41".to_vec();
+        body.extend_from_slice(name.as_bytes());
+        [&body[..], field, b"\x44kind\x49ConfigMap"].concat()
+    };
+    let mut table: Vec<Bad> = (0..whole.len())
+        .map(|at| bad(format!("cut at {at}"), post(CBOR, &whole[..at]), "unexpected end of the document"))
+        .collect();
+    for (about, body, says) in [
+        ("two documents", [whole.clone(), whole.clone()].concat(), "after the end of the document"),
+        ("a key twice", b"\xa2\x41a\x01\x41a\x02".to_vec(), "byte 4: found duplicate map key \"a\""),
+        ("a key twice in a list", with(b"\x81\xa2\x41a\x01\x61a\x02", "x"), "in x[0]: found duplicate"),
+        ("invalid UTF-8 in text", with(b"\x62\xff\xfe", "x"), "in x: invalid UTF-8 string"),
+        ("invalid UTF-8 in bytes", with(b"\x42\xff\xfe", "x"), "in x: invalid UTF-8 string"),
+        ("a key that is a number", with(b"\xa1\x01\x02", "x"), "map key must be a string"),
+        ("NaN", with(b"\xf9\x7e\x00", "x"), "NaN"),
+        ("infinity", with(b"\xf9\x7c\x00", "x"), "infinity"),
+        ("a bignum", with(b"\xc2\x41\x01", "x"), "bignum"),
+        ("a large integer", with(b"\x1b\xff\xff\xff\xff\xff\xff\xff\xff", "x"), "64 signed bits"),
+        ("undefined", with(b"\xf7", "x"), "simple value 23"),
+        ("a list without end", with(b"\x9b\xff\xff\xff\xff\xff\xff\xff\xff", "x"), "cbor: byte"),
+        ("a map without end", with(b"\xbb\xff\xff\xff\xff\xff\xff\xff\xff", "x"), "cbor: byte"),
+        ("a string without end", with(b"\x5b\xff\xff\xff\xff\xff\xff\xff\xff", "x"), "unexpected end"),
+        ("deep lists", b"\x81".repeat(1_000_000), "levels deep"),
+        ("deep maps", b"\xa1\x40".repeat(1_000_000), "levels deep"),
+        ("deep tags", b"\xd6".repeat(1_000_000), "levels deep"),
+        ("open lists", b"\x9f".repeat(1_000_000), "levels deep"),
+        (
+            "many values",
+            [&b"\x9a\x00\x1e\x84\x80"[..], &[0xf6; 2_000_000]].concat(),
+            "more than 400000 values",
+        ),
+        ("too many bytes", vec![0x60; 4 << 20], ""),
+        ("JSON", br#"{"metadata":{"name":"bad"}}"#.to_vec(), "cbor: byte"),
+        ("a list", b"\x80".to_vec(), ""),
+        ("a string", b"\x41a".to_vec(), ""),
+        ("a wrong type", with(b"\x01", "x").replace_name(), "immutable"),
+    ] {
+        table.push(bad(about, post(CBOR, body), says));
+    }
+    let apply = |body: &[u8]| {
+        Request::new("PATCH", "/api/v1/namespaces/default/configmaps/bad?fieldManager=m")
+            .body("application/apply-patch+cbor", body)
+    };
+    table.push(bad(
+        "an apply with a key twice",
+        apply(b"\xa2\x41a\x01\x41a\x02"),
+        "error decoding CBOR: cbor: byte 4",
+    ));
+    table.push(bad("an apply of a list", apply(b"\x80"), "expected an object"));
+    table.push(bad("an apply of JSON", apply(b"{}"), "error decoding CBOR"));
+    check(table, 80);
+}
+
+/// Makes the field of a body one that a ConfigMap has.
+trait ReplaceName {
+    fn replace_name(self) -> Vec<u8>;
+}
+
+impl ReplaceName for Vec<u8> {
+    fn replace_name(self) -> Vec<u8> {
+        let at = self.windows(3).position(|window| window == b"\x41x\x01").expect("the field");
+        [&self[..at], b"\x49immutable", &self[at + 2..]].concat()
+    }
+}
+
+#[test]
 fn bodies_that_are_not_documents_are_refused() {
     let whole = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"bad"},"data":{"k":"v"}}"#;
     let cut = |at: usize| bad(format!("cut at {at}"), post(JSON, &whole[..at]), "unrecognized");
@@ -190,7 +261,7 @@ fn documents_of_something_else_are_refused() {
     for media_type in [
         "text/plain",
         "application/xml",
-        "application/cbor",
+        "application/cbor-seq",
         "multipart/form-data; boundary=x",
         "nonsense",
         ";;;",

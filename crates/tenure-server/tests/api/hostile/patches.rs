@@ -94,7 +94,7 @@ fn invalid_patches_are_refused() {
     ] {
         table.push(bad(body, patch(DEPLOYMENT, STRATEGIC_PATCH, body), ""));
     }
-    for media_type in [JSON, "application/nope+json", "application/apply-patch+cbor", "text/plain", ""] {
+    for media_type in [JSON, "application/nope+json", "application/merge-patch+cbor", "text/plain", ""] {
         table.push(bad(format!("type {media_type}"), patch(ITEM, media_type, "{}"), "patch"));
     }
     check(table, 60);
