@@ -20,6 +20,7 @@ mod error;
 mod exec;
 mod handover;
 mod kubeconfig;
+mod managed_fields;
 mod resource;
 mod response;
 mod select;

@@ -1,6 +1,6 @@
 //! Watches: the changes of objects as they happen, from a resourceVersion on.
 
-use crate::{ClientError, Cluster, Resource, Selection, escaped};
+use crate::{ClientError, Cluster, Resource, Selection, escaped, managed_fields};
 use bytes::Bytes;
 use http::{Request, header};
 use http_body_util::BodyExt;
@@ -49,7 +49,8 @@ impl Cluster {
         );
         let unreachable =
             |problem: String| ClientError::Unreachable { server: self.server().to_owned(), problem };
-        let request = Request::get(&path).header(header::ACCEPT, "application/json").body(Bytes::new());
+        let request =
+            Request::get(&path).header(header::ACCEPT, managed_fields::accepted()).body(Bytes::new());
         let request = request.map_err(|error| unreachable(error.to_string()))?;
         let response = self.forward(request).await?;
         let code = response.status().as_u16();
@@ -96,6 +97,7 @@ impl Watch {
     fn event(&self, line: &[u8]) -> Result<Option<Event>, ClientError> {
         let limits = Limits { bytes: EVENT_BYTES, ..Limits::default() };
         let event = json::parse(line, &limits).map_err(|error| self.broken(error.to_string()))?;
+        let event = managed_fields::expanded(event).map_err(|error| self.broken(error.to_string()))?;
         let object = event.get("object").cloned().unwrap_or_default();
         let typed = |object: Value| {
             let object: Object = object.as_object().cloned().unwrap_or_default();

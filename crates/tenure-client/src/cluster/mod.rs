@@ -7,7 +7,7 @@ use crate::{
     ClientError, ConnectOptions, Response,
     config::{Auth, Config, Credentials},
     connector::{self, HttpClient},
-    response,
+    managed_fields, response,
 };
 use bytes::Bytes;
 use discovery::Discovery;
@@ -25,6 +25,9 @@ pub const REQUESTS_AT_ONCE: usize = 16;
 
 /// The content type of a server-side apply.
 pub const APPLY_PATCH: &str = "application/apply-patch+yaml";
+
+/// The media type of objects.
+const JSON: &str = "application/json";
 
 /// The content type of a JSON patch.
 pub const JSON_PATCH: &str = "application/json-patch+json";
@@ -80,7 +83,8 @@ impl Cluster {
         &self.server
     }
 
-    /// Sends a request and returns the responsewith any code.
+    /// Sends a request and returns the response with any code. Managed fields come in their compact form where the server has it, and
+    /// are returned as `FieldsV1`.
     pub async fn send(
         &self,
         method: Method,
@@ -88,6 +92,7 @@ impl Cluster {
         accept: &str,
         body: Option<(&str, Vec<u8>)>,
     ) -> Result<Response, ClientError> {
+        let accept = if accept == JSON { managed_fields::accepted() } else { accept };
         let mut request = Request::builder().method(method).uri(path).header(header::ACCEPT, accept);
         let body = match body {
             Some((content_type, bytes)) => {
@@ -108,7 +113,9 @@ impl Cluster {
         };
         let (parts, bytes) = tokio::time::timeout(REQUEST_TIMEOUT, exchange).await.map_err(timeout)??;
         let value = match json::parse(&bytes, &LIMITS) {
-            Ok(value) => value,
+            Ok(value) => {
+                managed_fields::expanded(value).map_err(|error| ClientError::invalid(&self.server, error))?
+            }
             Err(_) => Value::from(String::from_utf8_lossy(&bytes).into_owned()),
         };
         let warnings = parts.headers.get_all(header::WARNING).iter();
