@@ -88,7 +88,7 @@ fn applies_and_field_validation_work_as_in_json() {
     let conflict = send(&server, "PATCH", &format!("{MAPS}/a?fieldManager=bob"), APPLY, &other);
     assert_eq!(conflict.code, 409);
     assert!(
-        conflict.says("message").contains(r#"conflict with "alice": .data.k"#),
+        conflict.field("message").contains(r#"conflict with "alice": .data.k"#),
         "{:?}",
         conflict.document()
     );
@@ -102,7 +102,7 @@ fn applies_and_field_validation_work_as_in_json() {
     assert_eq!((warned.code, warned.header("warning")), (201, Some(r#"299 - "unknown field \"nope\"""#)));
     let strict = send(&server, "POST", &format!("{MAPS}?fieldValidation=Strict"), CBOR, &unknown("s"));
     assert_eq!(strict.code, 400);
-    assert!(strict.says("message").ends_with(r#"strict decoding error: unknown field "nope""#));
+    assert!(strict.field("message").ends_with(r#"strict decoding error: unknown field "nope""#));
     let ignored = send(&server, "POST", &format!("{MAPS}?fieldValidation=Ignore"), CBOR, &unknown("i"));
     assert_eq!((ignored.code, ignored.header("warning")), (201, None));
 }
@@ -129,7 +129,7 @@ fn the_kubernetes_profile_has_no_cbor_and_no_compact_managers() {
     };
     let refused = request("POST", MAPS, CBOR);
     assert_eq!(refused.code, 415);
-    assert!(!refused.says("message").contains("cbor"), "{}", refused.text());
+    assert!(!refused.field("message").contains("cbor"), "{}", refused.text());
     assert_eq!(request("PATCH", &format!("{MAPS}/a?fieldManager=m"), APPLY).code, 415);
     assert_eq!(get(&server, MAPS, CBOR).code, 406);
     server.create(MAPS, &map.to_string());
@@ -216,7 +216,7 @@ fn compact_managers_of_another_table_are_refused() {
     ] {
         let response = server.put(&path, &object.to_string().replace(from, to));
         assert_eq!(response.code, 400, "{}", response.text());
-        let message = response.says("message");
+        let message = response.field("message");
         assert!(message.starts_with("metadata.managedFields[0]: ") && message.contains(says), "{message}");
     }
     // Managers can be changed in this form as in the other.

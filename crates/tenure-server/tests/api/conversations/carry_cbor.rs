@@ -38,11 +38,11 @@ fn request_as_cbor(request: &mut Message) {
     }
 }
 
-fn response_from_cbor(answer: &mut Message) {
-    if answer.is(CBOR) {
-        let value = tenure_cbor::decode(&answer.body, &Limits::TRUSTED).expect("the body is CBOR");
-        answer.body = json::to_vec(&value);
-        answer.set("content-type", JSON);
+fn response_from_cbor(response: &mut Message) {
+    if response.is(CBOR) {
+        let value = tenure_cbor::decode(&response.body, &Limits::TRUSTED).expect("the body is CBOR");
+        response.body = json::to_vec(&value);
+        response.set("content-type", JSON);
         COUNTS[1].fetch_add(1, Relaxed);
     }
 }
