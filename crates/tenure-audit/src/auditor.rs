@@ -2,8 +2,8 @@
 
 use crate::{
     AuditError, LogFormat, LogOptions, WebhookOptions,
-    log::{LogFile, legacy},
-    log_queue::LogQueue,
+    log::legacy,
+    log_sink::LogSink,
     webhook::{Batches, Webhook},
 };
 use std::{
@@ -43,7 +43,7 @@ pub struct AuditOptions {
 /// Records audit events.
 pub struct Auditor {
     policy: Policy,
-    log: Option<Arc<LogQueue>>,
+    log: Option<LogSink>,
     log_format: LogFormat,
     webhook: Option<mpsc::Sender<Value>>,
     /// Ends the task of the webhook once its queue is sent.
@@ -61,8 +61,8 @@ impl Auditor {
             None => None,
             Some(options) => {
                 let path = options.path.clone();
-                let queue = LogFile::open(options).and_then(|file| LogQueue::start(file, dropped.clone()));
-                Some(queue.map_err(|source| AuditError::Log { path, source })?)
+                let sink = LogSink::open(options, dropped.clone());
+                Some(sink.map_err(|source| AuditError::Log { path, source })?)
             }
         };
         let stop = tokio::sync::watch::Sender::new(false);
@@ -90,18 +90,19 @@ impl Auditor {
         self.dropped.load(Relaxed)
     }
 
-    /// Passes an event to the sinks, without waiting for them.
+    /// Passes an event to the sinks, without waiting for those with a queue.
     pub fn record(&self, event: &Event<'_>) {
         if let Some(log) = &self.log {
-            match self.log_format {
-                LogFormat::Json => SCRATCH.with_borrow_mut(|line| {
-                    event.write_json(line);
-                    log.push(line);
-                    line.clear();
-                    line.shrink_to(KEPT_CAPACITY);
-                }),
-                LogFormat::Legacy => log.push(legacy(&event.to_value()).as_bytes()),
-            }
+            SCRATCH.with_borrow_mut(|line| {
+                match self.log_format {
+                    LogFormat::Json => event.write_json(line),
+                    LogFormat::Legacy => line.extend_from_slice(legacy(&event.to_value()).as_bytes()),
+                }
+                line.push(b'\n');
+                log.push(line);
+                line.clear();
+                line.shrink_to(KEPT_CAPACITY);
+            });
         }
         if let Some(webhook) = &self.webhook
             && webhook.try_send(event.to_value()).is_err()
@@ -115,8 +116,7 @@ impl Auditor {
         self.stop.send_replace(true);
         let flush = async {
             if let Some(log) = &self.log {
-                // An error means that the writer has ended.
-                let _ = log.flush().await;
+                log.flush().await;
             }
             if let Some(webhook) = &self.webhook {
                 webhook.closed().await;
@@ -124,14 +124,6 @@ impl Auditor {
         };
         if tokio::time::timeout(CLOSE_TIME, flush).await.is_err() {
             tracing::error!("audit events were not written within {} s", CLOSE_TIME.as_secs());
-        }
-    }
-}
-
-impl Drop for Auditor {
-    fn drop(&mut self) {
-        if let Some(log) = &self.log {
-            log.close();
         }
     }
 }

@@ -28,6 +28,16 @@ pub enum LogFormat {
     Legacy,
 }
 
+/// When events are written to the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogMode {
+    /// Many at once, a few milliseconds after they happened. A request does not wait for the log.
+    #[default]
+    Batch,
+    /// Each on its own. The last event of a request is in the log before its response is sent.
+    Blocking,
+}
+
 /// The log file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogOptions {
@@ -43,10 +53,12 @@ pub struct LogOptions {
     pub compress: bool,
     /// How a line is written.
     pub format: LogFormat,
+    /// When lines are written.
+    pub mode: LogMode,
 }
 
 impl LogOptions {
-    /// Returns the options of a file that is rotated at 100 MB and kept forever.
+    /// Returns the options of a file that is written in batches, rotated at 100 MB and kept forever.
     pub fn new(path: impl Into<PathBuf>) -> LogOptions {
         LogOptions {
             path: path.into(),
@@ -55,6 +67,7 @@ impl LogOptions {
             max_age: 0,
             compress: false,
             format: LogFormat::Json,
+            mode: LogMode::Batch,
         }
     }
 }

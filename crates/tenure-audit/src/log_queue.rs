@@ -63,7 +63,7 @@ impl LogQueue {
         Ok(queue)
     }
 
-    /// Adds a line, given without its end. A line that finds the queue full is counted as dropped.
+    /// Adds a line, given with its end. A line that finds the queue full is counted as dropped.
     pub fn push(&self, line: &[u8]) {
         let mut waiting = self.waiting();
         let is_full = waiting.ends.len() >= MAX_EVENTS || waiting.lines.len() >= MAX_BYTES;
@@ -72,7 +72,6 @@ impl LogQueue {
             return;
         }
         waiting.lines.extend_from_slice(line);
-        waiting.lines.push(b'\n');
         let end = waiting.lines.len();
         waiting.ends.push(end);
         self.wake(&mut waiting);
@@ -166,7 +165,7 @@ mod tests {
                 let queue = &queue;
                 scope.spawn(move || {
                     for line in 0..1_000 {
-                        queue.push(format!("{thread} {line}").as_bytes());
+                        queue.push(format!("{thread} {line}\n").as_bytes());
                     }
                 });
             }
@@ -189,7 +188,7 @@ mod tests {
         // No writer takes anything out of this one.
         let queue = LogQueue { waiting: Mutex::default(), arrived: Condvar::new(), dropped: dropped.clone() };
         for _ in 0..MAX_EVENTS + 7 {
-            queue.push(b"x");
+            queue.push(b"x\n");
         }
         assert_eq!(dropped.load(Relaxed), 7);
         queue.close();
@@ -202,7 +201,7 @@ mod tests {
     fn an_event_after_a_pause_is_written_without_a_flush() {
         let directory = tempfile::tempdir().unwrap();
         let (queue, _) = queue(directory.path());
-        queue.push(b"one");
+        queue.push(b"one\n");
         let path = directory.path().join("audit.log");
         let deadline = std::time::Instant::now() + Duration::from_secs(20);
         while std::fs::read_to_string(&path).unwrap_or_default() != "one\n" {

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use std::{fs, path::PathBuf, sync::Arc, time::Duration};
-use tenure_audit::{AuditOptions, Auditor, LogFormat, LogOptions, WebhookOptions};
+use tenure_audit::{AuditOptions, Auditor, LogFormat, LogMode, LogOptions, WebhookOptions};
 use tenure_auth::audit::{Level, Policy};
 
 /// Which requests are audited, and where events go.
@@ -30,6 +30,9 @@ pub struct AuditFlags {
     /// The format of an event.
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     pub audit_log_format: Format,
+    /// When events are written [default: batch; with --compatibility kubernetes: blocking].
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub audit_log_mode: Option<Mode>,
     /// A kubeconfig that names the server to which batches of events are posted.
     #[arg(long, value_name = "FILE")]
     pub audit_webhook_config_file: Option<PathBuf>,
@@ -54,9 +57,18 @@ pub enum Format {
     Legacy,
 }
 
+/// When events are written to the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    /// Many at once, up to 10 ms after they happened.
+    Batch,
+    /// Each on its own, the last of a request before its response.
+    Blocking,
+}
+
 impl AuditFlags {
-    /// Starts auditing; `None` if there is no place for events.
-    pub async fn start(&self) -> Result<Option<Arc<Auditor>>, String> {
+    /// Starts auditing; `None` if there is no place for events. `default_mode` holds where the flags name no mode.
+    pub async fn start(&self, default_mode: Mode) -> Result<Option<Arc<Auditor>>, String> {
         if self.audit_log_path.is_none() && self.audit_webhook_config_file.is_none() {
             if self.audit_policy_file.is_some() {
                 tracing::warn!(
@@ -83,6 +95,10 @@ impl AuditFlags {
                 format: match self.audit_log_format {
                     Format::Json => LogFormat::Json,
                     Format::Legacy => LogFormat::Legacy,
+                },
+                mode: match self.audit_log_mode.unwrap_or(default_mode) {
+                    Mode::Batch => LogMode::Batch,
+                    Mode::Blocking => LogMode::Blocking,
                 },
                 ..defaults
             }

@@ -1,5 +1,6 @@
 //! The flag that chooses how a server differs from Kubernetes.
 
+use crate::audit::Mode;
 use clap::ValueEnum;
 use tenure_server::Behavior;
 
@@ -10,6 +11,16 @@ pub enum Compatibility {
     Kubernetes,
     /// All of them.
     Tenure,
+}
+
+impl Compatibility {
+    /// Returns when audit events are written, unless a flag says so.
+    pub fn audit_log_mode(self) -> Mode {
+        match self {
+            Compatibility::Kubernetes => Mode::Blocking,
+            Compatibility::Tenure => Mode::Batch,
+        }
+    }
 }
 
 impl From<Compatibility> for Behavior {

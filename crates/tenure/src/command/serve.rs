@@ -192,7 +192,7 @@ async fn serve(options: Options) -> Result<(), Error> {
     options.identity.apply(&mut server_options, &mut reloader)?;
     options.aggregation.apply(&mut server_options.aggregation, &mut reloader)?;
     options.limits.apply(&mut server_options);
-    server_options.auditor = options.audit.start().await?;
+    server_options.auditor = options.audit.start(options.compatibility.audit_log_mode()).await?;
     server_options.history = options.history.options(options.is_local());
     let connect = ConnectOptions { kubeconfig: Some(kubeconfig.clone()), ..ConnectOptions::default() };
     let page = Arc::new(Page::new(connect, !options.insecure_http));

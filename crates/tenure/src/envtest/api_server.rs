@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     aggregation::AggregationFlags,
-    audit::{AuditFlags, Format},
+    audit::{AuditFlags, Format, Mode},
     control_plane::ControlPlane,
     controllers::controllers,
     feature_gates,
@@ -95,7 +95,7 @@ async fn serve(settings: Settings) -> Result<(), String> {
     options.service_addresses = settings.service_addresses;
     settings.identity.apply(&mut options, &mut reloader)?;
     settings.aggregation.apply(&mut options.aggregation, &mut reloader)?;
-    options.auditor = settings.audit.start().await?;
+    options.auditor = settings.audit.start(Mode::Blocking).await?;
     let control_plane = ControlPlane {
         store: Arc::new(MemoryStore::new()),
         tls: Some(tls),
@@ -276,6 +276,7 @@ fn oidc(flags: &Flags) -> Result<OidcFlags, FlagError> {
 
 fn audit(flags: &Flags) -> Result<AuditFlags, FlagError> {
     const FORMAT: &str = "audit-log-format";
+    const MODE: &str = "audit-log-mode";
     const NUMBER: &str = "expected a whole number";
     let path = |name: &str| flags.last(name).filter(|path| !path.is_empty()).map(PathBuf::from);
     // 0 is the default of each: no limit, or for the size a limit that suits a log.
@@ -285,6 +286,12 @@ fn audit(flags: &Flags) -> Result<AuditFlags, FlagError> {
         Some("legacy") => Format::Legacy,
         Some(other) => return Err(invalid(FORMAT, other, "expected json or legacy")),
     };
+    let mode = match flags.last(MODE) {
+        None => None,
+        Some("batch") => Some(Mode::Batch),
+        Some("blocking") => Some(Mode::Blocking),
+        Some(other) => return Err(invalid(MODE, other, "expected batch or blocking")),
+    };
     Ok(AuditFlags {
         audit_policy_file: path("audit-policy-file"),
         audit_log_path: path("audit-log-path"),
@@ -293,6 +300,7 @@ fn audit(flags: &Flags) -> Result<AuditFlags, FlagError> {
         audit_log_maxage: number("audit-log-maxage")?,
         audit_log_compress: flags.switch("audit-log-compress").unwrap_or_default(),
         audit_log_format: format,
+        audit_log_mode: mode,
         audit_webhook_config_file: path("audit-webhook-config-file"),
         ..AuditFlags::default()
     })

@@ -30,6 +30,7 @@ const HONOURED: &[(&str, Kind, &str)] = &[
     ("audit-log-maxage", Value, "How many days rotated audit logs are kept. [default=no limit]"),
     ("audit-log-maxbackup", Value, "How many rotated audit logs are kept. [default=all]"),
     ("audit-log-maxsize", Value, "The size in megabytes at which the audit log is rotated. [default=100]"),
+    ("audit-log-mode", Value, "When audit events are written: batch or blocking. [default=blocking]"),
     ("audit-log-path", Value, "The file of audit events; - is the standard output."),
     ("audit-policy-file", Value, "The policy of which requests are audited, and at which level."),
     ("audit-webhook-config-file", Value, "A kubeconfig that names the server that receives audit events."),
@@ -110,7 +111,7 @@ const IGNORED_SWITCHES: &str = "aggregator-reject-forwarding-redirect allow-priv
 /// Flags with a value that cannot matter, for the same reason.
 const IGNORED_VALUES: &str = "allow-metric-labels allow-metric-labels-manifest apiserver-count \
     audit-log-batch-buffer-size audit-log-batch-max-size audit-log-batch-max-wait audit-log-batch-throttle-burst \
-    audit-log-batch-throttle-qps audit-log-mode \
+    audit-log-batch-throttle-qps \
     audit-log-truncate-max-batch-size audit-log-truncate-max-event-size audit-log-version \
     audit-webhook-batch-buffer-size audit-webhook-batch-initial-backoff audit-webhook-batch-max-size \
     audit-webhook-batch-max-wait audit-webhook-batch-throttle-burst audit-webhook-batch-throttle-qps \
