@@ -20,12 +20,13 @@ use std::{
 };
 use tenure_admission::{Dialer, Endpoint, describe_connection_error, server_verifier};
 use tenure_auth::Reloadable;
+use tenure_tls::AnyCertificate;
 use tenure_value::Text;
 use tokio_rustls::rustls::{
-    self, ClientConfig, DigitallySignedStruct, SignatureScheme,
-    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
-    crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
-    pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject},
+    ClientConfig,
+    client::danger::ServerCertVerifier,
+    crypto::ring,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
 };
 
 /// The most idle connections to an extension server.
@@ -128,7 +129,7 @@ fn tls(
 ) -> Result<Arc<ClientConfig>, String> {
     let provider = Arc::new(ring::default_provider());
     let verifier: Arc<dyn ServerCertVerifier> = match service.insecure {
-        true => Arc::new(Unverified(provider.clone())),
+        true => Arc::new(AnyCertificate::new(provider.clone())),
         false => server_verifier(&service.ca_bundle)?,
     };
     let config = ClientConfig::builder_with_provider(provider)
@@ -143,43 +144,4 @@ fn tls(
         None => config.with_no_client_auth(),
     };
     Ok(Arc::new(config))
-}
-
-/// Accepts any certificate, for `insecureSkipTLSVerify`.
-#[derive(Debug)]
-struct Unverified(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for Unverified {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
 }

@@ -2,12 +2,12 @@
 
 use crate::ClientError;
 use std::sync::Arc;
-use tenure_tls::TrustedCertificates;
+use tenure_tls::{AnyCertificate, TrustedCertificates};
 use tokio_rustls::rustls::{
-    ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
-    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
-    crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
-    pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject},
+    ClientConfig, RootCertStore,
+    client::danger::ServerCertVerifier,
+    crypto::ring,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
 };
 
 /// A client certificate and its key, as PEM.
@@ -36,7 +36,7 @@ impl TlsOptions {
             .with_safe_default_protocol_versions()
             .map_err(ClientError::config)?;
         let verifier: Option<Arc<dyn ServerCertVerifier>> = match &self.authority {
-            _ if self.insecure => Some(Arc::new(NoVerification(provider))),
+            _ if self.insecure => Some(Arc::new(AnyCertificate::new(provider))),
             Some(authority) => {
                 let certificates = certificates(authority, "certificate-authority")?;
                 let trusted = TrustedCertificates::new(certificates, provider)
@@ -72,43 +72,4 @@ fn certificates(pem: &[u8], what: &str) -> Result<Vec<CertificateDer<'static>>, 
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| problem(&error))?;
     if found.is_empty() { Err(problem(&"there is no certificate in it; it must be PEM")) } else { Ok(found) }
-}
-
-/// Accepts every certificate, as `insecure-skip-tls-verify` requires; signatures are still checked.
-#[derive(Debug)]
-struct NoVerification(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for NoVerification {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
 }
