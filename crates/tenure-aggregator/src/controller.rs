@@ -267,6 +267,13 @@ impl Aggregator {
         }
     }
 
+    /// Returns an APIService as it is stored.
+    async fn stored(&self, name: &str) -> Result<Option<Stored>, ApiError> {
+        let Some(resource) = api_services() else { return Ok(None) };
+        let entry = self.store.get(key(resource, "", name).as_bytes()).await?;
+        entry.map(|entry| Stored::read(&entry)).transpose()
+    }
+
     /// Writes a condition unless the APIService has it.
     async fn write_condition(
         &self,
@@ -274,9 +281,7 @@ impl Aggregator {
         name: &str,
         availability: &Availability,
     ) -> Result<(), ApiError> {
-        let Some(resource) = api_services() else { return Ok(()) };
-        let entry = self.store.get(key(resource, "", name).as_bytes()).await?;
-        let Some(stored) = entry.map(|entry| Stored::read(&entry)).transpose()? else { return Ok(()) };
+        let Some(stored) = self.stored(name).await? else { return Ok(()) };
         let Some(status) = availability.status_of(&stored.object, writer.now()) else { return Ok(()) };
         let shown = stored.shown();
         let object = shown.as_object().cloned().unwrap_or_default().with("status", status);
@@ -332,9 +337,7 @@ impl Aggregator {
         name: &str,
         object: &Value,
     ) -> Result<(), ApiError> {
-        let Some(resource) = api_services() else { return Ok(()) };
-        let entry = self.store.get(key(resource, "", name).as_bytes()).await?;
-        let Some(stored) = entry.map(|entry| Stored::read(&entry)).transpose()? else { return Ok(()) };
+        let Some(stored) = self.stored(name).await? else { return Ok(()) };
         let live = stored.shown().as_object().cloned().unwrap_or_default();
         let fields = |of: Option<&Value>| of.and_then(Value::as_object).cloned().unwrap_or_default();
         let metadata = fields(live.get("metadata"));
