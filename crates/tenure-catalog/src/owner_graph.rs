@@ -1,46 +1,50 @@
-//! Owners and their dependents, by the uids of owners and the keys of dependents.
+//! Owners and their dependents, by the uids of owners and the keys of dependents. Clones share memory, so that the controllers of a
+//! fork begin with what those of its origin know.
 
-use std::collections::{BTreeSet, HashMap};
+use std::{ops::Bound, sync::Arc};
+use tenure_store::CowMap;
 use tenure_value::{Text, Value};
 
 /// The dependents of every owner that has any.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct OwnerGraph {
-    of: HashMap<Text, BTreeSet<String>>,
-    owners: HashMap<String, Vec<Text>>,
+    /// Each pair of an owner and a dependent.
+    of: CowMap<(Text, Arc<str>), ()>,
+    owners: CowMap<Arc<str>, Arc<[Text]>>,
 }
 
 impl OwnerGraph {
     /// Records the owners that an object names.
     pub fn learn(&mut self, key: &str, object: &Value) {
-        let owners: Vec<Text> = owner_references(object).map(|owner| Text::new(owner.uid)).collect();
+        let owners: Arc<[Text]> = owner_references(object).map(|owner| Text::new(owner.uid)).collect();
         if self.owners.get(key) == Some(&owners) {
             return;
         }
         self.forget(key);
-        for owner in &owners {
-            self.of.entry(owner.clone()).or_default().insert(key.to_string());
+        let key: Arc<str> = key.into();
+        for owner in owners.iter() {
+            self.of.insert((owner.clone(), key.clone()), ());
         }
         if !owners.is_empty() {
-            self.owners.insert(key.to_string(), owners);
+            self.owners.insert(key, owners);
         }
     }
 
     /// Drops an object that is deleted or has no owner any more.
     pub fn forget(&mut self, key: &str) {
-        for owner in self.owners.remove(key).unwrap_or_default() {
-            if let Some(dependents) = self.of.get_mut(&owner) {
-                dependents.remove(key);
-                if dependents.is_empty() {
-                    self.of.remove(&owner);
-                }
-            }
+        let Some(owners) = self.owners.remove(key) else { return };
+        let mut pair = (Text::default(), Arc::from(key));
+        for owner in owners.iter() {
+            pair.0 = owner.clone();
+            self.of.remove(&pair);
         }
     }
 
     /// Returns the dependents of an owner.
     pub fn of(&self, uid: &str) -> Vec<String> {
-        self.of.get(uid).map(|dependents| dependents.iter().cloned().collect()).unwrap_or_default()
+        let first = (Text::new(uid), Arc::from(""));
+        let pairs = self.of.range(Bound::Included(&first), None).map(|(pair, ())| pair);
+        pairs.take_while(|(owner, _)| owner == uid).map(|(_, key)| key.to_string()).collect()
     }
 }
 
@@ -90,8 +94,10 @@ mod tests {
         assert_eq!(dependents.of("1"), ["a", "b"]);
         dependents.learn("a", &owned_by(&["2"]));
         assert_eq!((dependents.of("1"), dependents.of("2")), (vec!["b".to_string()], vec!["a".to_string()]));
+        let fork = dependents.clone();
         dependents.forget("a");
         dependents.forget("b");
         assert!(dependents.of("2").is_empty() && dependents.of.is_empty() && dependents.owners.is_empty());
+        assert_eq!(fork.of("1"), ["b"]);
     }
 }

@@ -52,6 +52,11 @@ impl<W: Clone + Eq + Hash + Ord> WorkQueue<W> {
         self.due.first().map(|(at, _)| *at)
     }
 
+    /// Returns the work that is planned and when it is due, earliest first.
+    pub fn planned(&self) -> impl Iterator<Item = (&W, Instant)> {
+        self.due.iter().map(|(at, work)| (work, *at))
+    }
+
     /// Returns the number of pieces under way.
     pub fn running(&self) -> usize {
         self.running.len()
@@ -92,6 +97,7 @@ mod tests {
         queue.plan("a", at(9));
         queue.plan("a", at(2));
         assert_eq!(queue.next(), Some(at(2)));
+        assert_eq!(queue.planned().collect::<Vec<_>>(), [(&"a", at(2)), (&"b", at(3))]);
         assert_eq!(queue.take(at(1)), None);
         assert_eq!(queue.take(at(2)), Some("a"));
         assert_eq!(queue.running(), 1);

@@ -171,8 +171,10 @@ struct Peer {
 
 /// The HTTP version of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Protocol {
+pub enum Protocol {
+    /// HTTP/1.1.
     Http1,
+    /// HTTP/2.
     Http2,
 }
 
@@ -253,7 +255,7 @@ async fn handshake(
 }
 
 /// Detects the HTTP version of a connection without TLS by peeking at its first bytes.
-async fn detect_protocol(stream: &TcpStream) -> io::Result<Protocol> {
+pub async fn detect_protocol(stream: &TcpStream) -> io::Result<Protocol> {
     /// The beginning of the HTTP/2 preface; no HTTP/1 method begins so.
     const PREFACE: &[u8] = b"PRI";
     let mut first = [0; PREFACE.len()];

@@ -24,10 +24,10 @@ use tenure_flowcontrol::{
 };
 use tenure_http::{Query, Request, Response};
 use tenure_meta::ApiError;
-use tenure_store::{Signal, Store, WatchRequest};
+use tenure_store::{ListRequest, Revision, Signal, Store, Watch, WatchRequest};
 use tenure_value::{Text, Value};
 use tokio::{
-    sync::oneshot,
+    sync::{oneshot, watch},
     task::JoinSet,
     time::{sleep, timeout},
 };
@@ -52,6 +52,8 @@ pub(crate) struct FlowController {
     state: Mutex<State>,
     seats: u32,
     sizes: Arc<CollectionSizes>,
+    /// The revision up to which the stored configuration is in force and has its status; `None` while that is not so.
+    settled_at: watch::Sender<Option<Revision>>,
 }
 
 /// The configuration, and the headers of the responses to the requests of each schema.
@@ -98,6 +100,7 @@ impl FlowController {
             state: Mutex::new(State { scheduler, waiting: HashMap::new() }),
             seats,
             sizes,
+            settled_at: watch::Sender::new(None),
         };
         controller.refresh().await?;
         Ok(Arc::new(controller))
@@ -108,7 +111,11 @@ impl FlowController {
         let loaded = self.loaded.read().clone();
         let scheduler = Scheduler::new(&loaded.config, self.seats);
         let state = Mutex::new(State { scheduler, waiting: HashMap::new() });
-        Arc::new(FlowController { store, loaded: RwLock::new(loaded), state, seats: self.seats, sizes })
+        // What was settled after the fork is not true of it.
+        let at = store.known();
+        let settled_at = watch::Sender::new(self.settled_at.borrow().filter(|settled| *settled <= at));
+        let (loaded, seats) = (RwLock::new(loaded), self.seats);
+        Arc::new(FlowController { store, loaded, state, seats, sizes, settled_at })
     }
 
     /// Creates the objects that every server has, and restores those that it cannot do without.
@@ -171,6 +178,7 @@ impl FlowController {
                         tracing::warn!(%failure, "flow control configuration cannot be read, retrying");
                     }
                     sleep(RETRY_TIME).await;
+                    self.settled_at.send_replace(None);
                 }
             } => {}
             _ = stopping.changed() => {}
@@ -179,12 +187,43 @@ impl FlowController {
 
     async fn follow_changes(&self, writer: &Writer) -> Result<(), ApiError> {
         loop {
-            let after = self.store.revision().await?;
-            let objects = self.refresh().await?;
-            self.write_status(writer, &objects).await?;
-            // What changed meanwhile, such as the status of all flow schemas after the first start, is read together.
-            let mut watch = self.store.watch(WatchRequest::prefix(PREFIX).after(after)).await?;
+            let mut watch = match self.resume().await {
+                Some(watch) => watch,
+                None => {
+                    let after = self.store.revision().await?;
+                    let objects = self.refresh().await?;
+                    let written = self.write_status(writer, &objects).await;
+                    // Nobody waits for the next attempt.
+                    self.settled_at.send_replace(Some(after));
+                    written?;
+                    // What changed meanwhile, such as the status of all flow schemas after the first start, is read together.
+                    self.store.watch(WatchRequest::prefix(PREFIX).after(after)).await?
+                }
+            };
+            self.settled_at.send_replace(Some(watch.progress()));
             while !matches!(watch.next().await?, Signal::Changes(_)) {}
+            self.settled_at.send_replace(None);
+        }
+    }
+
+    /// Returns the changes since the configuration was settled, in this server or in the one that it is a fork of.
+    async fn resume(&self) -> Option<Watch> {
+        let settled_at = (*self.settled_at.borrow())?;
+        self.store.watch(WatchRequest::prefix(PREFIX).after(settled_at)).await.ok()
+    }
+
+    /// Waits until the stored configuration is in force and every flow schema has its status.
+    pub async fn settled(&self) {
+        let (mut settled_at, mut before) = (self.settled_at.subscribe(), None);
+        loop {
+            let listed = self.store.list(ListRequest::prefix(PREFIX)).await;
+            let latest = listed.ok().and_then(|of| of.entries.iter().map(|entry| entry.modified).max());
+            if before == Some(latest) {
+                return;
+            }
+            // The sender lives as long as this controller.
+            let _ = settled_at.wait_for(|at| at.is_some() && *at >= latest).await;
+            before = Some(latest);
         }
     }
 

@@ -20,7 +20,7 @@ pub struct ForkOptions {
     pub clock: Clock,
     /// The source of uids and generated names.
     pub identifiers: Identifiers,
-    /// Lets calls of webhooks fail, for tests.
+    /// Lets calls of webhooks time out, for tests.
     pub webhook_interceptor: Option<Arc<WebhookInterceptor>>,
 }
 
@@ -36,6 +36,7 @@ impl Server {
     /// this server's store has now; [`refresh`](Server::refresh) makes up for one that differs.
     pub fn fork(&self, store: Arc<dyn Store>, options: ForkOptions) -> Arc<Server> {
         let ForkOptions { clock, identifiers, webhook_interceptor } = options;
+        let checkpoint = self.checkpoint.fork(store.known());
         let stop = tokio::sync::watch::Sender::new(false);
         let metrics = Arc::new(Metrics::default());
         let authenticator = Arc::new(self.authenticator.fork(store.clone(), clock.clone()));
@@ -72,6 +73,7 @@ impl Server {
             default_objects: self.default_objects.clone(),
             controllers: self.controllers,
             idlers: idlers(),
+            checkpoint: Arc::new(checkpoint),
             flow_control: self.flow_control.as_ref().map(|control| control.fork(store, sizes.clone())),
             memory,
             offload: Offload::default(),

@@ -8,7 +8,9 @@ use crate::{
     authorization::{Authorization, Authorizer, forbidden, request_attributes},
     behavior::Behavior,
     bootstrap_roles,
-    controllers::{self, ControllerDelays, ControllerOptions, Controllers, DefaultObjects, Idlers},
+    controllers::{
+        self, Checkpoint, ControllerDelays, ControllerOptions, Controllers, DefaultObjects, Idlers,
+    },
     deprecation, fight_events,
     flow_control::{FlowController, FlowHeaders},
     incoming::{RequestBody, requested_time},
@@ -53,7 +55,7 @@ use tenure_http::{
     request_guard,
 };
 use tenure_meta::{ApiError, Reason};
-use tenure_store::Store;
+use tenure_store::{Revision, Store};
 use tenure_value::Text;
 use tokio::sync::{mpsc, oneshot};
 
@@ -85,7 +87,7 @@ pub struct ServerOptions {
     pub clock: Clock,
     /// The source of uids and generated names.
     pub identifiers: Identifiers,
-    /// Lets calls of webhooks fail, for tests.
+    /// Lets calls of webhooks time out, for tests.
     pub webhook_interceptor: Option<Arc<WebhookInterceptor>>,
     /// How many requests run at once under priority and fairness; `None` to run all of them at once.
     pub concurrency: Option<u32>,
@@ -164,7 +166,9 @@ pub struct Server {
     pub(crate) default_objects: Arc<DefaultObjects>,
     pub(crate) controllers: ControllerOptions,
     /// Who waits for the controllers, which take the receiver when they start.
-    pub(crate) idlers: (mpsc::UnboundedSender<oneshot::Sender<()>>, Mutex<Option<Idlers>>),
+    pub(crate) idlers: (mpsc::UnboundedSender<oneshot::Sender<Revision>>, Mutex<Option<Idlers>>),
+    /// What the controllers of a fork begin with.
+    pub(crate) checkpoint: Arc<Checkpoint>,
     pub(crate) flow_control: Option<Arc<FlowController>>,
     pub(crate) memory: MemoryBudget,
     pub(crate) offload: Offload,
@@ -267,6 +271,7 @@ impl Server {
             default_objects,
             controllers: ControllerOptions { controllers, delays: controller_delays, event_ttl },
             idlers: idlers(),
+            checkpoint: Arc::default(),
             flow_control,
             memory,
             offload: Offload::default(),
@@ -298,7 +303,8 @@ impl Server {
     pub fn start_controllers(&self) {
         let Some(idlers) = self.idlers.1.lock().take() else { return };
         let (writer, defaults) = (self.writer.clone(), self.default_objects.clone());
-        controllers::start(writer, defaults, self.controllers, idlers, self.stop.subscribe());
+        let (checkpoint, stopping) = (self.checkpoint.clone(), self.stop.subscribe());
+        controllers::start(writer, defaults, self.controllers, checkpoint, idlers, stopping);
         let (writer, mut stopping) = (self.writer.clone(), self.stop.subscribe());
         tokio::spawn(async move {
             tokio::select! {
@@ -315,14 +321,21 @@ impl Server {
         }
     }
 
-    /// Waits until the controllers have seen every change and have no work that is due. Returns at once if they have been stopped;
-    /// waits for their start if they have not been started.
-    pub async fn controllers_idle(&self) {
-        let (sender, receiver) = oneshot::channel();
-        if self.idlers.0.send(sender).is_ok() {
-            // An error means that the controllers have ended.
-            let _ = receiver.await;
+    /// Waits until the controllers have seen every change and have no work that is due, and returns the revision up to which that
+    /// holds. Forks that are made from now on begin with what the controllers know. Returns `None` at once if the controllers have been
+    /// stopped; waits for their start if they have not been started.
+    pub async fn controllers_idle(&self) -> Option<Revision> {
+        if let Some(flow_control) = &self.flow_control {
+            let mut stopping = self.stop.subscribe();
+            tokio::select! {
+                () = flow_control.settled() => {}
+                _ = stopping.wait_for(|stop| *stop) => return None,
+            }
         }
+        let (sender, receiver) = oneshot::channel();
+        self.idlers.0.send(sender).ok()?;
+        // An error means that the controllers have ended.
+        receiver.await.ok()
     }
 
     /// Ends all watches and the controllers, so that the server can stop.
@@ -705,7 +718,7 @@ impl RequestInfo {
 }
 
 /// Returns the channel of those who wait for the controllers.
-pub(crate) fn idlers() -> (mpsc::UnboundedSender<oneshot::Sender<()>>, Mutex<Option<Idlers>>) {
+pub(crate) fn idlers() -> (mpsc::UnboundedSender<oneshot::Sender<Revision>>, Mutex<Option<Idlers>>) {
     let (sender, receiver) = mpsc::unbounded_channel();
     (sender, Mutex::new(Some(receiver)))
 }

@@ -11,9 +11,18 @@ const MAX_NODE: usize = 32;
 /// A node below this size is merged with its neighbour, if both fit into one.
 const MIN_NODE: usize = MAX_NODE / 4;
 
-/// The map.
+/// A sorted map whose clones share memory until one of them writes.
+///
+/// ```
+/// # use tenure_store::CowMap;
+/// let mut map = CowMap::default();
+/// map.insert("a", 1);
+/// let clone = map.clone();
+/// map.insert("b", 2);
+/// assert_eq!((map.len(), clone.len()), (2, 1));
+/// ```
 #[derive(Clone, Debug)]
-pub(crate) struct CowMap<K, V> {
+pub struct CowMap<K, V> {
     root: Arc<Node<K, V>>,
     length: usize,
 }
@@ -73,12 +82,17 @@ fn find<K: Borrow<Q>, V, Q: Ord + ?Sized>(entries: &[(K, V)], key: &Q) -> Result
 
 impl<K, V> CowMap<K, V> {
     /// Returns the number of entries.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.length
     }
 
+    /// Returns whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
     /// Returns the value under a key.
-    pub(crate) fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
+    pub fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
     {
@@ -94,7 +108,7 @@ impl<K, V> CowMap<K, V> {
     }
 
     /// Returns the number of entries whose keys are below a key.
-    pub(crate) fn rank<Q: Ord + ?Sized>(&self, key: &Q) -> usize
+    pub fn rank<Q: Ord + ?Sized>(&self, key: &Q) -> usize
     where
         K: Borrow<Q>,
     {
@@ -114,7 +128,7 @@ impl<K, V> CowMap<K, V> {
     }
 
     /// Returns the entry with the smallest key.
-    pub(crate) fn first(&self) -> Option<(&K, &V)>
+    pub fn first(&self) -> Option<(&K, &V)>
     where
         K: Ord,
     {
@@ -122,7 +136,7 @@ impl<K, V> CowMap<K, V> {
     }
 
     /// Iterates over all entries in the order of their keys.
-    pub(crate) fn iter(&self) -> Range<'_, K, V>
+    pub fn iter(&self) -> Range<'_, K, V>
     where
         K: Ord,
     {
@@ -132,7 +146,7 @@ impl<K, V> CowMap<K, V> {
     }
 
     /// Iterates over the entries from a lower bound on, up to a key that is not included.
-    pub(crate) fn range<Q: Ord + ?Sized>(&self, from: Bound<&Q>, end: Option<K>) -> Range<'_, K, V>
+    pub fn range<Q: Ord + ?Sized>(&self, from: Bound<&Q>, end: Option<K>) -> Range<'_, K, V>
     where
         K: Borrow<Q> + Ord,
     {
@@ -166,7 +180,7 @@ impl<K, V> CowMap<K, V> {
     }
 
     /// Iterates in descending order over the entries below an upper bound.
-    pub(crate) fn descending_from<Q: Ord + ?Sized>(&self, from: Bound<&Q>) -> Descending<'_, K, V>
+    pub fn descending_from<Q: Ord + ?Sized>(&self, from: Bound<&Q>) -> Descending<'_, K, V>
     where
         K: Borrow<Q>,
     {
@@ -202,7 +216,7 @@ impl<K, V> CowMap<K, V> {
 
 impl<K: Ord + Clone, V: Clone> CowMap<K, V> {
     /// Returns the value under a key, to change it.
-    pub(crate) fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
+    pub fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
     {
@@ -224,7 +238,7 @@ impl<K: Ord + Clone, V: Clone> CowMap<K, V> {
     }
 
     /// Puts a value under a key and returns the one it replaces.
-    pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
+    pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         let (replaced, split) = insert(Arc::make_mut(&mut self.root), key, value);
         if let Some(right) = split
             && let Some(low) = first_key(&self.root)
@@ -237,7 +251,7 @@ impl<K: Ord + Clone, V: Clone> CowMap<K, V> {
     }
 
     /// Removes a key and returns its value.
-    pub(crate) fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
+    pub fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
     {
@@ -345,7 +359,7 @@ fn merge<K: Clone, V: Clone>(children: &mut Vec<Child<K, V>>, place: usize) {
 }
 
 /// An iterator over entries in the order of their keys.
-pub(crate) struct Range<'a, K, V> {
+pub struct Range<'a, K, V> {
     stack: Vec<std::slice::Iter<'a, Child<K, V>>>,
     leaf: std::slice::Iter<'a, (K, V)>,
     end: Option<K>,
@@ -400,7 +414,7 @@ impl<'a, K: Ord, V> Iterator for Range<'a, K, V> {
 }
 
 /// An iterator over entries in the opposite order of their keys.
-pub(crate) struct Descending<'a, K, V> {
+pub struct Descending<'a, K, V> {
     stack: Vec<std::slice::Iter<'a, Child<K, V>>>,
     leaf: std::slice::Iter<'a, (K, V)>,
 }

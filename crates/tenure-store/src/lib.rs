@@ -31,6 +31,7 @@ mod watch;
 
 pub use backup::Backup;
 pub use clock::Clock;
+pub use cow_map::CowMap;
 pub use embedded::{EmbeddedOptions, EmbeddedStore};
 pub use encryption::{Encryption, EncryptionProvider, EncryptionRule};
 pub use entry::{Change, Changes, Entry};

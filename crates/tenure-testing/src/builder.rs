@@ -21,7 +21,7 @@ use tenure_meta::ApiError;
 use tenure_server::{
     Authorization, Behavior, ControllerDelays, Controllers, Identifiers, Server, ServerOptions,
 };
-use tenure_store::MemoryStore;
+use tenure_store::{Compaction, MemoryStore, Store};
 use tenure_value::Value;
 use tokio::sync::Mutex;
 
@@ -219,11 +219,12 @@ async fn build(settings: BaseSettings) -> Result<TestServer, TestError> {
         Faults::default(),
         authorization,
     );
-    if settings.service_accounts {
-        // The other namespaces get theirs from the controllers, which a fork starts.
-        let settled = base.fork();
-        settled.settle().await;
-        return Ok(settled.fork());
-    }
-    Ok(base)
+    // Forks begin with what the controllers of this one know: those of the first write what is missing, those of the second have
+    // nothing left to do. Their history is empty, since the clocks of most forks would make them forget it.
+    let written = base.fork();
+    written.settle().await;
+    let settled = written.fork();
+    settled.settle().await;
+    settled.inner.running().store.compact(Compaction::KeepCount(0)).await?;
+    Ok(settled.fork())
 }

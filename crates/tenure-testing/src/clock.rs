@@ -10,7 +10,8 @@ use tenure_catalog::Clock;
 use tenure_meta::{Timestamp, time::Precision};
 use tokio::sync::watch;
 
-/// The time of a test server: creation times, expiring tokens and events, and the age of history follow it.
+/// The time of a test server: creation times, expiring tokens and events, the age of history, bookmarks and timeouts of watches, and
+/// timeouts of webhooks follow it.
 #[derive(Clone)]
 pub struct TestClock(Arc<Inner>);
 

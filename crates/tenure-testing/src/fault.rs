@@ -1,16 +1,10 @@
 //! Faults on demand: their effects, the requests that they select, and how often they happen.
 
 use crate::request_info::{RequestInfo, called};
-use hyper::Uri;
 use parking_lot::Mutex;
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-    time::Duration,
-};
+use std::{fmt, sync::Arc, time::Duration};
+use tenure_admission::Stall;
+use tenure_catalog::Clock;
 use tenure_value::Value;
 use tokio::sync::watch;
 
@@ -40,7 +34,7 @@ pub enum Effect {
     BookmarksOnly,
     /// A list is refused with 410, and a watch ends with an error event of that code.
     TooOld,
-    /// A call of a webhook fails as if its time limit had passed.
+    /// A webhook does not answer: the call fails when its time limit has passed by the clock of the server.
     WebhookTimeout,
     /// Reads are answered from an earlier state: that of a revision, or of the moment when the fault was injected.
     StaleRead {
@@ -76,13 +70,13 @@ impl Effect {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    effect: Effect,
-    verbs: Vec<String>,
-    kind: Option<String>,
-    namespace: Option<String>,
-    name: Option<String>,
-    manager: Option<String>,
-    times: Option<u64>,
+    pub(crate) effect: Effect,
+    pub(crate) verbs: Vec<String>,
+    pub(crate) kind: Option<String>,
+    pub(crate) namespace: Option<String>,
+    pub(crate) name: Option<String>,
+    pub(crate) manager: Option<String>,
+    pub(crate) times: Option<u64>,
 }
 
 impl From<Effect> for Fault {
@@ -133,7 +127,8 @@ impl Fault {
         Effect::TooOld.into()
     }
 
-    /// Makes calls of webhooks time out.
+    /// Leaves calls of webhooks without an answer, so that they fail when their time limit has passed. If the clock of the server is
+    /// stopped, the test has to move it: [`InjectedFault::until_hits`] waits for the call.
     pub fn webhook_timeout() -> Fault {
         Effect::WebhookTimeout.into()
     }
@@ -155,7 +150,7 @@ impl Fault {
         self
     }
 
-    /// Selects a kind, as `ConfigMap`, `configmaps` or `deployments.apps`.
+    /// Selects a kind, as `ConfigMap`, `configmaps`, `cm` or `deployments.apps`.
     pub fn kind(mut self, kind: impl Into<String>) -> Fault {
         self.kind = Some(kind.into());
         self
@@ -211,18 +206,40 @@ impl Fault {
     }
 }
 
+/// How often a fault has happened.
+type Hits = Arc<watch::Sender<u64>>;
+
 /// A fault of a server; see [`TestServer::inject`](crate::TestServer::inject). Dropping this leaves the fault in place.
 #[derive(Clone)]
 pub struct InjectedFault {
     pub(crate) id: u64,
-    hits: Arc<AtomicU64>,
+    hits: Hits,
     faults: Faults,
 }
 
 impl InjectedFault {
     /// Returns how often the fault has happened.
     pub fn hits(&self) -> u64 {
-        self.hits.load(Relaxed)
+        *self.hits.borrow()
+    }
+
+    /// Waits until the fault has happened this often.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use std::time::Duration;
+    /// use tenure_testing::{Fault, TestServer};
+    ///
+    /// let server = TestServer::builder().seed(1).start().await?;
+    /// let fault = server.inject(Fault::latency(Duration::ZERO));
+    /// let request = server.request(http::Method::GET, "/api/v1/namespaces", None);
+    /// let (answer, ()) = tokio::join!(request, fault.until_hits(1));
+    /// assert_eq!(answer?.0, 200);
+    /// # Ok::<(), tenure_testing::TestError>(()) }).unwrap();
+    /// ```
+    pub async fn until_hits(&self, hits: u64) {
+        // The sender is this fault's own.
+        let _ = self.hits.subscribe().wait_for(|happened| *happened >= hits).await;
     }
 
     /// Removes the fault.
@@ -257,7 +274,7 @@ struct Active {
     id: u64,
     fault: Fault,
     left: Option<u64>,
-    hits: Arc<AtomicU64>,
+    hits: Hits,
 }
 
 /// A fault that happens now.
@@ -277,7 +294,7 @@ impl Default for Faults {
 impl Faults {
     /// Adds a fault.
     pub fn inject(&self, fault: Fault) -> InjectedFault {
-        let hits = Arc::new(AtomicU64::new(0));
+        let hits = Hits::new(watch::Sender::new(0));
         let mut state = self.0.state.lock();
         state.next += 1;
         let id = state.next;
@@ -310,7 +327,7 @@ impl Faults {
     /// Returns the numbers of all faults, and how often each has happened.
     pub fn list(&self) -> Vec<(u64, u64, Fault)> {
         let state = self.0.state.lock();
-        state.active.iter().map(|of| (of.id, of.hits.load(Relaxed), of.fault.clone())).collect()
+        state.active.iter().map(|of| (of.id, *of.hits.borrow(), of.fault.clone())).collect()
     }
 
     /// Whether a fault is still there.
@@ -362,21 +379,22 @@ impl Faults {
         taken
     }
 
-    /// Returns why a call of a webhook fails, if it does.
-    pub fn webhook(&self, _: &Uri, review: &Value) -> Option<String> {
+    /// Returns the waiting time of a call of a webhook that is not answered.
+    pub fn webhook(&self, clock: &Clock, review: &Value, time_limit: Duration) -> Option<Stall> {
         if self.is_empty() {
             return None;
         }
-        let info = reviewed(review);
-        self.take(&info, |effect| *effect == Effect::WebhookTimeout)?;
-        Some("context deadline exceeded".into())
+        let start = clock.now();
+        self.take(&reviewed(review), |effect| *effect == Effect::WebhookTimeout)?;
+        let clock = clock.clone();
+        Some(Box::pin(async move { clock.sleep_since(start, time_limit).await }))
     }
 }
 
 impl State {
     fn count(&mut self, at: usize) -> Taken {
         let active = &mut self.active[at];
-        active.hits.fetch_add(1, Relaxed);
+        active.hits.send_modify(|hits| *hits += 1);
         active.left = active.left.map(|left| left - 1);
         let (id, effect, is_last) = (active.id, active.fault.effect.clone(), active.left == Some(0));
         if is_last {

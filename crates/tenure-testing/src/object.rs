@@ -38,7 +38,7 @@ pub struct ObjectHandle {
 }
 
 impl TestServer {
-    /// Returns a handle of an object. The kind is one such as `ConfigMap`, `configmaps` or `deployments.apps`; the namespace of a
+    /// Returns a handle of an object. The kind is one such as `ConfigMap`, `configmaps`, `cm` or `deployments.apps`; the namespace of a
     /// cluster-scoped object is empty.
     pub fn object(&self, kind: &str, namespace: &str, name: &str) -> ObjectHandle {
         ObjectHandle {

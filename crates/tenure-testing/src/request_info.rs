@@ -94,9 +94,11 @@ fn name_in(body: &Bytes) -> String {
     object.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default().to_string()
 }
 
-/// Whether a test may use a name for a resource: its kind, its plural, or its plural and group.
-pub(crate) fn is_called(resource: &Resource, name: &str) -> bool {
+/// Whether a test may use a name for a resource: its kind, its plural, its plural and group, its singular or a short name.
+fn is_called(resource: &Resource, name: &str) -> bool {
     called(&resource.kind, &resource.name, &resource.group, name)
+        || resource.singular == name
+        || resource.short_names.iter().any(|short| short == name)
 }
 
 /// Whether a name is a kind, a plural, or a plural with its group.

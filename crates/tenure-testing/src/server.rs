@@ -5,7 +5,7 @@ use crate::{
     clock::TestClock,
     fault::{Effect, Fault, Faults, InjectedFault, Taken},
     record::RecordingStore,
-    request_info::RequestInfo,
+    request_info::{RequestInfo, called, find_resource},
 };
 use http::HeaderValue;
 use parking_lot::{Mutex, RwLock};
@@ -106,7 +106,7 @@ impl Inner {
         match known {
             Some(server) => Ok(server),
             None => {
-                let view = self.at(revision).await?;
+                let view = self.at(revision, &self.clock.fork()).await?;
                 if !taken.is_last {
                     self.stale.lock().insert(taken.id, view.server.clone());
                 }
@@ -116,10 +116,10 @@ impl Inner {
     }
 
     /// Returns a server over the state of a revision.
-    async fn at(&self, revision: u64) -> Result<Arc<Running>, ApiError> {
+    async fn at(&self, revision: u64, clock: &TestClock) -> Result<Arc<Running>, ApiError> {
         let running = self.running();
         let store = running.store.store.at(Revision::from_number(revision))?;
-        let past = running.fork(store, &self.clock.fork(), &Faults::default());
+        let past = running.fork(store, clock, &Faults::default());
         // Definitions and roles may have been others.
         past.server.refresh().await?;
         Ok(past)
@@ -145,9 +145,10 @@ impl Running {
         identifiers: Identifiers,
     ) -> Arc<Running> {
         let store = RecordingStore::new(store.with_clock(clock.for_store()));
-        let faults = faults.clone();
-        let mut options = ForkOptions::new(clock.for_server(), identifiers.clone());
-        options.webhook_interceptor = Some(Arc::new(move |url, review| faults.webhook(url, review)));
+        let (faults, clock) = (faults.clone(), clock.for_server());
+        let mut options = ForkOptions::new(clock.clone(), identifiers.clone());
+        options.webhook_interceptor =
+            Some(Arc::new(move |review, time_limit| faults.webhook(&clock, review, time_limit)));
         let server = self.server.fork(store.clone(), options);
         Arc::new(Running { server, store, identifiers })
     }
@@ -216,8 +217,8 @@ impl TestServer {
 
     /// Returns a read-only server that shows the state of a revision, with the definitions that were served then.
     pub async fn at(&self, revision: u64) -> Result<TestServer, TestError> {
-        let past = self.inner.at(revision).await?;
         let (clock, faults) = (self.inner.clock.fork(), Faults::default());
+        let past = self.inner.at(revision, &clock).await?;
         let mut view = TestServer::of(past, clock, faults, self.inner.authorization.clone());
         if let Some(inner) = Arc::get_mut(&mut view.inner) {
             inner.view_of = Some(revision);
@@ -240,28 +241,37 @@ impl TestServer {
         &self.inner.clock
     }
 
-    /// Moves the clock of the server forward: events and tokens expire, and so does history.
+    /// Moves the clock of the server forward: events, tokens and history expire, watches send bookmarks and end, and calls of webhooks
+    /// time out.
     pub fn advance(&self, by: Duration) {
         self.inner.has_work.store(true, Relaxed);
         self.inner.clock.advance(by);
     }
 
     /// Waits until the server's controllers have nothing to do: dependents of deleted owners are gone, deleted namespaces are empty.
+    /// Forks that are made from now on begin with what these controllers know, so that their first write does not read all objects.
     pub async fn settle(&self) {
         let running = self.inner.running();
-        let revision = running.store.known().get();
         if self.inner.view_of.is_some() {
             return;
         }
         self.inner.has_work.store(true, Relaxed);
         self.inner.start_controllers(&running);
-        running.server.controllers_idle().await;
-        self.inner.idle_at.fetch_max(revision, Relaxed);
+        if let Some(revision) = running.server.controllers_idle().await {
+            self.inner.idle_at.fetch_max(revision.get(), Relaxed);
+        }
     }
 
     /// Injects a fault.
     pub fn inject(&self, fault: impl Into<Fault>) -> InjectedFault {
-        let fault = fault.into();
+        let mut fault = fault.into();
+        // Requests are about a kind or a plural; a short name is translated once.
+        if let Some(kind) = &mut fault.kind
+            && let Some(handler) = find_resource(self.server().catalog(), kind)
+            && !called(&handler.resource.kind, &handler.resource.name, &handler.resource.group, kind)
+        {
+            *kind = handler.resource.kind.to_string();
+        }
         let now = matches!(fault.effect(), Effect::StaleRead { revision: None });
         let view = now.then(|| {
             let running = self.inner.running();

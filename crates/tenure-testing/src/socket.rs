@@ -5,10 +5,10 @@ use http::{Request, Response};
 use http_body::Body;
 use hyper::{
     body::{Bytes, Incoming},
-    server::conn::http1,
+    server::conn::{http1, http2},
     service::service_fn,
 };
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use std::{
     convert::Infallible,
     fmt,
@@ -19,11 +19,16 @@ use std::{
     time::Duration,
 };
 use tempfile::TempDir;
-use tenure_http::{Authentication, request_guard, write_insecure_kubeconfig};
+use tenure_http::{
+    Authentication,
+    listener::{Protocol, detect_protocol},
+    request_guard, write_insecure_kubeconfig,
+};
 use tenure_meta::ApiError;
 use tokio::{
     net::TcpListener,
     task::{JoinHandle, JoinSet},
+    time::timeout,
 };
 
 /// How long a connection may take to send the head of a request.
@@ -39,12 +44,12 @@ pub struct Socket {
 }
 
 impl TestServer {
-    /// Listens on a free loopback port, with plain HTTP.
+    /// Listens on a free loopback port, with plain HTTP, version 1.1 or 2.
     pub async fn listen(&self) -> Result<Socket, TestError> {
         self.listen_on(SocketAddr::from(([127, 0, 0, 1], 0))).await
     }
 
-    /// Listens on a loopback address, with plain HTTP.
+    /// Listens on a loopback address, with plain HTTP, version 1.1 or 2.
     pub async fn listen_on(&self, address: SocketAddr) -> Result<Socket, TestError> {
         let listener = bind(address).await?;
         let address = listener.local_addr().map_err(TestError::Listen)?;
@@ -113,10 +118,22 @@ pub(crate) async fn accept<F, B>(
                 let answer = respond(request);
                 async move { Ok::<_, Infallible>(answer.await) }
             });
-            let mut connection = http1::Builder::new();
-            connection.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
+            let served = match timeout(HEAD_TIME, detect_protocol(&stream)).await {
+                Ok(Ok(Protocol::Http2)) => {
+                    let mut connection = http2::Builder::new(TokioExecutor::new());
+                    connection.timer(TokioTimer::new());
+                    connection.serve_connection(TokioIo::new(stream), service).await
+                }
+                Ok(Ok(Protocol::Http1)) => {
+                    let mut connection = http1::Builder::new();
+                    connection.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
+                    connection.serve_connection(TokioIo::new(stream), service).await
+                }
+                // The client disconnected, or sends nothing.
+                Ok(Err(_)) | Err(_) => return,
+            };
             // An error means that the client disconnected, or that a fault broke the connection.
-            if let Err(error) = connection.serve_connection(TokioIo::new(stream), service).await {
+            if let Err(error) = served {
                 tracing::debug!(%error, "connection ended");
             }
         });

@@ -48,9 +48,12 @@ type Pool = Client<HttpsConnector<Dialer>, Full<Bytes>>;
 /// What connections are shared by: the `caBundle`, the addresses and the server name.
 type PoolKey = (Text, Vec<(String, u16)>, String);
 
-/// Decides about a call of a webhook before it is made: it is given the URL and the document, and returns why the call fails, if it
-/// does.
-pub type WebhookInterceptor = dyn Fn(&Uri, &Value) -> Option<String> + Send + Sync;
+/// Decides about a call of a webhook before it is made: it is given the document and the time limit. For a call that is not to be
+/// answered it returns a future that ends when the time limit has passed, for any other `None`.
+pub type WebhookInterceptor = dyn Fn(&Value, Duration) -> Option<Stall> + Send + Sync;
+
+/// A call of a webhook that is not answered.
+pub type Stall = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A client of webhooks.
 pub struct WebhookClient {
@@ -78,7 +81,7 @@ impl Default for WebhookClient {
 }
 
 impl WebhookClient {
-    /// Lets calls fail that an interceptor refuses, for tests.
+    /// Lets calls time out that an interceptor selects, for tests.
     pub fn with_interceptor(mut self, interceptor: Option<Arc<WebhookInterceptor>>) -> WebhookClient {
         self.interceptor = interceptor;
         self
@@ -94,15 +97,21 @@ impl WebhookClient {
         time_limit: Duration,
         max_bytes: impl FnOnce(usize) -> usize,
     ) -> Result<Value, String> {
-        if let Some(why) = self.interceptor.as_ref().and_then(|intercept| intercept(&endpoint.url, document))
-        {
-            return Err(format!("Post \"{}\": {why}", endpoint.url));
-        }
-        let body = Bytes::from(json::to_vec(document));
-        let max_bytes = max_bytes(body.len());
-        let response = match timeout(time_limit, self.send(ca_bundle, endpoint, body, max_bytes)).await {
-            Ok(response) => response.and_then(|response| parse(response, max_bytes)),
-            Err(_) => Err(format!("no response within {} s", time_limit.as_secs())),
+        let late = || format!("no response within {} s", time_limit.as_secs());
+        let stall = self.interceptor.as_ref().and_then(|intercept| intercept(document, time_limit));
+        let response = match stall {
+            Some(stall) => {
+                stall.await;
+                Err(late())
+            }
+            None => {
+                let body = Bytes::from(json::to_vec(document));
+                let max_bytes = max_bytes(body.len());
+                match timeout(time_limit, self.send(ca_bundle, endpoint, body, max_bytes)).await {
+                    Ok(response) => response.and_then(|response| parse(response, max_bytes)),
+                    Err(_) => Err(late()),
+                }
+            }
         };
         response.map_err(|why| format!("Post \"{}\": {why}", endpoint.url))
     }

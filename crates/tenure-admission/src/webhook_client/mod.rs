@@ -5,6 +5,6 @@ mod client;
 mod endpoint;
 mod tls;
 
-pub use client::{Dialer, WebhookClient, WebhookInterceptor};
+pub use client::{Dialer, Stall, WebhookClient, WebhookInterceptor};
 pub use endpoint::Endpoint;
 pub use tls::{describe as describe_connection_error, server_verifier};

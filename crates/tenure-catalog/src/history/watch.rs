@@ -33,11 +33,12 @@ pub(super) async fn watch(
     watch.after = after.filter(|after| *after > 0).map(Revision::from_number);
     let mut changes = objects.store.watch(watch).await?;
     let (objects, history) = (objects.clone(), history.clone());
+    let clock = objects.clock.clone();
     let end = async move {
         tokio::select! {
             // The sender lives as long as the server.
             _ = stopping.wait_for(|stop| *stop) => {}
-            () = tokio::time::sleep(lasting) => {}
+            () = clock.sleep(lasting) => {}
         }
     };
     let stream = BodyStream::new(|outlet| async move {

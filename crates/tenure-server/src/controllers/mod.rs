@@ -6,6 +6,7 @@
 //! store do no harm.
 
 mod aggregation;
+mod checkpoint;
 mod custom_resources;
 mod default_objects;
 mod delays;
@@ -16,6 +17,8 @@ mod quotas;
 mod removal;
 
 use crate::{admission::CONFIGURATION_PREFIX, authorization::RBAC_PREFIX, write::Writer};
+pub(crate) use checkpoint::Checkpoint;
+use checkpoint::Knowledge;
 pub(crate) use default_objects::{DefaultObjects, create_default_objects};
 pub use delays::ControllerDelays;
 use parking_lot::{Mutex, MutexGuard};
@@ -27,7 +30,7 @@ use tenure_catalog::{
     owner_graph::OwnerGraph,
 };
 use tenure_meta::ApiError;
-use tenure_store::{Change, Entry, ListRequest, Revision, Signal, WatchRequest};
+use tenure_store::{Change, Entry, ListRequest, Revision, Signal, Watch, WatchRequest};
 use tenure_value::Text;
 use tokio::{
     sync::{mpsc, oneshot},
@@ -70,8 +73,8 @@ pub(crate) struct ControllerOptions {
     pub event_ttl: Option<Duration>,
 }
 
-/// Those who wait until the controllers have nothing to do.
-pub(crate) type Idlers = mpsc::UnboundedReceiver<oneshot::Sender<()>>;
+/// Those who wait until the controllers have nothing to do. They are sent the revision up to which everything is done.
+pub(crate) type Idlers = mpsc::UnboundedReceiver<oneshot::Sender<Revision>>;
 
 impl Controllers {
     fn do_work(self, work: &Work) -> bool {
@@ -113,6 +116,7 @@ pub(crate) fn start(
     writer: Arc<Writer>,
     defaults: Arc<DefaultObjects>,
     options: ControllerOptions,
+    checkpoint: Arc<Checkpoint>,
     mut idlers: Idlers,
     mut stopping: tokio::sync::watch::Receiver<bool>,
 ) {
@@ -124,7 +128,7 @@ pub(crate) fn start(
             }
         };
         tokio::select! {
-            () = run(&writer, &defaults, options, &mut idlers) => {}
+            () = run(&writer, &defaults, options, &checkpoint, &mut idlers) => {}
             () = drop_idle(&writer) => {}
             () = expire => {}
             _ = stopping.changed() => {}
@@ -143,11 +147,13 @@ async fn run(
     writer: &Arc<Writer>,
     defaults: &Arc<DefaultObjects>,
     options: ControllerOptions,
+    checkpoint: &Checkpoint,
     idlers: &mut Idlers,
 ) {
     loop {
         // Whatever ends this, an error of the store or a compacted history, a restart begins with the current state.
-        if let Err(failure) = Lifecycle::new(writer, defaults, options).follow(idlers).await {
+        let followed = Lifecycle::new(writer, defaults, options).follow(checkpoint, idlers).await;
+        if let Err(failure) = followed {
             tracing::warn!(%failure, "lifecycle controller restarting");
         }
         sleep(options.delays.retry.0).await;
@@ -191,15 +197,20 @@ impl Lifecycle {
         }
     }
 
-    async fn follow(&mut self, idlers: &mut Idlers) -> Result<(), ApiError> {
+    async fn follow(&mut self, checkpoint: &Checkpoint, idlers: &mut Idlers) -> Result<(), ApiError> {
         let writer = self.context.writer.clone();
         let (store, catalog) = (&writer.objects.store, &writer.objects.catalog);
-        let after = self.everything().await?;
-        // Changes of definitions or of admission may have been missed.
-        catalog.refresh().await?;
-        writer.admission.refresh().await?;
-        let mut watch = store.watch(WatchRequest::prefix(OBJECTS).after(after)).await?;
-        let mut idle: Vec<oneshot::Sender<()>> = Vec::new();
+        let mut watch = match self.resume(checkpoint).await {
+            Some(watch) => watch,
+            None => {
+                let after = self.everything().await?;
+                // Changes of definitions or of admission may have been missed.
+                catalog.refresh().await?;
+                writer.admission.refresh().await?;
+                store.watch(WatchRequest::prefix(OBJECTS).after(after)).await?
+            }
+        };
+        let mut idle: Vec<oneshot::Sender<Revision>> = Vec::new();
         loop {
             // Of the servers that share a store the leader does the work.
             let leads = store.leads();
@@ -215,8 +226,10 @@ impl Lifecycle {
             let is_soon = self.queue.next().is_some_and(|at| at <= Instant::now() + SOON);
             if !idle.is_empty() && self.queue.running() == 0 && !is_soon && watch.progress() >= store.known()
             {
+                let revision = watch.progress();
+                checkpoint.set(self.knowledge(revision));
                 // The receiver may be gone.
-                idle.drain(..).for_each(|idler| _ = idler.send(()));
+                idle.drain(..).for_each(|idler| _ = idler.send(revision));
             }
             tokio::select! {
                 signal = watch.next() => if let Signal::Changes(changes) = signal? {
@@ -244,6 +257,24 @@ impl Lifecycle {
                 () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {}
             }
         }
+    }
+
+    /// Returns what is known when everything up to a revision is done that is due.
+    fn knowledge(&self, revision: Revision) -> Knowledge {
+        let planned = self.queue.planned().map(|(work, at)| (work.clone(), at)).collect();
+        Knowledge { revision, owners: self.context.owners().clone(), planned }
+    }
+
+    /// Continues from a checkpoint and returns the changes since; `None` if there is none, or if they are not known any more.
+    async fn resume(&mut self, checkpoint: &Checkpoint) -> Option<Watch> {
+        let knowledge = checkpoint.get()?;
+        let request = WatchRequest::prefix(OBJECTS).after(knowledge.revision);
+        let watch = self.context.writer.objects.store.watch(request).await.ok()?;
+        *self.context.owners() = knowledge.owners.clone();
+        for (work, at) in &knowledge.planned {
+            self.queue.plan(work.clone(), *at);
+        }
+        Some(watch)
     }
 
     /// Reads all objects once, and returns the revision they were read at.

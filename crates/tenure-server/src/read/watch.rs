@@ -31,7 +31,7 @@ use tenure_http::{
 use tenure_meta::{ApiError, Scope};
 use tenure_store::{Error, ListRequest, Revision, Signal, Watch, WatchRequest};
 use tenure_value::{Object, Value};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
 /// The longest time that a watch lasts.
 const LASTING: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -100,7 +100,7 @@ impl Reader {
             row_object,
             outlet: BodySender::default(),
             bookmarks: request.query.flag("allowWatchBookmarks"),
-            end: Instant::now() + lasting.min(LASTING),
+            end: self.objects.clock.instant() + lasting.min(LASTING),
             may_be_behind: request.query.given("resourceVersion").is_some(),
             table_begun: false,
         };
@@ -243,13 +243,15 @@ impl Watcher {
         let mut watch = Box::pin(self.open(after)).await?;
         let mut stop = self.reader.stopping.clone();
         let mut told = after.unwrap_or_default();
-        let now = Instant::now();
+        let objects = self.reader.objects.clone();
+        let clock = &objects.clock;
+        let now = clock.instant();
         let mut schedule = Schedule {
             bookmark: self.bookmarks.then_some(now + BOOKMARKS),
             farewell: self.bookmarks.then(|| self.end.checked_sub(FAREWELL).unwrap_or(now).max(now)),
             end: self.end,
         };
-        let alarm = sleep_until(schedule.next());
+        let alarm = clock.sleep_until(schedule.next());
         let stopped = async move {
             // The sender lives as long as the server.
             let _ = stop.wait_for(|stop| *stop).await;
@@ -266,7 +268,7 @@ impl Watcher {
             tokio::select! {
                 biased;
                 () = &mut alarm => {
-                    let now = Instant::now();
+                    let now = clock.instant();
                     if now >= schedule.end {
                         return Ok(());
                     }
@@ -280,7 +282,7 @@ impl Watcher {
                         told = progress;
                         self.bookmark(progress, false).await;
                     }
-                    alarm.as_mut().reset(schedule.next());
+                    alarm.set(clock.sleep_until(schedule.next()));
                 }
                 () = &mut stopped => return Ok(()),
                 () = &mut redefined => return Ok(()),

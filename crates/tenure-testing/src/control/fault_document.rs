@@ -2,6 +2,7 @@
 
 use super::field::{Fields, Problem};
 use crate::fault::{Effect, Fault};
+use serde_json::{Map, Value as Json, json};
 use std::time::Duration;
 
 /// The effects by their names.
@@ -75,5 +76,63 @@ pub(super) fn read(fields: &mut Fields) -> Result<Fault, Problem> {
     Ok(fault)
 }
 
+/// Returns the document of a fault.
+pub(super) fn write(fault: &Fault) -> Map<String, Json> {
+    let (name, detail) = match &fault.effect {
+        Effect::Latency(time) => ("latency", Some(("time", json!(format!("{}ms", time.as_millis()))))),
+        Effect::Conflict => ("conflict", None),
+        Effect::TooManyRequests { retry_after } => {
+            ("tooManyRequests", Some(("retryAfter", json!(retry_after))))
+        }
+        Effect::InternalError => ("internalError", None),
+        Effect::CutResponse => ("cutResponse", None),
+        Effect::CutWatch { after_events } => ("cutWatch", Some(("afterEvents", json!(after_events)))),
+        Effect::BookmarksOnly => ("bookmarksOnly", None),
+        Effect::TooOld => ("tooOld", None),
+        Effect::WebhookTimeout => ("webhookTimeout", None),
+        Effect::StaleRead { revision } => ("staleRead", revision.map(|of| ("revision", json!(of)))),
+    };
+    let verbs = (!fault.verbs.is_empty()).then(|| ("verb", json!(fault.verbs)));
+    let texts = [
+        ("kind", &fault.kind),
+        ("namespace", &fault.namespace),
+        ("name", &fault.name),
+        ("manager", &fault.manager),
+    ];
+    let texts = texts.into_iter().filter_map(|(name, text)| Some((name, json!(text.as_ref()?))));
+    let fields = [Some(("effect", json!(name))), detail, verbs].into_iter().flatten().chain(texts);
+    let fields = fields.chain(fault.times.map(|times| ("times", json!(times))));
+    fields.map(|(name, value)| (name.to_string(), value)).collect()
+}
+
 /// The longest latency.
 const LONGEST: Duration = Duration::from_secs(3600);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tenure_http::Query;
+
+    #[test]
+    fn a_fault_is_shown_as_it_was_given() {
+        let cases = [
+            json!({"effect": "latency", "time": "250ms", "verb": ["get", "list"]}),
+            json!({"effect": "conflict", "kind": "ConfigMap", "namespace": "default", "name": "a", "manager": "m", "times": 2}),
+            json!({"effect": "tooManyRequests", "retryAfter": 7}),
+            json!({"effect": "internalError", "verb": ["apply"]}),
+            json!({"effect": "cutResponse"}),
+            json!({"effect": "cutWatch", "afterEvents": 3}),
+            json!({"effect": "bookmarksOnly"}),
+            json!({"effect": "tooOld"}),
+            json!({"effect": "webhookTimeout"}),
+            json!({"effect": "staleRead", "revision": 42}),
+        ];
+        assert_eq!(cases.len(), EFFECTS.len());
+        for case in cases {
+            let query = Query::default();
+            let Ok(mut fields) = Fields::read(case.to_string().as_bytes(), &query) else { panic!("{case}") };
+            let Ok(fault) = read(&mut fields) else { panic!("{case}") };
+            assert_eq!(Json::Object(write(&fault)), case);
+        }
+    }
+}

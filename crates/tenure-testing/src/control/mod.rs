@@ -6,6 +6,7 @@ mod field;
 
 use crate::{
     Snapshot, TestError, TestServer,
+    request_info::find_resource,
     socket::{self, Socket},
     write_log::Write,
 };
@@ -123,9 +124,11 @@ impl Control {
         match (&head.method, path) {
             (&Method::GET, []) => {
                 let state = self.state.lock();
-                Ok(
-                    json!({"servers": state.servers.iter().map(|(name, of)| of.to_json(name)).collect::<Vec<_>>()}),
-                )
+                let servers: Vec<Json> = state.servers.iter().map(|(name, of)| of.to_json(name)).collect();
+                let snapshot =
+                    |(name, of): (&String, &Snapshot)| json!({"snapshot": name, "revision": of.revision()});
+                let snapshots: Vec<Json> = state.snapshots.iter().map(snapshot).collect();
+                Ok(json!({"servers": servers, "snapshots": snapshots}))
             }
             (&Method::POST, ["fork"]) => {
                 fields.end()?;
@@ -153,15 +156,17 @@ impl Control {
                 state.snapshots.insert(id.clone(), snapshot);
                 Ok(json!({"snapshot": id, "revision": revision}))
             }
+            (&Method::DELETE, ["snapshots", id]) => match self.state.lock().snapshots.remove(*id) {
+                Some(_) => Ok(json!({"snapshot": id})),
+                None => Err(no_such_snapshot(id)),
+            },
             (&Method::POST, ["restore"]) => {
                 let id =
                     fields.text("snapshot")?.ok_or_else(|| Problem::missing("snapshot", "\"snapshot-1\""))?;
                 fields.end()?;
                 let server = self.server(&name)?;
                 let state = self.state.lock();
-                let snapshot = state.snapshots.get(&id).ok_or_else(|| {
-                    Problem::absent(format!("no snapshot {id:?}; POST /testing/snapshot takes one"))
-                })?;
+                let snapshot = state.snapshots.get(&id).ok_or_else(|| no_such_snapshot(&id))?;
                 server.restore(snapshot);
                 Ok(json!({"server": name, "revision": server.revision()}))
             }
@@ -181,13 +186,23 @@ impl Control {
             (&Method::POST, ["faults"]) => {
                 let fault = fault_document::read(&mut fields)?;
                 fields.end()?;
-                Ok(json!({"server": name, "fault": self.server(&name)?.inject(fault).id}))
+                let server = self.server(&name)?;
+                // A fault of a kind that is not served would never happen, and nobody would know why.
+                if let Some(kind) = &fault.kind
+                    && find_resource(server.server().catalog(), kind).is_none()
+                {
+                    return Err(Problem::bad(TestError::UnknownKind { kind: kind.clone() }.to_string()));
+                }
+                Ok(json!({"server": name, "fault": server.inject(fault).id}))
             }
             (&Method::GET, ["faults"]) => {
                 let faults = self.server(&name)?.inner.faults.list();
-                let shown = faults.iter().map(
-                    |(id, hits, fault)| json!({"fault": id, "hits": hits, "what": format!("{fault:?}")}),
-                );
+                let shown = faults.iter().map(|(id, hits, fault)| {
+                    let mut shown = fault_document::write(fault);
+                    shown.insert("fault".into(), json!(id));
+                    shown.insert("hits".into(), json!(hits));
+                    shown
+                });
                 Ok(json!({"server": name, "faults": shown.collect::<Vec<_>>()}))
             }
             (&Method::DELETE, ["faults"]) => {
@@ -283,8 +298,14 @@ fn shown(write: &Write) -> Json {
 
 fn no_such_path() -> Problem {
     Problem::absent(
-        "no such endpoint; there are GET /testing, POST /testing/{fork,at,snapshot,restore,clock,settle,faults}, GET /testing/{clock,faults,writes,fights}, DELETE /testing/faults, /testing/faults/ID and /testing/servers/NAME",
+        "no such endpoint; there are GET /testing, POST /testing/{fork,at,snapshot,restore,clock,settle,faults}, GET /testing/{clock,faults,writes,fights}, DELETE /testing/faults, /testing/faults/NUMBER, /testing/servers/NAME and /testing/snapshots/NAME",
     )
+}
+
+fn no_such_snapshot(name: &str) -> Problem {
+    Problem::absent(format!(
+        "no snapshot {name:?}; POST /testing/snapshot takes one, GET /testing lists them"
+    ))
 }
 
 fn no_such_server(name: &str) -> Problem {

@@ -1,7 +1,11 @@
 //! `kube` in the process, and other clients over a socket.
 
-use crate::{Outcome, map};
+use crate::{MAPS, Outcome, map};
+use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt};
+use http_body_util::{BodyExt, Empty};
+use hyper::client::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{
     Api, ResourceExt,
@@ -81,6 +85,32 @@ async fn a_socket_serves_any_client() -> Outcome {
     // A web page cannot reach the server under another host name.
     assert!(ask("evil.example.com").await?.starts_with("HTTP/1.1 403"));
     assert!(server.listen_on("0.0.0.0:0".parse()?).await.is_err());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_socket_serves_http_2() -> Outcome {
+    let server = TestServer::start().await?;
+    server.create(map("a", "1")).await?;
+    let socket = server.listen().await?;
+    let stream = TokioIo::new(tokio::net::TcpStream::connect(socket.address()).await?);
+    let (mut sender, connection) = http2::handshake(TokioExecutor::new(), stream).await?;
+    tokio::spawn(connection);
+    let mut get = async || {
+        let request = http::Request::get(format!("{}{MAPS}/a", socket.url()));
+        sender
+            .send_request(request.body(Empty::<Bytes>::new())?)
+            .await
+            .map_err(Box::<dyn std::error::Error>::from)
+    };
+    let response = get().await?;
+    assert_eq!((response.status().as_u16(), response.version()), (200, http::Version::HTTP_2));
+    let object: serde_json::Value = serde_json::from_slice(&response.collect().await?.to_bytes())?;
+    assert_eq!(object["data"]["k"], "1");
+    // A connection that is cut takes one response with it, not the others.
+    server.inject(Fault::cut_response().once());
+    assert!(get().await?.collect().await.is_err());
+    assert!(get().await?.collect().await.is_ok());
     Ok(())
 }
 

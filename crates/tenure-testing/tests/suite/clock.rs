@@ -1,6 +1,6 @@
 //! The clock of a test.
 
-use crate::{Outcome, map};
+use crate::{Outcome, map, next, watch};
 use http::Method;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -89,6 +89,46 @@ async fn leases_are_renewed_by_the_time_of_the_server() -> Outcome {
     let held = server.object("Lease", "default", "leader").get().await?.ok_or("no lease")?;
     assert_eq!(held["spec"]["renewTime"], "2026-01-01T00:00:00.000000Z");
     assert!(server.clock().now().duration_since(std::time::UNIX_EPOCH)?.as_secs() > 1_767_225_600 + 15);
+    Ok(())
+}
+
+#[tokio::test]
+async fn watches_send_bookmarks_and_end_by_the_clock() -> Outcome {
+    for server in [TestServer::start().await?, TestServer::builder().seed(1).start().await?] {
+        let from = format!("&resourceVersion={}&allowWatchBookmarks=true", server.revision());
+        let mut short = watch(&server, &format!("{from}&timeoutSeconds=300")).await;
+        let mut long = watch(&server, &from).await;
+        let made = server.create(map("a", "")).await?;
+        for watched in [&mut short, &mut long] {
+            assert_eq!(next(watched).await?[0]["type"], "ADDED");
+        }
+        server.advance(Duration::from_secs(60));
+        for watched in [&mut short, &mut long] {
+            let events = next(watched).await?;
+            let version = &events[0]["object"]["metadata"]["resourceVersion"];
+            assert_eq!(
+                (&events[0]["type"], version),
+                (&json!("BOOKMARK"), &made["metadata"]["resourceVersion"])
+            );
+        }
+        server.advance(Duration::from_secs(240));
+        assert_eq!(next(&mut short).await.unwrap_err(), "the end");
+        assert_eq!(next(&mut long).await?[0]["type"], "BOOKMARK");
+        // A watch without a timeout lasts for half an hour to an hour.
+        server.advance(HOUR);
+        assert_eq!(next(&mut long).await.unwrap_err(), "the end");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_view_of_the_past_has_a_clock_of_its_own() -> Outcome {
+    let server = TestServer::builder().seed(1).start().await?;
+    let view = server.at(server.revision()).await?;
+    view.advance(HOUR);
+    assert_eq!(view.clock().text(), "2026-01-01T01:00:00Z");
+    assert_eq!(view.server().objects().clock.now().seconds, 1_767_225_600 + 3600);
+    assert_eq!(server.clock().text(), "2026-01-01T00:00:00Z");
     Ok(())
 }
 

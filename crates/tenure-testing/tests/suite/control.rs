@@ -62,8 +62,12 @@ async fn other_languages_fork_restore_move_time_and_inject_faults() -> Outcome {
         "2026-01-01T00:00:00Z"
     );
 
-    let fault = json!({"effect": "internalError", "verb": ["create"], "kind": "ConfigMap", "times": 1});
+    // Short names select as kinds do.
+    let fault = json!({"effect": "internalError", "verb": ["create"], "kind": "cm", "times": 1});
     assert_eq!(request(&url, "POST", "/testing/faults", fault).await?.0, 200);
+    let (_, faults) = request(&url, "GET", "/testing/faults", Value::Null).await?;
+    let shown = json!({"effect": "internalError", "verb": ["create"], "kind": "ConfigMap", "times": 1, "fault": 1, "hits": 0});
+    assert_eq!(faults["faults"], json!([shown]));
     assert_eq!(request(&main, "POST", MAPS, map("c", "")).await?.0, 500);
     assert_eq!(request(&main, "POST", MAPS, map("c", "")).await?.0, 201);
     let (_, writes) = request(&url, "GET", "/testing/writes?since=1", Value::Null).await?;
@@ -77,6 +81,14 @@ async fn other_languages_fork_restore_move_time_and_inject_faults() -> Outcome {
         request(&url, "GET", "/testing", Value::Null).await?.1["servers"].as_array().map(Vec::len),
         Some(2)
     );
+    let snapshots = async || {
+        Ok::<_, Box<dyn std::error::Error>>(
+            request(&url, "GET", "/testing", Value::Null).await?.1["snapshots"].clone(),
+        )
+    };
+    assert_eq!(snapshots().await?, json!([taken]));
+    assert_eq!(request(&url, "DELETE", "/testing/snapshots/snapshot-1", Value::Null).await?.0, 200);
+    assert_eq!(snapshots().await?, json!([]));
     Ok(())
 }
 
@@ -97,6 +109,14 @@ async fn errors_of_wrong_requests_name_the_remedy() -> Outcome {
             400,
             "unknown verb \"put\"",
         ),
+        (
+            "POST",
+            "/testing/faults",
+            json!({"effect": "conflict", "kind": "cmap"}),
+            400,
+            "no kind \"cmap\" is served",
+        ),
+        ("DELETE", "/testing/snapshots/x", Value::Null, 404, "no snapshot \"x\""),
         ("POST", "/testing/fork", json!({"server": "x"}), 404, "no server \"x\""),
         ("POST", "/testing/restore", json!({"snapshot": "x"}), 404, "no snapshot \"x\""),
         ("POST", "/testing/fork", json!([1]), 400, "must be a JSON object"),

@@ -1,33 +1,10 @@
 //! Each fault once.
 
-use crate::{Outcome, map};
-use bytes::Bytes;
-use http::{Method, Request};
-use http_body_util::{BodyExt, Empty};
+use crate::{MAPS, Outcome, map, next, watch};
+use http::Method;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
-use tenure_testing::{Fault, TestBody, TestServer};
-
-const MAPS: &str = "/api/v1/namespaces/default/configmaps";
-
-async fn watch(server: &TestServer, query: &str) -> TestBody {
-    let request = Request::get(format!("{MAPS}?watch=1{query}"));
-    let request = request.body(Empty::<Bytes>::new()).expect("a request");
-    server.service().respond(request).await.into_body()
-}
-
-/// Returns the next events of a watch, or the error that broke it.
-async fn next(body: &mut TestBody) -> Result<Vec<Value>, String> {
-    let frame =
-        tokio::time::timeout(Duration::from_secs(5), body.frame()).await.map_err(|_| "nothing came")?;
-    let bytes = match frame {
-        Some(Ok(frame)) => frame.into_data().map_err(|_| "no data")?,
-        Some(Err(error)) => return Err(error.to_string()),
-        None => return Err("the end".into()),
-    };
-    let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    Ok(lines.map(|line| serde_json::from_slice(line).expect("an event")).collect())
-}
+use tenure_testing::{Fault, TestServer};
 
 #[tokio::test]
 async fn requests_are_refused_as_selected() -> Outcome {
@@ -199,16 +176,28 @@ async fn a_webhook_does_not_answer() -> Outcome {
             }],
         })
     };
-    let server = TestServer::start().await?;
-    server.apply(webhook("Fail")).await?;
-    let fault = server.inject(Fault::webhook_timeout().verb("create").kind("ConfigMap"));
-    let refused = server.create(map("a", "")).await.unwrap_err().to_string();
-    assert!(
-        refused.contains("maps.example.com") && refused.contains("context deadline exceeded"),
-        "{refused}"
-    );
-    assert_eq!(fault.hits(), 1);
-    server.apply(webhook("Ignore")).await?;
-    server.create(map("a", "")).await?;
+    // Whether the clock runs or is stopped, the call hangs until the test has moved it by the timeout.
+    for server in [TestServer::start().await?, TestServer::builder().seed(1).start().await?] {
+        server.apply(webhook("Fail")).await?;
+        let fault = server.inject(Fault::webhook_timeout().verb("create").kind("ConfigMap"));
+        let creator = server.clone();
+        let creating = tokio::spawn(async move { creator.create(map("a", "")).await });
+        fault.until_hits(1).await;
+        server.advance(Duration::from_secs(5));
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+        assert!(!creating.is_finished(), "the webhook has five more seconds");
+        server.advance(Duration::from_secs(5));
+        let refused = creating.await?.unwrap_err().to_string();
+        assert!(refused.contains("maps.example.com") && refused.contains("no response within"), "{refused}");
+        assert_eq!(fault.hits(), 1);
+        server.apply(webhook("Ignore")).await?;
+        let late = async {
+            fault.until_hits(2).await;
+            server.advance(Duration::from_secs(10));
+        };
+        tokio::join!(server.create(map("a", "")), late).0?;
+    }
     Ok(())
 }

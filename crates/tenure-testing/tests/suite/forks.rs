@@ -123,6 +123,40 @@ async fn faults_and_writes_of_the_origin_are_not_the_forks() -> Outcome {
 }
 
 #[tokio::test]
+async fn a_fork_knows_the_owners_that_its_origin_knew() -> Outcome {
+    let server = TestServer::start().await?;
+    let owner = server.create(map("owner", "")).await?;
+    let dependent = |name: &str| {
+        let mut dependent = map(name, "");
+        dependent["metadata"]["ownerReferences"] = json!([
+            {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["metadata"]["uid"]},
+        ]);
+        dependent
+    };
+    server.create(dependent("early")).await?;
+    server.settle().await;
+    // The controllers of the origin have not been waited for since.
+    server.create(dependent("late")).await?;
+    let fork = server.fork();
+    fork.create(dependent("of-the-fork")).await?;
+    fork.object("ConfigMap", "default", "owner").delete().await?;
+    for name in ["early", "late", "of-the-fork"] {
+        fork.object("ConfigMap", "default", name).until_gone().await?;
+    }
+    server.settle().await;
+    for name in ["owner", "early", "late"] {
+        assert!(server.object("ConfigMap", "default", name).get().await?.is_some());
+    }
+    // What the fork did is known to its own forks, and not to those of the origin.
+    fork.settle().await;
+    assert!(fork.fork().object("ConfigMap", "default", "early").get().await?.is_none());
+    let other = server.fork();
+    other.object("ConfigMap", "default", "owner").delete().await?;
+    other.object("ConfigMap", "default", "late").until_gone().await?;
+    Ok(())
+}
+
+#[tokio::test]
 async fn running_work_continues_in_a_fork() -> Outcome {
     let server = TestServer::start().await?;
     let mut held = map("held", "");
@@ -138,5 +172,25 @@ async fn running_work_continues_in_a_fork() -> Outcome {
     fork.object("ConfigMap", "work", "held").merge(json!({"metadata": {"finalizers": null}})).await?;
     fork.object("Namespace", "", "work").until_gone().await?;
     assert!(server.object("Namespace", "", "work").get().await?.is_some());
+    Ok(())
+}
+
+#[tokio::test]
+async fn controllers_of_a_fork_write_nothing_of_their_own() -> Outcome {
+    for builder in
+        [TestServer::builder(), TestServer::builder().seed(3), TestServer::builder().service_accounts()]
+    {
+        let server = builder.start().await?;
+        server.create(map("a", "")).await?;
+        server.settle().await;
+        let fork = server.fork();
+        fork.create(map("b", "")).await?;
+        fork.settle().await;
+        for (server, name) in [(&server, "a"), (&fork, "b")] {
+            let writes = server.writes();
+            let names: Vec<&str> = writes.iter().map(|write| write.name.as_str()).collect();
+            assert_eq!(names, [name], "{writes:#?}");
+        }
+    }
     Ok(())
 }
