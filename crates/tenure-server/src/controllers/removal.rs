@@ -1,12 +1,13 @@
 //! Deletions by controllers.
 
 use super::{CONCURRENCY, Outcome};
-use crate::write::{Claims, DeleteOptions, Enforcement, Propagation, QuotaChange, Writer, is_finished};
+use crate::write::{DeleteOptions, Enforcement, Propagation, QuotaChange, Writer, is_finished};
 use std::sync::Arc;
 use tenure_catalog::{
     Target,
     history::HistoryVerb,
     object::{Stored, encode},
+    service_claims::Claims,
 };
 use tenure_http::Request;
 use tenure_meta::{ApiError, Timestamp, time::Precision};

@@ -3,7 +3,6 @@
 
 use super::{
     Writer,
-    allocate::Claims,
     finalization::is_finished,
     quota::{Enforcement, QuotaChange},
     request::WriteRequest,
@@ -14,6 +13,7 @@ use tenure_catalog::{
     ResourceHandler, Verb,
     history::{Author, HistoryVerb},
     object::{Document, Encoded, Stored, encode, encode_after, key},
+    service_claims::Claims,
 };
 use tenure_meta::ApiError;
 use tenure_store::{Entry, Error, Expected, Revision, Transaction};

@@ -1,11 +1,11 @@
 //! What the strategy of a kind takes from outside the object: the time, allocations and the requester.
 
-use super::{Writer, allocate::Allocator, request::WriteRequest};
+use super::{Writer, request::WriteRequest};
 use crate::admission::Admission;
 use std::sync::Arc;
 use tenure_auth::UserInfo;
 use tenure_builtin::role::Role;
-use tenure_catalog::object::meta_text;
+use tenure_catalog::{object::meta_text, service_claims::Allocator};
 use tenure_meta::{ApiError, CreateContext, Timestamp};
 use tenure_value::{Text, Value};
 

@@ -3,7 +3,6 @@
 
 use super::{
     Writer,
-    allocate::Claims,
     delete_options::{DeleteOptions, FOREGROUND, ORPHAN, Propagation},
     finalization::{finalizers, is_finished},
     quota::{Enforcement, QuotaChange},
@@ -18,6 +17,7 @@ use tenure_catalog::{
     ResourceHandler, Target,
     history::{Author, HistoryVerb},
     object::{Stored, encode, meta_text, metadata, seconds, with_metadata},
+    service_claims::Claims,
 };
 use tenure_http::{Format, Request, Response};
 use tenure_meta::{ApiError, Timestamp};

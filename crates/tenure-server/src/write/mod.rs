@@ -2,7 +2,6 @@
 //! of a create or an update from top to bottom; deletion has a pipeline of its own in `delete.rs`.
 
 mod admission;
-mod allocate;
 mod apply;
 mod authorize;
 pub(crate) mod body;
@@ -26,7 +25,6 @@ mod scale;
 mod update;
 
 use crate::{admission::Admission, authorization::Authorizer, behavior::Behavior, read::Reader};
-pub(crate) use allocate::Claims;
 pub(crate) use create::Posted;
 pub(crate) use delete_options::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
 pub(crate) use finalization::is_finished;

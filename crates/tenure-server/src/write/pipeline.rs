@@ -3,7 +3,7 @@
 //! beyond that, such as permissions on fields, is a phase (`authorize.rs`).
 
 use super::{
-    Writer, admission, allocate,
+    Writer, admission,
     authorize::annotate_owner_changes,
     body::LIMITS,
     commit::{Outcome, Written},
@@ -21,6 +21,7 @@ use tenure_builtin::role::Role;
 use tenure_catalog::{
     Endpoint, Verb, check_size, duplicate_key_conflicts,
     object::{Stored, meta_text, metadata, with_metadata},
+    service_claims,
 };
 use tenure_crd::CLEANUP_FINALIZER;
 use tenure_meta::{ApiError, Cause, Reason};
@@ -355,7 +356,8 @@ impl Writer {
         };
         let old = live.map_or(&Value::Null, |live| &live.object);
         causes.extend(
-            allocate::errors(&self.objects, self.service_addresses, handler, old, admitted, object).await?,
+            service_claims::errors(&self.objects, self.service_addresses, handler, old, admitted, object)
+                .await?,
         );
         if causes.is_empty() {
             return Ok(());

@@ -1,12 +1,12 @@
 //! Cluster IPs and node ports of services. A claim is a key of its own in the store, written in the transaction that writes the
 //! service: two services cannot have one address, and a service that is deleted releases its claims.
 
+use crate::{Objects, ResourceHandler};
 use std::{collections::BTreeSet, net::Ipv4Addr};
 use tenure_builtin::{
     allocate::{self, AddressRange, PortRange},
     role::Role,
 };
-use tenure_catalog::{Objects, ResourceHandler};
 use tenure_meta::{ApiError, Cause, FieldError};
 use tenure_store::{Expected, Transaction};
 use tenure_value::{Text, Value};
@@ -19,7 +19,7 @@ const PORTS_AHEAD: usize = 8;
 const TRIES: usize = 64;
 
 /// Addresses and ports that were free when they were looked up.
-pub(super) struct Allocator {
+pub struct Allocator {
     addresses: Vec<Text>,
     ports: Vec<u16>,
 }
@@ -65,7 +65,7 @@ impl Allocator {
 
 /// Returns what is wrong with the addresses and ports that a service requests: outside of the ranges, or allocated already.
 /// `asked` is the service as the client wrote it, `new` the service as it will be stored.
-pub(super) async fn errors(
+pub async fn errors(
     objects: &Objects,
     addresses: AddressRange,
     handler: &ResourceHandler,
@@ -102,7 +102,7 @@ fn port_key(port: u16) -> String {
 }
 
 /// What a write of a service allocates and releases.
-pub(crate) struct Claims {
+pub struct Claims {
     added: Vec<String>,
     released: Vec<String>,
 }
