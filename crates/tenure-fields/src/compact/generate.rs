@@ -6,7 +6,7 @@ use super::{
     Part, Pattern, Table,
     binary::Writer,
     nested_lists,
-    table::{MAX_PATTERNS, MAX_PHRASES, Step},
+    table::{MAX_PATTERNS, MAX_PHRASES, SHORT_PHRASES, Step},
 };
 use crate::{Error, FieldSet, PathElement};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -66,7 +66,9 @@ fn patterns(names: &BTreeSet<&Text>, item: TypeRef<'_>) -> Vec<Pattern> {
         let parts = match item.below(name).map(|of| of.get()) {
             Some(Type::Scalar(scalar)) if scalar.kind == ScalarKind::Integer => vec![Part::Whole],
             Some(Type::Scalar(scalar)) if (1..=MAX_CONSTANTS).contains(&scalar.values.len()) => {
+                // Blanks separate the fields of a pattern in its file.
                 let values = scalar.values.iter().filter_map(Value::as_str);
+                let values = values.filter(|value| !value.contains(char::is_whitespace));
                 values.map(|value| Part::Constant(Text::new(value))).chain([Part::Text]).collect()
             }
             _ => vec![Part::Text],
@@ -103,7 +105,11 @@ pub fn generate(
             sequences.push(writer.steps_of(set)?);
         }
     }
-    let phrases = phrases(&sequences);
+    let has_blank = |identity: u16| match Step::of(identity) {
+        Step::Field(number, _) => table.string(number.into()).is_some_and(|name| name.contains(' ')),
+        _ => false,
+    };
+    let phrases = phrases(&sequences, has_blank);
     Ok(table.with_phrases(&phrases))
 }
 
@@ -151,11 +157,14 @@ impl<'a> Counts<'a> {
     }
 }
 
-/// Whether a string can be part of a table file, in which spaces separate the steps of a phrase.
+/// Whether a string can be a line of a table file. It may contain blanks, though not as a step of a phrase, which they separate.
 fn writable(text: &str) -> bool {
     !text.is_empty()
+        && text.trim() == text
         && !text.starts_with(['?', '#', '=', '@'])
-        && !text.contains(|character: char| character.is_whitespace() || character.is_control())
+        && !text.contains(|character: char| {
+            character.is_control() || character.is_whitespace() && character != ' '
+        })
 }
 
 /// Sorts the strings, without those that a reference would not shorten.
@@ -199,28 +208,44 @@ fn ordered_patterns(patterns: &BTreeSet<Pattern>, counts: &Counts<'_>) -> Vec<Pa
 }
 
 /// The maximum number of joins, the minimum frequency of a joined pair, and the maximum length of a phrase.
-const MAX_JOINS: usize = 1500;
-const MIN_PAIRS: usize = 6;
-const MAX_STEPS: usize = 24;
+const MAX_JOINS: usize = 5000;
+const MIN_PAIRS: usize = 3;
+const MAX_STEPS: usize = 64;
 
-/// Returns the phrases that save most, the most frequent first.
-fn phrases(sequences: &[Vec<u16>]) -> Vec<Vec<Step>> {
+/// Returns the phrases that save most, the most frequent first, since the first have the shortest codes.
+fn phrases(sequences: &[Vec<u16>], has_blank: impl Fn(u16) -> bool) -> Vec<Vec<Step>> {
     let mut kept = candidates(sequences);
+    kept.retain(|phrase| !phrase.iter().any(|identity| has_blank(*identity)));
     let mut used = usage(&kept, sequences);
-    while kept.len() > MAX_PHRASES {
+    loop {
+        kept = by_usage(kept, &used);
+        used = usage(&kept, sequences);
         let set: HashMap<&[u16], usize> =
             (0..).zip(&kept).map(|(at, phrase)| (phrase.as_slice(), at)).collect();
-        let saving = |at: usize| used[at] * (cost_without(&kept[at], &set) - 1);
+        let saving = |at: usize| {
+            let code = if at < SHORT_PHRASES { 1 } else { 2 };
+            used[at] * cost_without(&kept[at], &set).saturating_sub(code)
+        };
         let mut order: Vec<usize> = (0..kept.len()).collect();
         order.sort_by_key(|at| (std::cmp::Reverse(saving(*at)), *at));
-        let leave = (kept.len() / 20).max(1).min(kept.len() - MAX_PHRASES);
+        let useless = order.iter().rev().take_while(|at| saving(**at) == 0).count();
+        let excess = kept.len().saturating_sub(MAX_PHRASES);
+        if useless == 0 && excess == 0 {
+            break;
+        }
+        let leave = useless.max(excess).min((kept.len() / 20).max(1));
         order.truncate(kept.len() - leave);
         kept = order.into_iter().map(|at| kept[at].clone()).collect();
         used = usage(&kept, sequences);
     }
-    let mut order: Vec<usize> = (0..kept.len()).filter(|at| used[*at] > 0).collect();
-    order.sort_by_key(|at| (std::cmp::Reverse(used[*at]), *at));
-    order.into_iter().map(|at| kept[at].iter().map(|identity| Step::of(*identity)).collect()).collect()
+    kept.into_iter().map(|phrase| phrase.into_iter().map(Step::of).collect()).collect()
+}
+
+/// Sorts phrases by how often each is used.
+fn by_usage(phrases: Vec<Vec<u16>>, used: &[usize]) -> Vec<Vec<u16>> {
+    let mut all: Vec<(usize, Vec<u16>)> = used.iter().copied().zip(phrases).collect();
+    all.sort_by_key(|(used, _)| std::cmp::Reverse(*used));
+    all.into_iter().map(|(_, phrase)| phrase).collect()
 }
 
 /// Returns the encoded size of a single step.

@@ -4,7 +4,7 @@ use crate::{arbitrary, corpus};
 use proptest::{collection::vec, prelude::*};
 use tenure_fields::{
     FieldSet,
-    compact::{binary, nested_lists},
+    compact::{binary, nested_lists, tables},
     fields_v1,
 };
 
@@ -22,6 +22,16 @@ proptest! {
         same(&nested_lists::parse(&nested_lists::to_text(&set)).unwrap(), &set);
         same(&nested_lists::parse_with_table(&nested_lists::to_text_with_table(&set).unwrap()).unwrap(), &set);
         same(&binary::decode(&binary::encode(&set).unwrap()).unwrap(), &set);
+    }
+
+    #[test]
+    fn sets_and_managers_round_trip_with_every_table(set in arbitrary::set(), records in vec(arbitrary::record(), 0..4)) {
+        for table in tables::all() {
+            same(&binary::decode(&binary::encode_with(&set, table).unwrap()).unwrap(), &set);
+            let bytes = binary::encode_object_with(&records, table).unwrap();
+            prop_assert_eq!(u32::from(bytes[0] & 0x7F), table.version());
+            prop_assert_eq!(&binary::decode_object(&bytes).unwrap(), &records);
+        }
     }
 
     #[test]

@@ -3,14 +3,15 @@
 
 use crate::{arbitrary, corpus};
 use proptest::prelude::*;
-use tenure_fields::compact::{binary, nested_lists};
+use tenure_fields::compact::{binary, nested_lists, tables};
 use tenure_value::{Value, json};
 
-const FILE: &str = include_str!("../../src/compact/tables/1.txt");
+const FILES: [&str; 2] =
+    [include_str!("../../src/compact/tables/1.txt"), include_str!("../../src/compact/tables/2.txt")];
 
-/// Returns a section of the table file.
-fn section(name: &str) -> Vec<&'static str> {
-    let mut lines = FILE.lines().skip_while(|line| !(line.starts_with(name) && line.split(' ').count() == 2));
+/// Returns a section of a table file.
+fn section(file: &'static str, name: &str) -> Vec<&'static str> {
+    let mut lines = file.lines().skip_while(|line| !(line.starts_with(name) && line.split(' ').count() == 2));
     let count: usize =
         lines.next().and_then(|line| line.split(' ').next_back()?.parse().ok()).expect("a count");
     lines.take(count).collect()
@@ -29,7 +30,8 @@ struct Second<'b> {
 
 impl<'b> Second<'b> {
     fn new(bytes: &'b [u8]) -> Second<'b> {
-        let (strings, patterns, phrases) = (section("strings"), section("patterns"), section("phrases"));
+        let file = FILES[usize::from(bytes[0] & 0x7F) - 1];
+        let [strings, patterns, phrases] = ["strings", "patterns", "phrases"].map(|name| section(file, name));
         Second {
             bytes,
             strings,
@@ -248,7 +250,11 @@ impl<'b> Second<'b> {
                 241..=243 => format!("{}#?", shape(241)),
                 244..=246 => format!("{}=", shape(244)),
                 247..=249 => format!("{}@", shape(247)),
-                _ => ["^", "*", "$"][code - 250].to_owned(),
+                250..=252 => ["^", "*", "$"][code - 250].to_owned(),
+                _ => {
+                    let number = 208 + 256 * (code - 253) + self.byte();
+                    self.phrases[number].to_owned()
+                }
             };
             for step in steps.split(' ') {
                 if let Some(set) = self.step(step) {
@@ -274,11 +280,13 @@ proptest! {
 
     #[test]
     fn the_specification_suffices_to_decode_any_set(set in arbitrary::set()) {
-        let bytes = binary::encode(&set).unwrap();
-        let mut second = Second::new(&bytes);
-        prop_assert_eq!(second.byte(), 1);
-        prop_assert_eq!(second.set(), nested_lists::to_text(&set));
-        prop_assert!(second.bytes.is_empty());
+        for table in tables::all() {
+            let bytes = binary::encode_with(&set, table).unwrap();
+            let mut second = Second::new(&bytes);
+            prop_assert_eq!(second.byte(), table.version() as usize);
+            prop_assert_eq!(second.set(), nested_lists::to_text(&set));
+            prop_assert!(second.bytes.is_empty());
+        }
     }
 }
 
@@ -287,13 +295,16 @@ fn the_specification_suffices_to_decode_managers() {
     let mut objects: Vec<_> =
         corpus::objects().into_iter().step_by(50).map(|object| object.records).collect();
     objects.push(corpus::deployment_with_two_owners().expect("the set can be read"));
-    for records in objects {
-        let bytes = binary::encode_object(&records).unwrap();
+    let tables = tables::all().iter();
+    for (records, table) in
+        objects.iter().flat_map(|records| tables.clone().map(move |table| (records, table)))
+    {
+        let bytes = binary::encode_object_with(records, table).unwrap();
         let mut second = Second::new(&bytes);
-        assert_eq!(second.byte(), 0x81);
+        assert_eq!(second.byte(), 0x80 | table.version() as usize);
         assert_eq!(second.number(), records.len() as u64);
         let mut api_version = String::new();
-        for record in &records {
+        for record in records {
             let flags = second.byte();
             assert_eq!(second.string(), record.manager.as_str());
             let operation = match flags & 3 {

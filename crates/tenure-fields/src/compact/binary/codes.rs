@@ -19,6 +19,8 @@ pub(super) const INDEX: u8 = 247;
 pub(super) const END: u8 = 250;
 pub(super) const REPEAT: u8 = 251;
 pub(super) const DONE: u8 = 252;
+/// From here, phrases in two bytes, in pages of 256.
+pub(super) const PHRASE_PAGES: u8 = 253;
 
 /// The first byte of a string. Up to here, the length of a literal.
 pub(super) const SHORT_MOST: u8 = 0x1F;

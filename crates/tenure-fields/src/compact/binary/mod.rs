@@ -10,7 +10,7 @@ mod time;
 mod varint;
 mod write;
 
-pub use object::{ManagerRecord, decode_object, decode_object_within, encode_object};
+pub use object::{ManagerRecord, decode_object, decode_object_within, encode_object, encode_object_with};
 pub(crate) use write::Writer;
 
 use super::{Table, tables};

@@ -55,6 +55,11 @@ pub fn encode_object(records: &[ManagerRecord]) -> Result<Vec<u8>, Error> {
     encode_object_in(records, tables::current()?, &mut write::EncodeBuffers::default())
 }
 
+/// Encodes all managers of an object with a table.
+pub fn encode_object_with(records: &[ManagerRecord], table: &Table) -> Result<Vec<u8>, Error> {
+    encode_object_in(records, table, &mut write::EncodeBuffers::default())
+}
+
 /// Encodes all managers of an object with a table, in reused buffers.
 pub(super) fn encode_object_in(
     records: &[ManagerRecord],

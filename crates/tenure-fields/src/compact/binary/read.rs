@@ -6,7 +6,7 @@ use crate::{
     Error, FieldSet, Node, PathElement,
     compact::{
         Table,
-        table::{CompleteLevel, Part, PhrasePart, Run, Shape, Step},
+        table::{CompleteLevel, Part, PhrasePart, Run, SHORT_PHRASES, Shape, Step},
     },
 };
 use tenure_value::{Limits, Object, Text, Value};
@@ -115,8 +115,19 @@ impl<'t> Reader<'t> {
         self.open.push(Level { base: 0, content: self.content, rank: 0, height: 0 });
         loop {
             let code = self.byte()?;
-            let progress = match self.table.phrases.parts(code) {
+            let number = match code {
+                0..codes::FIELD => Some(u16::from(code)),
+                codes::PHRASE_PAGES.. => {
+                    let page = u16::from(code - codes::PHRASE_PAGES);
+                    Some(SHORT_PHRASES as u16 + (page << 8 | u16::from(self.byte()?)))
+                }
+                _ => None,
+            };
+            let progress = match number.and_then(|number| self.table.phrases.parts(number)) {
                 Some(parts) => self.phrase(parts)?,
+                None if code >= codes::PHRASE_PAGES => {
+                    return Err(self.wrong(self.at - 2, "the table has no phrase with this number"));
+                }
                 None if (codes::FIELD..codes::TEXT).contains(&code) => {
                     let place = code - codes::FIELD;
                     let number = u16::from(place % codes::PAGES) << 8 | u16::from(self.byte()?);

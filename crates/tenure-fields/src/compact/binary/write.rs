@@ -7,7 +7,7 @@ use crate::{
     compact::{
         Table,
         fingerprint::{self, HashIndex, mix},
-        table::{MAX_FIELDS, Part, Shape, Step},
+        table::{MAX_FIELDS, Part, SHORT_PHRASES, Shape, Step},
     },
 };
 use tenure_value::{Limits, Object, Value};
@@ -375,8 +375,8 @@ impl<'a> Writer<'a> {
         let (mut at, mut open) = (0, 0);
         while at < self.steps.len() {
             let length = match self.table.phrases.longest(self.steps[at..].iter().map(|step| step.identity)) {
-                Some((code, length)) => {
-                    self.out.push(code);
+                Some((number, length)) => {
+                    phrase(number, &mut self.out);
                     length
                 }
                 None => {
@@ -415,6 +415,15 @@ fn amount(value: &Value) -> u64 {
 
 fn same_names(key: &Object, other: &Object) -> bool {
     key.len() == other.len() && key.iter().zip(other.iter()).all(|((a, _), (b, _))| a == b)
+}
+
+/// Appends the code of a phrase.
+#[inline]
+fn phrase(number: u16, out: &mut Vec<u8>) {
+    match number.checked_sub(SHORT_PHRASES as u16) {
+        None => out.push(number as u8),
+        Some(far) => out.extend_from_slice(&[codes::PHRASE_PAGES + (far >> 8) as u8, far as u8]),
+    }
 }
 
 /// Appends the code of a single step.

@@ -6,7 +6,7 @@ mod phrases;
 mod prepared;
 mod step;
 
-pub(crate) use phrases::MAX_PHRASES;
+pub(crate) use phrases::{MAX_PHRASES, SHORT_PHRASES};
 pub(super) use prepared::{CompleteLevel, PhrasePart, Run};
 pub(crate) use step::{MAX_FIELDS, MAX_PATTERNS, Shape, Step};
 
@@ -234,7 +234,7 @@ impl Table {
     /// Returns the phrases in the notation of the table file.
     pub fn phrases(&self) -> Vec<String> {
         let phrase = |code: usize| {
-            let steps = self.phrases.steps(code as u8).unwrap_or_default();
+            let steps = self.phrases.steps(code as u16).unwrap_or_default();
             steps.iter().map(|step| step.notation(self)).collect::<Vec<_>>().join(" ")
         };
         (0..self.phrases.len()).map(phrase).collect()
@@ -278,7 +278,7 @@ impl Table {
         let phrases = phrases.into_iter().map(steps).collect::<Option<Vec<Vec<Step>>>>();
         let phrases = phrases.filter(|phrases| phrases.len() <= MAX_PHRASES);
         table =
-            table.with_phrases(&phrases.ok_or_else(|| lines.wrong("at most 208 phrases of known steps"))?);
+            table.with_phrases(&phrases.ok_or_else(|| lines.wrong("at most 976 phrases of known steps"))?);
         if table.hash() != hash {
             return Err(lines.wrong(&format!("content with the hash {hash}, found {}", table.hash())));
         }

@@ -8,8 +8,10 @@ use super::{
 };
 use crate::compact::fingerprint::HashIndex;
 
-/// The maximum number of phrases of a table: the codes below those of single steps.
-pub(crate) const MAX_PHRASES: usize = 208;
+/// The number of phrases with a code of one byte: the codes below those of single steps.
+pub(crate) const SHORT_PHRASES: usize = 208;
+/// The maximum number of phrases of a table: after the short ones, three pages of 256 with a code of two bytes.
+pub(crate) const MAX_PHRASES: usize = SHORT_PHRASES + 3 * 256;
 
 /// The phrases of a table, by code.
 #[derive(Clone, Default)]
@@ -23,8 +25,8 @@ pub(crate) struct Phrases {
     first: Vec<u16>,
     /// The trie state after a state and a step.
     next: HashIndex,
-    /// The code of the phrase that ends in each state.
-    codes: Vec<Option<u8>>,
+    /// The number of the phrase that ends in each state.
+    codes: Vec<Option<u16>>,
 }
 
 fn edge(state: u16, identity: u16) -> u64 {
@@ -40,12 +42,12 @@ impl Phrases {
             all.steps.extend_from_slice(phrase);
             all.starts.push(all.steps.len() as u32);
             all.prepared.push(prepare(phrase, table));
-            all.add(code as u8, phrase);
+            all.add(code as u16, phrase);
         }
         all
     }
 
-    fn add(&mut self, code: u8, phrase: &[Step]) {
+    fn add(&mut self, code: u16, phrase: &[Step]) {
         let mut state = 0;
         for (at, step) in phrase.iter().enumerate() {
             let identity = step.identity();
@@ -85,7 +87,7 @@ impl Phrases {
 
     /// Returns the steps of a code.
     #[inline]
-    pub(crate) fn steps(&self, code: u8) -> Option<&[Step]> {
+    pub(crate) fn steps(&self, code: u16) -> Option<&[Step]> {
         let start = *self.starts.get(usize::from(code))?;
         let end = *self.starts.get(usize::from(code) + 1)?;
         self.steps.get(start as usize..end as usize)
@@ -93,14 +95,14 @@ impl Phrases {
 
     /// Returns the parts of a phrase, prepared for decoding.
     #[inline]
-    pub(crate) fn parts(&self, code: u8) -> Option<&[PhrasePart]> {
+    pub(crate) fn parts(&self, code: u16) -> Option<&[PhrasePart]> {
         self.prepared.get(usize::from(code)).map(Vec::as_slice)
     }
 
     /// Finds the longest phrase at the start of a sequence of steps, given by their identities, and its
     /// number of steps.
     #[inline]
-    pub(crate) fn longest(&self, mut steps: impl Iterator<Item = u16>) -> Option<(u8, usize)> {
+    pub(crate) fn longest(&self, mut steps: impl Iterator<Item = u16>) -> Option<(u16, usize)> {
         let mut found = None;
         let mut state = self.begin(steps.next()?)?;
         let mut length = 1;
