@@ -83,16 +83,19 @@ impl FieldSet {
     }
 
     /// Returns the nodes of this level in order.
+    #[inline]
     pub fn nodes(&self) -> &[Node] {
         self.0.as_deref().unwrap_or(&[])
     }
 
     /// Whether the set is empty.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
     /// Whether both share the same memory, or both are empty.
+    #[inline]
     pub fn ptr_eq(&self, other: &FieldSet) -> bool {
         match (&self.0, &other.0) {
             (Some(a), Some(b)) => Arc::ptr_eq(a, b),
@@ -107,6 +110,7 @@ impl FieldSet {
     }
 
     /// Returns the node of an element on this level.
+    #[inline]
     pub fn node(&self, element: &PathElement) -> Option<&Node> {
         let nodes = self.nodes();
         nodes.binary_search_by(|node| node.element.cmp(element)).ok().map(|at| &nodes[at])

@@ -81,6 +81,7 @@ impl Schema {
         self.name_index().iter().find(|(_, named)| *named == id).map(|(name, _)| name)
     }
 
+    #[inline]
     pub(crate) fn get(&self, id: TypeId) -> &Type {
         match self.types.get(id.0 as usize) {
             Some(cell) => cell.get_or_init(|| self.decode(id)),

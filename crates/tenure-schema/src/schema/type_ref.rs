@@ -14,26 +14,31 @@ pub struct TypeRef<'s> {
 const UNTYPED: TypeId = TypeId(u32::MAX);
 
 impl<'s> TypeRef<'s> {
+    #[inline]
     pub(crate) fn new(schema: &'s Schema, id: TypeId) -> TypeRef<'s> {
         TypeRef { schema: Some(schema), id }
     }
 
     /// Returns the handle of a value of unknown type.
+    #[inline]
     pub fn untyped() -> TypeRef<'s> {
         TypeRef { schema: None, id: UNTYPED }
     }
 
     /// Returns the type.
+    #[inline]
     pub fn get(self) -> &'s Type {
         self.schema.map_or(&Type::Untyped, |schema| schema.get(self.id))
     }
 
     /// Returns the id of the type, by which two handles of a schema are compared.
+    #[inline]
     pub fn id(self) -> TypeId {
         self.id
     }
 
     /// Returns the schema of this type; `None` for [`TypeRef::untyped`].
+    #[inline]
     pub fn schema(self) -> Option<&'s Schema> {
         self.schema
     }
@@ -45,11 +50,13 @@ impl<'s> TypeRef<'s> {
     }
 
     /// Returns the type of a slot of this type.
+    #[inline]
     pub fn slot(self, slot: &Slot) -> TypeRef<'s> {
         TypeRef { schema: self.schema, id: slot.of }
     }
 
     /// Returns the declared field of that name, if this is a struct that has it.
+    #[inline]
     pub fn field(self, name: &str) -> Option<&'s Field> {
         match self.get() {
             Type::Struct(of) => of.field(name),
@@ -68,6 +75,7 @@ impl<'s> TypeRef<'s> {
 
     /// Returns the type of a field of a struct or of a map value; untyped if unknown fields are preserved or
     /// the type is unknown; `None` if the type has no such field.
+    #[inline]
     pub fn below(self, name: &str) -> Option<TypeRef<'s>> {
         match self.get() {
             Type::Struct(of) => match of.field(name) {
@@ -82,6 +90,7 @@ impl<'s> TypeRef<'s> {
     }
 
     /// Returns the type of the items of a list; untyped if the type is unknown.
+    #[inline]
     pub fn item(self) -> Option<TypeRef<'s>> {
         match self.get() {
             Type::List(of) => Some(self.slot(&of.item)),

@@ -61,6 +61,7 @@ impl FromIterator<Field> for Fields {
 impl Deref for Fields {
     type Target = [Field];
 
+    #[inline]
     fn deref(&self) -> &[Field] {
         &self.fields
     }

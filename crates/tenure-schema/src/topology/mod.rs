@@ -77,6 +77,7 @@ pub struct Struct {
 
 impl Struct {
     /// Returns the field of that name.
+    #[inline]
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.fields.find(name)
     }

@@ -9,6 +9,7 @@ pub struct Array(Arc<[Value]>);
 
 impl Array {
     /// Returns the items.
+    #[inline]
     pub fn items(&self) -> &[Value] {
         &self.0
     }
@@ -21,6 +22,7 @@ impl Array {
     }
 
     /// Whether both share the same memory.
+    #[inline]
     pub fn ptr_eq(&self, other: &Array) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -29,6 +31,7 @@ impl Array {
 impl Deref for Array {
     type Target = [Value];
 
+    #[inline]
     fn deref(&self) -> &[Value] {
         &self.0
     }
@@ -50,6 +53,7 @@ impl<'a> IntoIterator for &'a Array {
     type Item = &'a Value;
     type IntoIter = std::slice::Iter<'a, Value>;
 
+    #[inline]
     fn into_iter(self) -> Self::IntoIter {
         self.0.iter()
     }

@@ -106,6 +106,7 @@ impl Value {
     }
 
     /// Returns the field of that name, if this is an object that has it.
+    #[inline]
     pub fn get<N: AsRef<str> + ?Sized>(&self, name: &N) -> Option<&Value>
     where
         Text: PartialEq<N>,
@@ -119,6 +120,7 @@ impl Value {
     }
 
     /// Returns the string, if this is one.
+    #[inline]
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Value::String(text) => Some(text),
@@ -127,6 +129,7 @@ impl Value {
     }
 
     /// Returns the boolean, if this is one.
+    #[inline]
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Value::Bool(flag) => Some(*flag),
@@ -135,6 +138,7 @@ impl Value {
     }
 
     /// Returns the integer, if this is one that fits 64 signed bits.
+    #[inline]
     pub fn as_i64(&self) -> Option<i64> {
         match self {
             Value::Int(number) => Some(*number),
@@ -153,6 +157,7 @@ impl Value {
     }
 
     /// Returns the object, if this is one.
+    #[inline]
     pub fn as_object(&self) -> Option<&Object> {
         match self {
             Value::Object(object) => Some(object),
@@ -161,6 +166,7 @@ impl Value {
     }
 
     /// Returns the array, if this is one.
+    #[inline]
     pub fn as_array(&self) -> Option<&Array> {
         match self {
             Value::Array(array) => Some(array),
@@ -169,16 +175,19 @@ impl Value {
     }
 
     /// Whether this is `null`.
+    #[inline]
     pub fn is_null(&self) -> bool {
         matches!(self, Value::Null)
     }
 
     /// Whether this is neither an object nor an array.
+    #[inline]
     pub fn is_scalar(&self) -> bool {
         !matches!(self, Value::Object(_) | Value::Array(_))
     }
 
     /// Whether both share the same memory, so that they are equal without a comparison. They may be equal otherwise too.
+    #[inline]
     pub fn ptr_eq(&self, other: &Value) -> bool {
         match (self, other) {
             (Value::Object(a), Value::Object(b)) => a.ptr_eq(b),

@@ -32,21 +32,25 @@ impl Object {
     }
 
     /// Returns the fields in order.
+    #[inline]
     pub fn fields(&self) -> &[(Text, Value)] {
         &self.0
     }
 
     /// Iterates over the fields in order.
+    #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Text, &Value)> + DoubleEndedIterator + Clone {
         self.0.iter().map(|(name, value)| (name, value))
     }
 
     /// Returns the number of fields.
+    #[inline]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
     /// Whether the object is empty.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -78,6 +82,7 @@ impl Object {
     }
 
     /// Whether both share the same memory.
+    #[inline]
     pub fn ptr_eq(&self, other: &Object) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -122,6 +127,7 @@ impl<'a> IntoIterator for &'a Object {
     type Item = &'a (Text, Value);
     type IntoIter = std::slice::Iter<'a, (Text, Value)>;
 
+    #[inline]
     fn into_iter(self) -> Self::IntoIter {
         self.0.iter()
     }
@@ -138,12 +144,14 @@ impl ObjectBuilder {
     }
 
     /// Adds a field whose name comes after all names so far.
+    #[inline]
     pub fn push(&mut self, name: Text, value: Value) {
         debug_assert!(self.0.last().is_none_or(|(last, _)| *last < name), "{name} is out of order");
         self.0.push((name, value));
     }
 
     /// Whether no field was added.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
