@@ -3,6 +3,7 @@
 
 use crate::{
     document::check::check,
+    document::field_nodes::FieldNodes,
     document::items::{self, Places},
     error::{Mismatch, MismatchKind},
 };
@@ -74,20 +75,21 @@ impl Declaration {
             return Ok(Declared::WHOLE);
         }
         let (base, before) = (self.nodes.len(), last.nodes());
-        let mut level = Level { before, next: 0, agreed: Some(0) };
+        let mut level = Level { before, fields: FieldNodes::new(last), agreed: Some(0) };
         for (name, value) in object {
             let step = || PathElement::Field(name.clone());
             let Some((child, standing)) = type_of(name) else {
                 return Err(Box::<Mismatch>::from(MismatchKind::UnknownField).under(step()));
             };
-            let known = level.seek(name);
+            let known = level.fields.seek(name);
             let last = known.map_or(&FieldSet::EMPTY, |node| &node.children);
             let declared = self.value(value, child, last).map_err(|mismatch| mismatch.under(step()))?;
             let included = declared.whole || standing == Standing::Entry;
-            if included || !declared.below.is_empty() {
-                let element = known.map_or_else(step, |node| node.element.clone());
-                level.push(Node { element, included, children: declared.below }, &mut self.nodes);
+            if !included && declared.below.is_empty() || level.agrees(known, included, &declared.below) {
+                continue;
             }
+            let element = known.map_or_else(step, |node| node.element.clone());
+            level.push(Node { element, included, children: declared.below }, &mut self.nodes);
         }
         let below = match level.agreed {
             Some(all) if all == before.len() => last.clone(),
@@ -148,42 +150,27 @@ pub(super) enum Standing {
 /// One level of a set under construction; nodes are made at the first difference from the last set.
 struct Level<'a> {
     before: &'a [Node],
-    /// Where to look for the next field among those before.
-    next: usize,
+    fields: FieldNodes<'a>,
     /// How many of those before are all that is declared so far.
     agreed: Option<usize>,
 }
 
-impl<'a> Level<'a> {
-    /// Returns the node of a field in the last set; fields must come in ascending order.
-    fn seek(&mut self, name: &str) -> Option<&'a Node> {
-        loop {
-            let node = self.before.get(self.next)?;
-            match &node.element {
-                PathElement::Field(field) => match field.as_str().cmp(name) {
-                    std::cmp::Ordering::Less => self.next += 1,
-                    std::cmp::Ordering::Equal => return Some(node),
-                    std::cmp::Ordering::Greater => return None,
-                },
-                _ => return None,
-            }
+impl Level<'_> {
+    /// Whether a field is declared as in the last set, and so are all before it.
+    fn agrees(&mut self, known: Option<&Node>, included: bool, children: &FieldSet) -> bool {
+        let Some((agreed, known)) = self.agreed.zip(known) else { return false };
+        let as_before =
+            agreed == self.fields.passed() && known.included == included && known.children.ptr_eq(children);
+        if as_before {
+            self.agreed = Some(agreed + 1);
         }
+        as_before
     }
 
+    /// Adds the node of a field that does not agree.
     fn push(&mut self, node: Node, nodes: &mut Vec<Node>) {
-        if let Some(agreed) = self.agreed {
-            let same = self.before.get(agreed).filter(|_| agreed == self.next);
-            if same.is_some_and(|same| {
-                same.included == node.included
-                    && same.children.ptr_eq(&node.children)
-                    && same.element == node.element
-            }) {
-                self.agreed = Some(agreed + 1);
-                self.next += 1;
-                return;
-            }
+        if let Some(agreed) = self.agreed.take() {
             nodes.extend_from_slice(&self.before[..agreed]);
-            self.agreed = None;
         }
         nodes.push(node);
     }

@@ -5,7 +5,10 @@ use crate::{
     document::granularity::{Granularity, below, granularity, is_bare},
     document::items::{self, NullKeys},
 };
-use std::{cmp::Ordering, collections::HashMap};
+use std::{
+    cmp::Ordering,
+    collections::{HashMap, hash_map::Entry},
+};
 use tenure_fields::PathElement;
 use tenure_schema::{ListTopology, TypeRef};
 use tenure_value::{Array, Object, ObjectBuilder, Text, Value};
@@ -196,16 +199,25 @@ fn in_step(
     Some(merged.chain(rest.iter().cloned()).collect())
 }
 
-/// Two lists by their elements. Applied items keep the applied order; items that are only in the live list keep their
-/// place relative to the live items around them.
+/// Two lists whose items are paired by their elements. Applied items keep the applied order; items that are only in the
+/// live list keep their place relative to the live items around them.
 struct Interleaved<'a> {
     live: &'a Array,
     applied: &'a Array,
     topology: &'a ListTopology,
     nulls: NullKeys,
-    /// `None` for an item without an element: it stays where it is.
-    live_elements: Vec<Option<PathElement>>,
-    applied_elements: Vec<Option<PathElement>>,
+    elements: Vec<Shared>,
+    /// The element of each live item; `None` for an item without one: it stays where it is.
+    live_elements: Vec<Option<usize>>,
+    /// The element of each applied item, if a live item has it too.
+    applied_elements: Vec<Option<usize>>,
+}
+
+/// An element of the live list, and where its items are.
+struct Shared {
+    /// `None` if several live items have this element: they are not merged, the applied item replaces all of them.
+    live: Option<usize>,
+    applied: Option<usize>,
 }
 
 impl<'a> Interleaved<'a> {
@@ -215,39 +227,46 @@ impl<'a> Interleaved<'a> {
         topology: &'a ListTopology,
         nulls: NullKeys,
     ) -> Interleaved<'a> {
-        let elements = |list: &Array| -> Vec<Option<PathElement>> {
-            let items = list.iter().enumerate();
-            items.map(|(index, item)| items::matching_element(item, topology, index, nulls).ok()).collect()
-        };
-        let (live_elements, applied_elements) = (elements(live), elements(applied));
-        Interleaved { live, applied, topology, nulls, live_elements, applied_elements }
+        let element = |(index, item)| items::matching_element(item, topology, index, nulls).ok();
+        let mut elements: Vec<Shared> = Vec::with_capacity(live.len());
+        let mut numbers: HashMap<PathElement, usize> = HashMap::with_capacity(live.len());
+        let numbered = live.iter().enumerate().map(|(index, item)| {
+            let number = match numbers.entry(element((index, item))?) {
+                Entry::Occupied(known) => {
+                    elements[*known.get()].live = None;
+                    *known.get()
+                }
+                Entry::Vacant(free) => {
+                    elements.push(Shared { live: Some(index), applied: None });
+                    *free.insert(elements.len() - 1)
+                }
+            };
+            Some(number)
+        });
+        let live_elements = numbered.collect();
+        let numbered = applied.iter().enumerate().map(|(index, item)| {
+            let number = *numbers.get(&element((index, item))?)?;
+            elements[number].applied = Some(index);
+            Some(number)
+        });
+        let applied_elements = numbered.collect();
+        Interleaved { live, applied, topology, nulls, elements, live_elements, applied_elements }
     }
 
     fn merge(&self, of: TypeRef<'_>) -> Vec<Value> {
-        // Live items that share an element are not merged: the applied item replaces all of them.
-        let mut lives: HashMap<&PathElement, Option<usize>> = HashMap::with_capacity(self.live.len());
-        for (index, element) in self.live_elements.iter().enumerate() {
-            if let Some(element) = element {
-                lives.entry(element).and_modify(|at| *at = None).or_insert(Some(index));
-            }
-        }
-        let numbered = self.applied_elements.iter().enumerate();
-        let places: HashMap<&PathElement, usize> =
-            numbered.filter_map(|(index, element)| Some((element.as_ref()?, index))).collect();
         let merged = |index: usize| {
-            let (applied, element) = (&self.applied[index], self.applied_elements[index].as_ref());
-            match element.and_then(|element| lives.get(element)) {
-                Some(Some(live)) => item(&self.live[*live], applied, self.topology, of, self.nulls),
-                _ => applied.clone(),
+            let applied = &self.applied[index];
+            match self.applied_elements[index].and_then(|element| self.elements[element].live) {
+                Some(live) => item(&self.live[live], applied, self.topology, of, self.nulls),
+                None => applied.clone(),
             }
         };
-        let mut shared =
-            self.applied_elements.iter().flatten().filter(|element| lives.contains_key(element)).peekable();
+        let mut shared = self.applied_elements.iter().flatten().peekable();
         let mut out = Vec::with_capacity(self.live.len() + self.applied.len());
         let (mut l, mut r) = (0, 0);
         while l < self.live.len() || r < self.applied.len() {
-            let (ours, theirs) = (self.live_elements.get(l), self.applied_elements.get(r));
-            let met = ours.and_then(|ours| places.get(ours.as_ref()?).copied());
+            let ours = self.live_elements.get(l);
+            let met = ours.and_then(|element| self.elements[(*element)?].applied);
             if met == Some(r) {
                 out.push(merged(r));
                 shared.next();
@@ -257,8 +276,8 @@ impl<'a> Interleaved<'a> {
             match (ours, met) {
                 // An applied item takes its place in the applied order, not in the live one.
                 (Some(ours), Some(_))
-                    if theirs.is_some()
-                        && shared.peek().is_some_and(|awaited| Some(*awaited) != ours.as_ref()) =>
+                    if r < self.applied.len()
+                        && shared.peek().is_some_and(|awaited| Some(**awaited) != *ours) =>
                 {
                     l += 1;
                     continue;
@@ -271,9 +290,9 @@ impl<'a> Interleaved<'a> {
                 (Some(_), Some(place)) if place < r => l += 1,
                 _ => {}
             }
-            if let Some(theirs) = theirs {
+            if let Some(theirs) = self.applied_elements.get(r) {
                 out.push(merged(r));
-                shared.next_if(|awaited| Some(*awaited) == theirs.as_ref());
+                shared.next_if(|awaited| Some(**awaited) == *theirs);
                 r += 1;
             }
         }

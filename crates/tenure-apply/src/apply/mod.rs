@@ -31,7 +31,7 @@ use declare::declared;
 use fast_path::apply_fast_path;
 use kubectl::KUBECTL_MANAGER;
 use merge::Merge;
-use prune::{Prune, reinstate, restore};
+use prune::{Prune, Pruned, contains_empty_list, left_out, reinstate, restore};
 use tenure_fields::{FieldSet, FieldSetBuilder, PathElement};
 use tenure_schema::TypeRef;
 use tenure_value::{Text, Value};
@@ -263,7 +263,11 @@ impl Request<'_> {
             false => Emptied::AlwaysNull,
         };
         let rules = Prune { emptied, remove_incomplete_items: self.behavior().incomplete_items_removed };
-        let mut pruned = rules.prune(&full, ty, &last.fields, owned_there);
+        let left_out = match was == is {
+            true => left_out(&last.fields, &self.declared),
+            false => last.fields.clone(),
+        };
+        let Pruned { object: mut pruned, has_emptied_owned } = rules.prune(&full, ty, &left_out, owned_there);
         let mut version = was;
         for (other, fields) in owned.iter().filter(|(other, fields)| other != was && !fields.is_empty()) {
             let Some(ty) = self.write.versions.type_of(other) else { continue };
@@ -277,8 +281,11 @@ impl Request<'_> {
             let Some(then) = convert(&pruned, version, was)? else { return Ok(merged.clone()) };
             pruned = reinstate(&full, Some(&then), ty, &last.fields, emptied);
         }
+        // A list without items is in no set: whether it was removed only a merge can tell.
+        let is_as_declared =
+            was == is && owned.len() == 1 && !has_emptied_owned && !contains_empty_list(&self.let_through);
         let pruned = convert(&pruned, was, is)?.unwrap_or_else(|| merged.clone());
-        if !self.behavior().emptied_parts_stay {
+        if is_as_declared || !self.behavior().emptied_parts_stay {
             return Ok(pruned);
         }
         // A part that is declared empty or null, and has lost what others had put there, is as it is declared.

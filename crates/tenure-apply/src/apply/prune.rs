@@ -6,9 +6,11 @@
 
 use crate::{
     Emptied,
+    document::field_nodes::FieldNodes,
     document::granularity::{Granularity, below, granularity, names},
     document::items::{self, ItemFinder},
 };
+use std::cell::Cell;
 use tenure_fields::{FieldSet, Node, PathElement};
 use tenure_schema::{ListTopology, Type, TypeRef};
 use tenure_value::{Array, Object, Value};
@@ -22,29 +24,73 @@ pub(super) struct Prune {
     pub remove_incomplete_items: bool,
 }
 
+/// An object without what its applier no longer declares.
+pub(super) struct Pruned {
+    pub object: Value,
+    /// Whether something that a manager still owns was removed or has lost all its contents.
+    pub has_emptied_owned: bool,
+}
+
 impl Prune {
     /// Returns the merged object without what only the last set still contains. `owned` is what all managers own now,
     /// including the applier's new declaration.
-    pub(super) fn prune(self, merged: &Value, ty: TypeRef<'_>, last: &FieldSet, owned: &FieldSet) -> Value {
-        let fate = Fate { declared: false, doomed: false, rules: self };
-        inside(merged, ty, last, owned, fate).unwrap_or_else(|| merged.clone())
+    pub(super) fn prune(self, merged: &Value, ty: TypeRef<'_>, last: &FieldSet, owned: &FieldSet) -> Pruned {
+        let emptied = Cell::new(false);
+        let fate = Fate { declared: false, doomed: false, rules: self, has_emptied_owned: &emptied };
+        let object = inside(merged, ty, last, owned, fate).unwrap_or_else(|| merged.clone());
+        Pruned { object, has_emptied_owned: emptied.get() }
     }
+}
+
+/// Whether a list without items is anywhere in a value.
+pub(super) fn contains_empty_list(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.is_empty() || items.iter().any(contains_empty_list),
+        Value::Object(fields) => fields.iter().any(|(_, value)| contains_empty_list(value)),
+        _ => false,
+    }
+}
+
+/// Returns the last set without the parts that a declaration at the same version shares with it: whatever is declared again
+/// stays, so that only the rest has to be walked.
+pub(super) fn left_out(last: &FieldSet, declared: &FieldSet) -> FieldSet {
+    let mut others = declared.nodes();
+    FieldSet::from_nodes(last.nodes().iter().filter_map(|node| {
+        let passed = others.iter().position(|other| other.element >= node.element).unwrap_or(others.len());
+        others = &others[passed..];
+        let Some(again) = others.first().filter(|other| other.element == node.element) else {
+            return Some(node.clone());
+        };
+        if again.included == node.included && again.children.ptr_eq(&node.children) {
+            return None;
+        }
+        let children = left_out(&node.children, &again.children);
+        Some(Node { element: node.element.clone(), included: node.included, children })
+    }))
 }
 
 /// The decisions of the parents of a place.
 #[derive(Clone, Copy)]
-struct Fate {
+struct Fate<'a> {
     /// The applier declared this place or one above it.
     declared: bool,
     /// No manager owns this place or one above it, so what the applier declared here is removed.
     doomed: bool,
     rules: Prune,
+    has_emptied_owned: &'a Cell<bool>,
 }
 
-impl Fate {
-    fn at(self, last: bool, owned: bool) -> Fate {
+impl Fate<'_> {
+    fn at(self, last: bool, owned: bool) -> Self {
         let declared = self.declared || last;
         Fate { declared, doomed: self.doomed || declared && !owned, ..self }
+    }
+
+    /// Records that something was removed or has lost its contents, if a manager owns it or anything below it.
+    fn emptied(self, owned: Option<&Node>) {
+        if owned.is_some() {
+            self.has_emptied_owned.set(true);
+        }
     }
 }
 
@@ -65,7 +111,13 @@ fn children(node: Option<&Node>) -> FieldSet {
 }
 
 /// Prunes the parts of a value; `None` if nothing is removed.
-fn inside(value: &Value, ty: TypeRef<'_>, last: &FieldSet, owned: &FieldSet, fate: Fate) -> Option<Value> {
+fn inside(
+    value: &Value,
+    ty: TypeRef<'_>,
+    last: &FieldSet,
+    owned: &FieldSet,
+    fate: Fate<'_>,
+) -> Option<Value> {
     if last.is_empty() {
         return None;
     }
@@ -80,22 +132,31 @@ fn inside(value: &Value, ty: TypeRef<'_>, last: &FieldSet, owned: &FieldSet, fat
     }
 }
 
-fn fields(object: &Object, ty: TypeRef<'_>, last: &FieldSet, owned: &FieldSet, fate: Fate) -> Option<Value> {
+fn fields(
+    object: &Object,
+    ty: TypeRef<'_>,
+    last: &FieldSet,
+    owned: &FieldSet,
+    fate: Fate<'_>,
+) -> Option<Value> {
     let mut left: Option<Vec<_>> = None;
+    let mut last = FieldNodes::new(last);
     for (at, (name, value)) in object.iter().enumerate() {
-        let element = PathElement::Field(name.clone());
-        let outcome = match last.node(&element) {
+        let outcome = match last.seek(name) {
             None => Left::Same,
             Some(node) => {
+                let owned = owned.node(&node.element);
                 let (named, of) = (names(ty, name), below(ty, name));
                 let named = named && appears(value, of);
-                match place(value, of, node, owned.node(&element), named, fate) {
-                    Left::Other(rest) if is_empty(&rest) && named => {
-                        emptied(rest, owned.node(&element), ty, name, fate.rules.emptied)
-                    }
-                    // An entry of a map is not removed for lack of contents.
-                    Left::Other(rest) if is_empty(&rest) && fate.rules.emptied == Emptied::AlwaysNull => {
-                        Left::Other(Value::Null)
+                match place(value, of, node, owned, named, fate) {
+                    Left::Other(rest) if is_empty(&rest) => {
+                        fate.emptied(owned);
+                        match fate.rules.emptied {
+                            policy if named => emptied(rest, owned, ty, name, policy),
+                            // An entry of a map is not removed for lack of contents.
+                            Emptied::AlwaysNull => Left::Other(Value::Null),
+                            _ => Left::Other(rest),
+                        }
                     }
                     outcome => outcome,
                 }
@@ -123,7 +184,14 @@ fn appears(value: &Value, ty: TypeRef<'_>) -> bool {
     !matches!((granularity(ty), value), (Granularity::Items(..), Value::Array(array)) if array.is_empty())
 }
 
-fn place(value: &Value, ty: TypeRef<'_>, last: &Node, owned: Option<&Node>, named: bool, fate: Fate) -> Left {
+fn place(
+    value: &Value,
+    ty: TypeRef<'_>,
+    last: &Node,
+    owned: Option<&Node>,
+    named: bool,
+    fate: Fate<'_>,
+) -> Left {
     let (was, is) = (counts(Some(last), named), counts(owned, named));
     let fate = fate.at(was, is);
     if fate.doomed && was {
@@ -167,7 +235,7 @@ fn list(
     of: TypeRef<'_>,
     last: &FieldSet,
     owned: &FieldSet,
-    fate: Fate,
+    fate: Fate<'_>,
 ) -> Option<Value> {
     let mut left: Option<Vec<Value>> = None;
     for (at, item) in array.iter().enumerate() {
@@ -188,10 +256,15 @@ fn list(
                             && node.included
                             && is_incomplete(&rest, item, of) =>
                     {
+                        fate.emptied(owned);
                         Left::Nothing
                     }
-                    Left::Other(rest) if is_empty(&rest) && fate.rules.emptied == Emptied::AlwaysNull => {
-                        Left::Other(Value::Null)
+                    Left::Other(rest) if is_empty(&rest) => {
+                        fate.emptied(owned);
+                        match fate.rules.emptied {
+                            Emptied::AlwaysNull => Left::Other(Value::Null),
+                            _ => Left::Other(rest),
+                        }
                     }
                     outcome => outcome,
                 }
@@ -209,7 +282,15 @@ fn list(
             }
         }
     }
+    if left.is_some() {
+        // An item may be owned under a key that is `null` and stands for its default.
+        fate.emptied(owned.nodes().iter().find(|node| has_null_key(node)));
+    }
     left.map(|left| Value::Array(left.into()))
+}
+
+fn has_null_key(node: &Node) -> bool {
+    matches!(&node.element, PathElement::Key(keys) if keys.iter().any(|(_, value)| value.is_null()))
 }
 
 /// Whether what is left of an item lacks a field that its type requires and that it had before: such an

@@ -3,6 +3,7 @@
 
 pub(crate) mod check;
 mod difference;
+pub(crate) mod field_nodes;
 pub(crate) mod granularity;
 pub(crate) mod items;
 
