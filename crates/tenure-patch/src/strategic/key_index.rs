@@ -5,7 +5,7 @@ use std::{
     collections::HashMap,
     hash::{BuildHasher, Hash, Hasher, RandomState},
 };
-use tenure_value::Value;
+use tenure_value::{Value, private::sort_prefix};
 
 /// The number of entries from which hashing pays.
 const LONG: usize = 128;
@@ -31,9 +31,31 @@ pub(crate) struct KeyIndex<'v> {
     keys: Vec<Option<&'v Value>>,
     /// The fingerprints of the keys; empty for a short list.
     fingerprints: Vec<u64>,
+    /// Which fingerprints are there, so that most keys that are not are known without a search.
+    filter: Filter,
     buckets: Option<Buckets>,
     /// The links between entries with equal keys; empty while all keys differ.
     links: Vec<Link>,
+}
+
+/// A set of fingerprints by eight of their bits: one that it does not contain is not there.
+#[derive(Default)]
+struct Filter([u64; 4]);
+
+impl Filter {
+    fn place(print: u64) -> (usize, u64) {
+        (usize::from((print >> 62) as u8), 1 << (print >> 56 & 63))
+    }
+
+    fn add(&mut self, print: u64) {
+        let (word, bit) = Filter::place(print);
+        self.0[word] |= bit;
+    }
+
+    fn may_contain(&self, print: u64) -> bool {
+        let (word, bit) = Filter::place(print);
+        self.0[word] & bit != 0
+    }
 }
 
 /// The entries with the same keys as one entry.
@@ -63,6 +85,7 @@ impl<'v> KeyIndex<'v> {
             numbers,
             keys: Vec::with_capacity(width * expected),
             fingerprints: if expected > SHORT { Vec::with_capacity(expected) } else { Vec::new() },
+            filter: Filter::default(),
             buckets: (expected >= LONG).then(Buckets::default),
             links: Vec::new(),
         }
@@ -89,6 +112,7 @@ impl<'v> KeyIndex<'v> {
                 let print = fingerprint(keys);
                 let first = self.search(keys, print);
                 self.fingerprints.push(print);
+                self.filter.add(print);
                 first
             }
             None => self.scan(keys),
@@ -172,6 +196,9 @@ impl<'v> KeyIndex<'v> {
     }
 
     fn search(&self, wanted: &[Option<&Value>], print: u64) -> Option<usize> {
+        if !self.filter.may_contain(print) {
+            return None;
+        }
         let prints = self.fingerprints.iter().enumerate().filter(|(_, other)| **other == print);
         prints.map(|(at, _)| at).find(|number| same(self.keys(*number), wanted, self.numbers))
     }
@@ -291,7 +318,7 @@ pub(crate) fn fingerprint(keys: &[Option<&Value>]) -> u64 {
 
 fn scalar_fingerprint(value: &Value) -> u64 {
     match value {
-        Value::String(text) => text_fingerprint(text.as_bytes()),
+        Value::String(text) => text_fingerprint(text),
         Value::Int(number) => mix(2, *number as u64),
         Value::UInt(number) => mix(3, number.get()),
         Value::Float(number) => match whole(number.get()) {
@@ -303,15 +330,12 @@ fn scalar_fingerprint(value: &Value) -> u64 {
     }
 }
 
-fn text_fingerprint(bytes: &[u8]) -> u64 {
-    let word = |part: &[u8]| part.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
-    let chunks = bytes.chunks_exact(8);
-    let rest = word(chunks.remainder());
-    let whole = chunks.fold(bytes.len() as u64, |print, chunk| match chunk.try_into() {
-        Ok(eight) => mix(print, u64::from_le_bytes(eight)),
-        Err(_) => print,
-    });
-    mix(whole, rest)
+fn text_fingerprint(text: &str) -> u64 {
+    let bytes = text.as_bytes();
+    // The last eight bytes may overlap with the word before them.
+    let last = bytes.last_chunk().map_or_else(|| sort_prefix(text), |eight| u64::from_le_bytes(*eight));
+    let words = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
+    mix(words.fold(bytes.len() as u64, mix), last)
 }
 
 fn mix(print: u64, word: u64) -> u64 {
