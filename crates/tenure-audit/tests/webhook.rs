@@ -9,7 +9,7 @@ use std::{
 use tenure_audit::{AuditOptions, Auditor, WebhookOptions};
 use tenure_auth::{
     Attributes,
-    audit::{Event, Level, ObjectReference, Policy, Stage},
+    audit::{Event, Level, ObjectReference, Policy, RequestText, Stage},
 };
 use tenure_value::Value;
 use tokio::{
@@ -112,6 +112,7 @@ fn record(auditor: &Auditor, ids: impl IntoIterator<Item = u32>) {
     for id in ids {
         let (id, object) = (id.to_string(), ObjectReference::default());
         auditor.record(&Event {
+            text: &RequestText::default(),
             level: Level::Metadata,
             stage: Stage::ResponseComplete,
             audit_id: &id,

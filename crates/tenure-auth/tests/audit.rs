@@ -2,7 +2,7 @@
 
 use tenure_auth::{
     Attributes, ResourceAttributes, UserInfo,
-    audit::{Event, Level, ObjectReference, Policy, ResponseStatus, Stage},
+    audit::{Event, Level, ObjectReference, Policy, RequestText, ResponseStatus, Stage},
 };
 use tenure_value::{Limits, Text, Value, json};
 
@@ -139,6 +139,7 @@ fn an_event_has_the_form_of_the_api() {
     let annotations = [("k".into(), "v\n".into())];
     let event = |level, stage| {
         Event {
+            text: &RequestText::default(),
             level,
             stage,
             audit_id: "id",

@@ -16,7 +16,7 @@ use std::{
 use tenure_audit::Auditor;
 use tenure_auth::{
     Attributes, UserInfo,
-    audit::{AuditContext, Event, Level, ObjectReference, ResponseStatus, Selection, Stage},
+    audit::{AuditContext, Event, Level, ObjectReference, RequestText, ResponseStatus, Selection, Stage},
 };
 use tenure_catalog::Clock;
 use tenure_http::{ClientAddress, Response, ResponseBody};
@@ -48,6 +48,7 @@ pub(crate) struct AuditTrail {
     received: String,
     body: Bytes,
     context: AuditContext,
+    text: RequestText,
     status: Option<ResponseStatus>,
     /// The bodies in the final event.
     bodies: (ObjectReference, Option<Value>, Option<Value>),
@@ -83,6 +84,7 @@ impl AuditTrail {
             received: clock.now().format(Precision::Micros),
             body: Bytes::new(),
             context: AuditContext::recording(selection.level),
+            text: RequestText::default(),
             status: None,
             bodies: Default::default(),
             is_over: false,
@@ -184,6 +186,7 @@ impl AuditTrail {
         let is_end = matches!(stage, Stage::ResponseComplete | Stage::Panic) || self.user.is_none();
         let impersonated = self.impersonated.as_ref().filter(|_| !is_received);
         self.auditor.record(&Event {
+            text: &self.text,
             level: self.selection.level,
             stage,
             audit_id: &self.audit_id,

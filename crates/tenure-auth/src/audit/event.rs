@@ -2,6 +2,7 @@
 
 use super::{Level, Stage};
 use crate::{Attributes, ResourceAttributes, UserInfo};
+use std::sync::OnceLock;
 use tenure_value::{
     Limits, Text, Value,
     json::{self, Style},
@@ -30,9 +31,24 @@ pub struct ResponseStatus {
     pub error: Option<Value>,
 }
 
+/// What all events of one request have in common, as JSON. Its first event writes it.
+#[derive(Clone, Debug, Default)]
+pub struct RequestText(OnceLock<Common>);
+
+#[derive(Clone, Debug)]
+struct Common {
+    text: Vec<u8>,
+    /// Where the stage is inserted.
+    stage_at: usize,
+    /// Where the impersonation is inserted.
+    impersonation_at: usize,
+}
+
 /// An audit event.
 #[derive(Clone, Debug)]
 pub struct Event<'e> {
+    /// The text that the events of the same request share; empty before the first one is written.
+    pub text: &'e RequestText,
     /// The level.
     pub level: Level,
     /// The stage.
@@ -73,19 +89,11 @@ impl Event<'_> {
     /// Appends the event in the format of `audit.k8s.io/v1`, as JSON. Every audited request writes one or two: no document is
     /// built for them.
     pub fn write_json(&self, out: &mut Vec<u8>) {
-        let mut fields = Fields::begin(out);
-        fields.text("kind", "Event");
-        fields.text("apiVersion", "audit.k8s.io/v1");
-        fields.text("level", self.level.name());
-        fields.text("auditID", self.audit_id);
+        let common = self.text.0.get_or_init(|| self.common());
+        out.extend_from_slice(&common.text[..common.stage_at]);
+        let mut fields = Fields { out, is_empty: false };
         fields.text("stage", self.stage.name());
-        fields.text("requestURI", self.request_uri);
-        fields.text("verb", self.attributes.verb());
-        fields.object("user", |fields| {
-            if let Some(user) = self.user {
-                user_fields(user, fields);
-            }
-        });
+        fields.out.extend_from_slice(&common.text[common.stage_at..common.impersonation_at]);
         if let Some(user) = self.impersonated_user {
             fields.object("impersonatedUser", |fields| user_fields(user, fields));
         }
@@ -94,12 +102,7 @@ impl Event<'_> {
                 fields.text("impersonationConstraint", constraint)
             });
         }
-        if !self.source_ips.is_empty() {
-            fields.texts("sourceIPs", self.source_ips);
-        }
-        if !self.user_agent.is_empty() {
-            fields.text("userAgent", shortened(self.user_agent));
-        }
+        fields.out.extend_from_slice(&common.text[common.impersonation_at..]);
         if let Attributes::Resource(of) = self.attributes {
             fields.object("objectRef", |fields| self.object_reference(of, fields));
         }
@@ -123,6 +126,32 @@ impl Event<'_> {
             });
         }
         fields.end();
+    }
+
+    /// Writes what all events of the request have in common.
+    fn common(&self) -> Common {
+        let mut text = Vec::with_capacity(512);
+        let mut fields = Fields::begin(&mut text);
+        fields.text("kind", "Event");
+        fields.text("apiVersion", "audit.k8s.io/v1");
+        fields.text("level", self.level.name());
+        fields.text("auditID", self.audit_id);
+        let stage_at = fields.out.len();
+        fields.text("requestURI", self.request_uri);
+        fields.text("verb", self.attributes.verb());
+        fields.object("user", |fields| {
+            if let Some(user) = self.user {
+                user_fields(user, fields);
+            }
+        });
+        let impersonation_at = fields.out.len();
+        if !self.source_ips.is_empty() {
+            fields.texts("sourceIPs", self.source_ips);
+        }
+        if !self.user_agent.is_empty() {
+            fields.text("userAgent", shortened(self.user_agent));
+        }
+        Common { text, stage_at, impersonation_at }
     }
 
     /// Returns the event as a document.
@@ -263,25 +292,7 @@ impl<'o> Fields<'o> {
     }
 }
 
-/// The bytes that need no escape.
-const PLAIN: [bool; 256] = {
-    let mut plain = [false; 256];
-    let mut byte = 0x20;
-    while byte < 0x7F {
-        plain[byte] = !matches!(byte as u8, b'"' | b'\\' | b'<' | b'>' | b'&');
-        byte += 1;
-    }
-    plain
-};
-
-/// Appends a string of JSON. The texts of events are short and rarely need escapes, for which the printer of documents does more
-/// than the copy costs.
+/// Appends a string of JSON.
 fn quoted(text: &str, out: &mut Vec<u8>) {
-    if !text.bytes().all(|byte| PLAIN[usize::from(byte)]) {
-        return json::write_text(text, Style::Kubernetes, out);
-    }
-    out.reserve(text.len() + 2);
-    out.push(b'"');
-    out.extend_from_slice(text.as_bytes());
-    out.push(b'"');
+    json::write_text(text, Style::Kubernetes, out);
 }

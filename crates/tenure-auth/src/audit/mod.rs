@@ -8,6 +8,6 @@ mod policy;
 mod stage;
 
 pub use context::AuditContext;
-pub use event::{Event, ObjectReference, ResponseStatus};
+pub use event::{Event, ObjectReference, RequestText, ResponseStatus};
 pub use policy::{Level, Policy, PolicyError, Selection};
 pub use stage::Stage;

@@ -53,7 +53,22 @@ pub fn write_styled(value: &Value, style: Style, out: &mut Vec<u8>) {
 
 /// Appends a quoted string.
 pub fn write_text(text: &str, style: Style, out: &mut Vec<u8>) {
-    Printer::append(out, style, |printer| printer.string(text));
+    let bytes = text.as_bytes();
+    if !is_plain(bytes) {
+        return Printer::append(out, style, |printer| printer.escaped(bytes));
+    }
+    out.reserve(bytes.len() + 2);
+    out.push(b'"');
+    out.extend_from_slice(bytes);
+    out.push(b'"');
+}
+
+/// Whether no byte needs escaping in any style.
+fn is_plain(bytes: &[u8]) -> bool {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut last = [b' '; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    words.iter().chain([&last]).all(|word| special(u64::from_le_bytes(*word)) == 0)
 }
 
 /// Writes into a buffer with spare initialized bytes, so that the capacity is checked once per string.
