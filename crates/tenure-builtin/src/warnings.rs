@@ -1,11 +1,8 @@
 //! Warnings about deprecated resources, and about pods and pod templates that are valid but rarely intended: entries that hide each
 //! other, selectors that match nothing, fields and annotations without effect.
 
-use std::{
-    collections::{HashMap, HashSet},
-    fmt,
-};
-use tenure_meta::{Resource, Row};
+use std::{collections::HashMap, fmt};
+use tenure_meta::{Resource, Row, Seen};
 use tenure_value::Value;
 
 /// The deprecated resources by apiVersion and name, and the warnings about them.
@@ -142,18 +139,13 @@ fn text<'v>(of: &'v Value, name: &str) -> &'v str {
 /// Warns of entries of a list that repeat a name.
 fn repeated(spec: &Value, at: &str, list: &str, key: &str, warnings: &mut Vec<String>) {
     let items = spec.items(list);
-    let mut seen = HashSet::with_capacity(several(items.len()));
-    for (index, item) in items.iter().enumerate().take(several(items.len())) {
+    let mut seen = Seen::default();
+    for (index, item) in items.iter().enumerate() {
         let name = text(item, key);
         if !seen.insert(name) {
             warnings.push(format!("{at}spec.{list}[{index}].{key}: duplicate {key} {name:?}"));
         }
     }
-}
-
-/// Returns how many of the entries can repeat each other: a single one cannot.
-fn several(count: usize) -> usize {
-    if count == 1 { 0 } else { count }
 }
 
 /// A container of a pod, or a port of it. Its path is only written into warnings, which are rare.
@@ -184,8 +176,8 @@ fn containers<'v>(spec: &'v Value, at: &'v str) -> impl Iterator<Item = Part<'v>
 /// Warns of a variable that replaces an earlier one of the same name without referring to it.
 fn hidden_variables(container: &Part<'_>, warnings: &mut Vec<String>) {
     let variables = container.value.items("env");
-    let mut seen = HashSet::with_capacity(several(variables.len()));
-    for (index, variable) in variables.iter().enumerate().take(several(variables.len())) {
+    let mut seen = Seen::default();
+    for (index, variable) in variables.iter().enumerate() {
         let name = text(variable, "name");
         if seen.insert(name) {
             continue;
@@ -207,14 +199,20 @@ fn ports<'v>(containers: impl Iterator<Item = Part<'v>>, warnings: &mut Vec<Stri
         numbered.map(move |(port, value)| Part { port: Some(port), value, ..container })
     });
     let ports: Vec<Part<'_>> = ports.collect();
-    if ports.len() < 2 {
+    overlapping_ports(&ports, warnings);
+    repeated_port_names(&ports, warnings);
+}
+
+fn overlapping_ports<'v>(ports: &[Part<'v>], warnings: &mut Vec<String>) {
+    let number = |port: &Value, name: &str| port.get(name).and_then(Value::as_i64).unwrap_or(0);
+    let key = |port: &Part<'v>| (number(port.value, "containerPort"), text(port.value, "protocol"));
+    let mut seen = Seen::default();
+    if ports.iter().all(|port| seen.insert(key(port))) {
         return;
     }
-    let number = |port: &Value, name: &str| port.get(name).and_then(Value::as_i64).unwrap_or(0);
     let mut known: HashMap<(i64, &str), Vec<Part<'_>>> = HashMap::new();
-    for port in &ports {
-        let key = (number(port.value, "containerPort"), text(port.value, "protocol"));
-        let others = known.entry(key).or_default();
+    for port in ports {
+        let others = known.entry(key(port)).or_default();
         for other in others.iter() {
             let (host, other_host) = (number(port.value, "hostPort"), number(other.value, "hostPort"));
             let (ip, other_ip) = (text(port.value, "hostIP"), text(other.value, "hostIP"));
@@ -230,15 +228,22 @@ fn ports<'v>(containers: impl Iterator<Item = Part<'v>>, warnings: &mut Vec<Stri
             others.push(*port);
         }
     }
-    let mut names: HashMap<&str, Part<'_>> = HashMap::new();
-    for port in &ports {
-        let name = text(port.value, "name");
-        match names.get(name) {
-            _ if name.is_empty() => {}
+}
+
+fn repeated_port_names(ports: &[Part<'_>], warnings: &mut Vec<String>) {
+    let named = ports.iter().map(|port| (text(port.value, "name"), port));
+    let named = named.filter(|(name, _)| !name.is_empty());
+    let mut seen = Seen::default();
+    if named.clone().all(|(name, _)| seen.insert(name)) {
+        return;
+    }
+    let mut known: HashMap<&str, &Part<'_>> = HashMap::new();
+    for (name, port) in named {
+        match known.get(name) {
             Some(other) => warnings.push(format!(
                 "{port}: duplicate port name {name:?} with {other}, services and probes that select ports by name will use {other}"
             )),
-            None => drop(names.insert(name, *port)),
+            None => drop(known.insert(name, port)),
         }
     }
 }

@@ -160,7 +160,12 @@ pub struct Encoded {
 
 /// Writes an object and its managers for the store.
 pub fn encode(object: &Value, managers: &Managers) -> Result<Bytes, ApiError> {
-    Ok(join(&compact(managers)?, object).value)
+    Ok(encode_new(object, managers)?.value)
+}
+
+/// Writes a new object and its managers for the store.
+pub fn encode_new(object: &Value, managers: &Managers) -> Result<Encoded, ApiError> {
+    Ok(join(&compact(managers)?, object))
 }
 
 /// Writes an object for the store that takes the place of a live one, of which the store has this value. Managers that
@@ -304,7 +309,10 @@ pub fn key(resource: &Resource, namespace: &str, name: &str) -> String {
 fn place(resource: &Resource, namespace: &str, name: &str) -> String {
     let group = if resource.storage.0.is_empty() { "core" } else { &resource.storage.0 };
     let below = if namespace.is_empty() { "" } else { "/" };
-    [OBJECTS, group, "/", &resource.name, "/", namespace, below, name].concat()
+    let parts = [OBJECTS, group, "/", &resource.name, "/", namespace, below, name];
+    let mut place = String::with_capacity(parts.iter().map(|part| part.len()).sum());
+    parts.iter().for_each(|part| place.push_str(part));
+    place
 }
 
 #[cfg(test)]

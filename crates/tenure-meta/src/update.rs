@@ -1,7 +1,7 @@
 //! The common part of all updates: fields that a request may not change are carried over from the live
 //! object, and the generation counts changes.
 
-use crate::{Resource, Timestamp, time::Precision};
+use crate::{Resource, Timestamp, edit::Edit, time::Precision};
 use tenure_value::{Object, Text, Value};
 
 /// The metadata that the server sets on create.
@@ -24,20 +24,19 @@ const SERVER_OWNED: [&str; 3] = ["deletionTimestamp", "deletionGracePeriodSecond
 pub fn with_system_metadata(resource: &Resource, object: &Value, system: &SystemMetadata) -> Value {
     let Some(fields) = object.as_object() else { return object.clone() };
     let metadata = fields.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
-    let metadata = SERVER_OWNED.iter().fold(metadata, |metadata, name| metadata.without(name));
-    let metadata = metadata
-        .with("name", system.name.clone())
-        .with("uid", system.uid.clone())
-        .with("creationTimestamp", system.now.format(Precision::Seconds));
-    let metadata = match &system.namespace {
-        Some(namespace) => metadata.with("namespace", namespace.clone()),
-        None => metadata.without("namespace"),
-    };
-    let metadata = match resource.strategy.generation {
-        true => metadata.with("generation", 1),
-        false => metadata,
-    };
-    fields.with("metadata", metadata).into()
+    let mut edit = Edit::new(&metadata);
+    SERVER_OWNED.iter().for_each(|name| edit.remove(name));
+    edit.set(&Text::new_static("name"), system.name.clone().into());
+    edit.set(&Text::new_static("uid"), system.uid.clone().into());
+    edit.set(&Text::new_static("creationTimestamp"), system.now.format(Precision::Seconds).into());
+    match &system.namespace {
+        Some(namespace) => edit.set(&Text::new_static("namespace"), namespace.clone().into()),
+        None => edit.remove("namespace"),
+    }
+    if resource.strategy.generation {
+        edit.set(&Text::new_static("generation"), 1.into());
+    }
+    fields.with("metadata", edit.finish().unwrap_or(metadata)).into()
 }
 
 /// Returns the value at a path of names.

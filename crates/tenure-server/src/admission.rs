@@ -202,7 +202,7 @@ impl Review<'_> {
             // No webhook is called for an object whose namespace does not exist.
             true => {
                 let found = objects.namespace_of_new(self.target, &self.attributes.name).await?;
-                found.map(|(_, stored)| stored.object)
+                found.map(|(_, entry)| objects.decode(&entry).map(|stored| stored.object)).transpose()?
             }
             false => {
                 let (group, _, namespaces) = NAMESPACES;

@@ -79,7 +79,7 @@ impl Timestamp {
                 27
             }
         };
-        out[..length].iter().copied().map(char::from).collect()
+        String::from_utf8_lossy(&out[..length]).into_owned()
     }
 
     /// Returns the whole seconds since an earlier timestamp, at least zero.

@@ -5,8 +5,14 @@ use crate::{
     object::{Stored, key},
     target::Target,
 };
+use memchr::memmem::Finder;
+use std::sync::LazyLock;
 use tenure_builtin::role::NAMESPACES;
 use tenure_meta::{ApiError, Cause, Scope};
+use tenure_store::Entry;
+
+/// The field of an object that is being deleted, as it is stored. Most namespaces do not have it and are not decoded.
+static DELETION_MARK: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"deletionTimestamp\""));
 
 impl Objects {
     /// Finds the namespace of a new object, which must exist and not be terminating. Its key and revision guard the write
@@ -15,7 +21,7 @@ impl Objects {
         &self,
         target: &Target,
         name: &str,
-    ) -> Result<Option<(String, Stored)>, ApiError> {
+    ) -> Result<Option<(String, Entry)>, ApiError> {
         let resource = &target.handler.resource;
         if resource.scope == Scope::Cluster {
             return Ok(None);
@@ -28,8 +34,9 @@ impl Objects {
         let Some(entry) = self.store.get(key.as_bytes()).await? else {
             return Err(ApiError::not_found("", &namespaces.name, namespace));
         };
-        let stored = Stored::read(&entry)?;
-        if stored.object.at(["metadata", "deletionTimestamp"]).is_some() {
+        if DELETION_MARK.find(&entry.value).is_some()
+            && Stored::read(&entry)?.object.at(["metadata", "deletionTimestamp"]).is_some()
+        {
             let why = format!(
                 "unable to create new content in namespace {namespace} because it is being terminated"
             );
@@ -43,6 +50,6 @@ impl Objects {
                 ApiError::forbidden(&resource.group, &resource.name, name, &why).with_causes(vec![cause])
             );
         }
-        Ok(Some((key, stored)))
+        Ok(Some((key, entry)))
     }
 }

@@ -22,7 +22,7 @@ use checkpoint::Knowledge;
 pub(crate) use default_objects::{DefaultObjects, create_default_objects};
 pub use delays::ControllerDelays;
 use parking_lot::{Mutex, MutexGuard};
-use removal::{contains, key_text};
+use removal::{DELETION_MARK, OWNERS, key_text};
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use tenure_catalog::{
     WorkQueue,
@@ -327,8 +327,8 @@ impl Lifecycle {
         if key.starts_with(quotas::PREFIX) {
             self.plan(Work::Quota(key.clone()), quotas::due(entry));
         }
-        let owned = contains(&entry.value, b"\"ownerReferences\"");
-        let going = contains(&entry.value, b"\"deletionTimestamp\"");
+        let owned = OWNERS.find(&entry.value).is_some();
+        let going = DELETION_MARK.find(&entry.value).is_some();
         if !owned {
             self.context.owners().forget(&key);
         }

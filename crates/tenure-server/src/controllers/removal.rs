@@ -2,7 +2,8 @@
 
 use super::{CONCURRENCY, Outcome};
 use crate::write::{DeleteOptions, Enforcement, Propagation, QuotaChange, Writer, is_finished};
-use std::sync::Arc;
+use memchr::memmem::Finder;
+use std::sync::{Arc, LazyLock};
 use tenure_catalog::{
     Target,
     history::HistoryVerb,
@@ -67,7 +68,7 @@ pub(super) struct Left {
 /// removed at once.
 fn next_deletion(now: Timestamp, entry: &Entry) -> Result<Option<DeleteOptions>, ApiError> {
     let options = DeleteOptions::with_propagation(Propagation::Background);
-    if !contains(&entry.value, b"\"deletionTimestamp\"") {
+    if DELETION_MARK.find(&entry.value).is_none() {
         return Ok(Some(options));
     }
     let object = Stored::read(entry)?.object;
@@ -87,10 +88,12 @@ pub(super) fn key_text(key: &[u8]) -> String {
     String::from_utf8_lossy(key).into_owned()
 }
 
-/// Whether bytes contain others.
-pub(super) fn contains(haystack: &[u8], needle: &[u8]) -> bool {
-    memchr::memmem::find(haystack, needle).is_some()
-}
+/// The field of an object that is being deleted, as it is stored.
+pub(super) static DELETION_MARK: LazyLock<Finder<'static>> =
+    LazyLock::new(|| Finder::new(b"\"deletionTimestamp\""));
+
+/// The field of an object that has owners, as it is stored.
+pub(super) static OWNERS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"ownerReferences\""));
 
 /// Replaces a live object, or removes it with its allocations if it is being deleted and has nothing left to wait for.
 pub(super) async fn replace(

@@ -5,6 +5,8 @@ use super::{
     request::{Body, WriteRequest},
 };
 use bytes::Bytes;
+use memchr::memmem::Finder;
+use std::sync::LazyLock;
 use tenure_apply::State;
 use tenure_catalog::{
     Target,
@@ -73,8 +75,8 @@ pub(crate) fn parse(bytes: &Bytes, encoding: Encoding) -> Result<Parsed, String>
 
 /// Parses YAML, or JSON that is sent as such; duplicate keys are reported with their lines.
 fn parse_yaml(bytes: &[u8]) -> Result<Parsed, String> {
-    const SEPARATOR: &[u8] = b"\n---";
-    let several = memchr::memmem::find(bytes, SEPARATOR).is_some();
+    static SEPARATOR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\n---"));
+    let several = SEPARATOR.find(bytes).is_some();
     let parsed = match several {
         false => yaml::parse_any_checked(bytes, &LIMITS),
         true => match yaml::parse_all_checked(bytes, &LIMITS) {

@@ -12,7 +12,7 @@ use tenure_builtin::role::Role;
 use tenure_catalog::{
     ResourceHandler, Verb,
     history::{Author, HistoryVerb},
-    object::{Document, Encoded, Stored, encode, encode_after, key},
+    object::{Document, Encoded, Stored, encode_after, encode_new, key},
     service_claims::Claims,
 };
 use tenure_meta::ApiError;
@@ -21,8 +21,9 @@ use tenure_value::Value;
 
 /// The effect of a write.
 pub(super) enum Outcome {
-    Created,
-    /// The object was changed. Its JSON is known if it was stored in the format of the response.
+    /// The object was created. Its JSON is known if it was stored in the format of the response.
+    Created(Option<Document>),
+    /// The object was changed; the same goes for its JSON.
     Changed(Option<Document>),
     Unchanged,
 }
@@ -108,7 +109,7 @@ impl Writer {
         name: &str,
         mut stored: Stored,
         at_storage: Option<Value>,
-        namespace: Option<(String, Stored)>,
+        namespace: Option<(String, Entry)>,
         warnings: Vec<String>,
     ) -> Result<Option<Written>, ApiError> {
         let handler = &write.target.handler;
@@ -128,7 +129,7 @@ impl Writer {
             }
             // A dry run shows the version that the body names.
             stored.revision = write.created_version.unwrap_or(stored.revision);
-            return Ok(Some(Written { stored, outcome: Outcome::Created, warnings }));
+            return Ok(Some(Written { stored, outcome: Outcome::Created(None), warnings }));
         }
         if write.created_version.is_some() {
             return Err(ApiError::bad_request(
@@ -136,18 +137,20 @@ impl Writer {
             ));
         }
         let at_storage = self.at_storage(handler, at_storage, &stored.object, None).await?;
-        let put = charged.put(key.clone(), Expected::Absent, encode(&at_storage, &stored.managers)?);
+        let Encoded { value, document } = encode_new(&at_storage, &stored.managers)?;
+        let put = charged.put(key.clone(), Expected::Absent, value);
         let claims = Claims::between(handler, &Value::Null, &stored.object);
         let after = Some((&at_storage, &stored.managers));
         let (mut transaction, recorded) =
             self.history.record(claims.add(&key, put), handler, &key, &author(write), None, after)?;
         if let Some((key, namespace)) = namespace {
-            transaction = transaction.require(key, Expected::At(namespace.revision));
+            transaction = transaction.require(key, Expected::At(namespace.modified));
         }
         Ok(self.commit(handler, transaction).await?.map(|revision| {
             stored.revision = revision;
             self.history.count(handler, &write.manager, &recorded);
-            Written { stored, outcome: Outcome::Created, warnings }
+            let document = at_storage.ptr_eq(&stored.object).then_some(document);
+            Written { stored, outcome: Outcome::Created(document), warnings }
         }))
     }
 

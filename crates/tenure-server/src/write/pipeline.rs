@@ -385,7 +385,11 @@ impl Writer {
             return Ok((object, None));
         }
         let object = handler.canonicalize(object, live.map(|live| &live.object));
-        if !handler.is_custom() || handler.resource.version == handler.resource.storage.1 {
+        if !handler.is_custom() {
+            let at_storage = handler.strategy().stores_as_served().then(|| object.clone());
+            return Ok((object, at_storage));
+        }
+        if handler.resource.version == handler.resource.storage.1 {
             return Ok((object, None));
         }
         let at_storage = self.objects.convert_to_storage(handler, &object).await?;

@@ -23,7 +23,7 @@ impl Writer {
         let show =
             |code, document| self.reader.show_document(code, target, request, format, stored, document);
         let answer = match &written.outcome {
-            Outcome::Created => show(StatusCode::CREATED, None)?,
+            Outcome::Created(document) => show(StatusCode::CREATED, document.as_ref())?,
             Outcome::Changed(document) => show(StatusCode::OK, document.as_ref())?,
             Outcome::Unchanged => match Form::of(&target.handler, format, Standing::Alone) {
                 Some(form) => {
