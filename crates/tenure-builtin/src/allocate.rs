@@ -1,57 +1,129 @@
 //! Allocation of cluster IPs and node ports for services. The caller knows which are in use; this module has
 //! the ranges, checks the values that a service requests, and finds the next free one.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use tenure_meta::{FieldError, Seen};
 use tenure_value::Value;
 
-/// The range of cluster IPs: a network, without its first and last address.
+/// A network of which services get addresses: all but its first address and, of an IPv4 network, its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressRange {
-    network: u32,
-    bits: u8,
+    /// The address of the network; an IPv4 address is in the low bits.
+    network: u128,
+    prefix: u8,
+    is_ipv4: bool,
 }
 
+/// The part of a range that is left to services that request an address, as long as other addresses are free: a sixteenth of the
+/// network, within these limits.
+const RESERVED: (u128, u128) = (16, 256);
+
 impl AddressRange {
-    /// The default range.
-    pub const DEFAULT: AddressRange = AddressRange { network: u32::from_be_bytes([10, 0, 0, 0]), bits: 16 };
+    /// The default range of a server.
+    pub const DEFAULT: AddressRange =
+        AddressRange { network: u32::from_be_bytes([10, 0, 0, 0]) as u128, prefix: 16, is_ipv4: true };
 
-    /// Parses `10.0.0.0/16`; `None` if the text is not an IPv4 network.
+    /// Parses a network such as `10.0.0.0/16`; `None` if the text is not one.
     pub fn parse(text: &str) -> Option<AddressRange> {
-        let (address, bits) = text.split_once('/')?;
-        let bits: u8 = bits.parse().ok().filter(|bits| (8..=30).contains(bits))?;
-        let address = u32::from(address.parse::<Ipv4Addr>().ok()?);
-        Some(AddressRange { network: address >> (32 - bits) << (32 - bits), bits })
+        let (address, prefix) = text.split_once('/')?;
+        let address: IpAddr = address.parse().ok()?;
+        let prefix: u8 = prefix.parse().ok().filter(|bits| *bits <= bits_of(address))?;
+        let range = AddressRange { network: number(address), prefix, is_ipv4: address.is_ipv4() };
+        Some(AddressRange { network: range.network & !range.host_mask(), ..range })
     }
 
-    /// Returns the number of allocatable addresses.
-    pub fn len(self) -> u32 {
-        (1 << (32 - self.bits)) - 2
+    /// Parses the range of a server: an IPv4 network with 2 to 16,777,214 addresses.
+    pub fn parse_of_server(text: &str) -> Option<AddressRange> {
+        AddressRange::parse(text).filter(|range| range.is_ipv4 && (8..=30).contains(&range.prefix))
     }
 
-    /// Whether the range is empty, which is never the case.
+    /// Whether this is a network of IPv4 addresses.
+    pub fn is_ipv4(self) -> bool {
+        self.is_ipv4
+    }
+
+    /// Returns the number of addresses that can be allocated.
+    pub fn len(self) -> u128 {
+        self.host_mask().saturating_sub(u128::from(self.is_ipv4))
+    }
+
+    /// Whether no address can be allocated.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// Returns the first address that can be assigned.
-    pub fn first(self) -> Ipv4Addr {
-        Ipv4Addr::from(self.network + 1)
+    /// Returns the first address that can be allocated.
+    pub fn first(self) -> IpAddr {
+        self.at(0)
     }
 
-    /// Whether an address is in the range.
-    pub fn contains(self, address: Ipv4Addr) -> bool {
-        let offset = u32::from(address).wrapping_sub(self.network);
-        (1..=self.len()).contains(&offset)
+    /// Whether an address can be allocated from the range.
+    pub fn contains(self, address: IpAddr) -> bool {
+        let offset = number(address).wrapping_sub(self.network);
+        address.is_ipv4() == self.is_ipv4 && (1..=self.len()).contains(&offset)
     }
 
-    /// Returns the first free address from an offset that the caller chooses (at random, so that addresses
-    /// are not reused at once); `None` if all are in use.
-    pub fn next(self, start: u32, is_taken: impl Fn(Ipv4Addr) -> bool) -> Option<Ipv4Addr> {
-        let count = self.len();
-        let at = |step: u32| Ipv4Addr::from(self.network + 1 + (start % count + step) % count);
-        (0..count).map(at).find(|address| !is_taken(*address))
+    /// Whether the network contains another, or is the same.
+    pub fn covers(self, other: AddressRange) -> bool {
+        self.is_ipv4 == other.is_ipv4
+            && self.prefix <= other.prefix
+            && other.network & !self.host_mask() == self.network
     }
+
+    /// Returns an address that a number chooses, outside of the reserved part.
+    pub fn candidate(self, random: u128) -> Option<IpAddr> {
+        let reserved = self.reserved();
+        let count = self.len() - reserved;
+        (count > 0).then(|| self.at(reserved + random % count))
+    }
+
+    /// Returns the first free address from the candidate on, and then of the reserved part; `None` if all are in use.
+    pub fn next(self, random: u128, is_taken: impl Fn(IpAddr) -> bool) -> Option<IpAddr> {
+        let (reserved, len) = (self.reserved(), self.len());
+        let count = len - reserved;
+        let start = random.checked_rem(count)?;
+        let offsets = (0..count).map(|step| reserved + (start + step) % count).chain(0..reserved);
+        offsets.map(|offset| self.at(offset)).find(|address| !is_taken(*address))
+    }
+
+    fn at(self, offset: u128) -> IpAddr {
+        let address = self.network + 1 + offset;
+        match self.is_ipv4 {
+            true => Ipv4Addr::from(address as u32).into(),
+            false => Ipv6Addr::from(address).into(),
+        }
+    }
+
+    /// Returns the bits of an address that are not those of the network.
+    fn host_mask(self) -> u128 {
+        let bits = if self.is_ipv4 { 32 } else { 128 } - u32::from(self.prefix);
+        u128::MAX.checked_shr(128 - bits).unwrap_or(0)
+    }
+
+    fn reserved(self) -> u128 {
+        let size = self.host_mask().saturating_add(1);
+        if size <= RESERVED.0 { 0 } else { (size / 16).clamp(RESERVED.0, RESERVED.1).min(self.len()) }
+    }
+}
+
+impl std::fmt::Display for AddressRange {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.is_ipv4 {
+            true => write!(out, "{}/{}", Ipv4Addr::from(self.network as u32), self.prefix),
+            false => write!(out, "{}/{}", Ipv6Addr::from(self.network), self.prefix),
+        }
+    }
+}
+
+fn number(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(address) => u32::from(address).into(),
+        IpAddr::V6(address) => address.into(),
+    }
+}
+
+fn bits_of(address: IpAddr) -> u8 {
+    if address.is_ipv4() { 32 } else { 128 }
 }
 
 /// The range of node ports.
@@ -84,7 +156,7 @@ impl PortRange {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Holdings {
     /// Its addresses.
-    pub addresses: Vec<Ipv4Addr>,
+    pub addresses: Vec<IpAddr>,
     /// Its node ports.
     pub ports: Vec<u16>,
 }
@@ -93,7 +165,7 @@ pub struct Holdings {
 pub fn holdings(service: &Value) -> Holdings {
     let items = |name: &str| service.at(["spec", name]).and_then(Value::as_array).map(|items| items.items());
     let list = items("clusterIPs").unwrap_or_default().iter();
-    let mut addresses: Vec<Ipv4Addr> = list
+    let mut addresses: Vec<IpAddr> = list
         .chain(service.at(["spec", "clusterIP"]))
         .filter_map(|address| address.as_str()?.parse().ok())
         .collect();
@@ -111,9 +183,9 @@ pub fn holdings(service: &Value) -> Holdings {
 /// Checks the values that a service requests against the ranges and the values in use.
 pub fn check(
     service: &Value,
-    addresses: AddressRange,
+    address_is_in_range: impl Fn(IpAddr) -> bool,
     ports: PortRange,
-    address_is_taken: impl Fn(Ipv4Addr) -> bool,
+    address_is_taken: impl Fn(IpAddr) -> bool,
     port_is_taken: impl Fn(u16) -> bool,
 ) -> Vec<FieldError> {
     let mut errors = Vec::new();
@@ -122,11 +194,10 @@ pub fn check(
         list.as_array().map(|items| items.items()).unwrap_or_default().iter().filter_map(Value::as_str)
     {
         let why = match text.parse::<IpAddr>() {
-            Ok(IpAddr::V4(address)) if !addresses.contains(address) => {
+            Ok(address) if !address_is_in_range(address) => {
                 "the provided network does not match the current range"
             }
-            Ok(IpAddr::V4(address)) if address_is_taken(address) => "provided IP is already allocated",
-            Ok(IpAddr::V6(_)) => "the cluster has no IPv6 addresses for services",
+            Ok(address) if address_is_taken(address) => "provided IP is already allocated",
             _ => continue,
         };
         let detail = format!("failed to allocate IP {text}: {why}");
@@ -166,16 +237,74 @@ pub fn check(
 mod tests {
     use super::*;
 
+    fn address(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
     #[test]
-    fn the_next_free_address_is_found_and_the_ends_are_never_allocated() {
-        let range = AddressRange::parse("10.1.2.0/30").unwrap();
-        assert_eq!(range.len(), 2);
-        let taken = |address: Ipv4Addr| address.octets()[3] == 1;
-        assert_eq!(range.next(0, taken), Some(Ipv4Addr::new(10, 1, 2, 2)));
-        assert_eq!(range.next(7, |_| false), Some(Ipv4Addr::new(10, 1, 2, 2)));
-        assert_eq!(range.next(0, |_| true), None);
-        assert!(!range.contains(Ipv4Addr::new(10, 1, 2, 0)) && !range.contains(Ipv4Addr::new(10, 1, 2, 3)));
-        assert!(AddressRange::parse("10.0.0.0/33").is_none() && AddressRange::parse("x/16").is_none());
+    fn the_ends_of_a_network_are_never_allocated() {
+        // The network, the number of addresses, the first address, addresses inside and outside.
+        let cases: [(&str, u128, &str, &[&str], &[&str]); 6] = [
+            ("10.1.2.0/30", 2, "10.1.2.1", &["10.1.2.1", "10.1.2.2"], &["10.1.2.0", "10.1.2.3", "10.1.2.4"]),
+            ("10.0.0.77/24", 254, "10.0.0.1", &["10.0.0.254"], &["10.0.0.0", "10.0.0.255", "10.0.1.1"]),
+            ("10.0.0.0/31", 0, "10.0.0.1", &[], &["10.0.0.0", "10.0.0.1"]),
+            ("10.0.0.1/32", 0, "10.0.0.2", &[], &["10.0.0.1", "10.0.0.2"]),
+            (
+                "2001:db8::/64",
+                u64::MAX as u128,
+                "2001:db8::1",
+                &["2001:db8::ffff:ffff:ffff:ffff"],
+                &["2001:db8::", "10.0.0.1"],
+            ),
+            ("::/0", u128::MAX, "::1", &["ffff::"], &["::", "0.0.0.1"]),
+        ];
+        for (text, len, first, inside, outside) in cases {
+            let range = AddressRange::parse(text).unwrap();
+            assert_eq!(
+                (range.len(), range.is_empty(), range.first()),
+                (len, len == 0, address(first)),
+                "{text}"
+            );
+            assert!(inside.iter().all(|of| range.contains(address(of))), "{text}");
+            assert!(!outside.iter().any(|of| range.contains(address(of))), "{text}");
+        }
+        for text in ["10.0.0.0/33", "x/16", "10.0.0.0", "::/129", "10.0.0.0/", "10.0.0/8"] {
+            assert_eq!(AddressRange::parse(text), None, "{text}");
+        }
+        for text in ["10.0.0.0/7", "10.0.0.0/31", "2001:db8::/64"] {
+            assert_eq!(AddressRange::parse_of_server(text), None, "{text}");
+        }
+        assert_eq!(AddressRange::DEFAULT, AddressRange::parse_of_server("10.0.0.0/16").unwrap());
+        assert_eq!(AddressRange::parse("10.0.0.77/24").unwrap().to_string(), "10.0.0.0/24");
+        assert_eq!(AddressRange::parse("2001:db8::7/64").unwrap().to_string(), "2001:db8::/64");
+    }
+
+    #[test]
+    fn the_next_free_address_is_found_and_the_reserved_part_comes_last() {
+        let small = AddressRange::parse("10.1.2.0/30").unwrap();
+        assert_eq!(small.next(0, |of| of == address("10.1.2.1")), Some(address("10.1.2.2")));
+        assert_eq!(small.next(7, |_| false), Some(address("10.1.2.2")));
+        assert_eq!(
+            (small.next(0, |_| true), AddressRange::parse("10.0.0.0/31").unwrap().next(3, |_| false)),
+            (None, None)
+        );
+        let range = AddressRange::parse("10.0.0.0/24").unwrap();
+        assert_eq!(range.candidate(0), Some(address("10.0.0.17")));
+        assert_eq!(range.candidate(237), Some(address("10.0.0.254")));
+        assert_eq!(range.candidate(238), Some(address("10.0.0.17")));
+        let above = |of: IpAddr| matches!(of, IpAddr::V4(of) if of.octets()[3] > 16);
+        assert_eq!(range.next(5, above), Some(address("10.0.0.1")));
+        let large = AddressRange::parse("10.0.0.0/8").unwrap();
+        assert_eq!(large.candidate(0), Some(address("10.0.1.1")));
+    }
+
+    #[test]
+    fn a_network_covers_its_parts() {
+        let covers =
+            |a: &str, b: &str| AddressRange::parse(a).unwrap().covers(AddressRange::parse(b).unwrap());
+        assert!(covers("10.0.0.0/16", "10.0.7.0/24") && covers("10.0.0.0/16", "10.0.0.0/16"));
+        assert!(!covers("10.0.7.0/24", "10.0.0.0/16") && !covers("10.0.0.0/16", "10.1.0.0/24"));
+        assert!(!covers("::/0", "10.0.0.0/8") && covers("::/0", "2001:db8::/64"));
     }
 
     #[test]
@@ -188,8 +317,13 @@ mod tests {
     #[test]
     fn requested_values_must_be_free_and_in_range() {
         let service: Value = r#"{"spec":{"clusterIPs":["1.2.3.4"],"clusterIP":"1.2.3.4","ports":[{"nodePort":30001},{"nodePort":80},{"nodePort":30001}]}}"#.parse().unwrap();
-        let errors =
-            check(&service, AddressRange::DEFAULT, PortRange::DEFAULT, |_| false, |port| port == 30_001);
+        let errors = check(
+            &service,
+            |of| AddressRange::DEFAULT.contains(of),
+            PortRange::DEFAULT,
+            |_| false,
+            |port| port == 30_001,
+        );
         let paths: Vec<&str> = errors.iter().map(|error| error.path.as_str()).collect();
         assert_eq!(
             paths,

@@ -1,7 +1,7 @@
 //! The default objects of namespaces: in `default` the service `kubernetes` with its endpoints, in every namespace the service account
 //! and the config map that clients inside a cluster expect. The server decides when they are created.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use tenure_value::Value;
 
 /// The namespace of the service `kubernetes`.
@@ -13,7 +13,7 @@ pub struct ServerFacts<'f> {
     /// The address of the server.
     pub address: Option<SocketAddr>,
     /// The cluster IP of the service `kubernetes`.
-    pub service_address: Ipv4Addr,
+    pub service_address: IpAddr,
     /// The certificates that clients trust; empty if there are none, `None` if namespaces get no objects.
     pub authority: Option<&'f str>,
 }

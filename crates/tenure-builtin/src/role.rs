@@ -78,6 +78,14 @@ pub const SERVICE_ACCOUNTS: (&str, &str, &str) = ("", "v1", "serviceaccounts");
 pub const SECRETS: (&str, &str, &str) = ("", "v1", "secrets");
 /// The group, version and name of the resource of services.
 pub const SERVICES: (&str, &str, &str) = ("", "v1", "services");
+/// The group, version and name of the resource of IP addresses.
+pub const IP_ADDRESSES: (&str, &str, &str) = ("networking.k8s.io", "v1", "ipaddresses");
+/// The group, version and name of the resource of service CIDRs, the networks of which services get addresses.
+pub const SERVICE_CIDRS: (&str, &str, &str) = ("networking.k8s.io", "v1", "servicecidrs");
+/// The name of the service CIDR that a server creates.
+pub const DEFAULT_SERVICE_CIDR: &str = "kubernetes";
+/// The finalizer of service CIDRs.
+pub const SERVICE_CIDR_FINALIZER: &str = "networking.k8s.io/service-cidr-finalizer";
 /// The group, version and name of the resource of endpoints.
 pub const ENDPOINTS: (&str, &str, &str) = ("", "v1", "endpoints");
 /// The group, version and name of the resource of endpoint slices.

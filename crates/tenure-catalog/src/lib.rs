@@ -18,7 +18,6 @@ pub mod owner_graph;
 pub mod scale_document;
 mod scale_table;
 mod selector_index;
-pub mod service_claims;
 mod splice;
 mod target;
 mod work_queue;

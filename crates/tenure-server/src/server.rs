@@ -228,17 +228,12 @@ impl Server {
         );
         let admission = Admission::open(objects.clone(), authorizer.clone(), admission).await?;
         let history = Arc::new(History::new(history));
-        let writer = Writer::new(
-            reader.clone(),
-            admission,
-            authorizer.clone(),
-            behavior,
-            service_addresses,
-            history.clone(),
-        );
+        let writer = Writer::new(reader.clone(), admission, authorizer.clone(), behavior, history.clone());
         let history = HistoryReader::new(objects.clone(), history, stop.subscribe());
         let subresources = Subresources::new(writer.clone(), authenticator.clone());
         writer.create_initial_namespaces().await?;
+        writer.services.migrate().await?;
+        controllers::create_default_service_cidr(&writer, service_addresses).await?;
         if authorizer.is_rbac() {
             bootstrap_roles::restore(&writer).await?;
             // Aggregated roles grant nothing before their rules are collected.

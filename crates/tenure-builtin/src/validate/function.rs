@@ -13,7 +13,7 @@ pub(crate) struct Function(Body);
 type Body = fn(&Context<'_>, &mut FieldErrors);
 
 /// The functions by name.
-const FUNCTIONS: [(&str, Body); 58] = [
+const FUNCTIONS: [(&str, Body); 59] = [
     ("labelSelector", selector::label_selector),
     ("selectsTemplate", selector::selects_template),
     ("selectsTemplateByMap", selector::selects_template_by_map),
@@ -48,6 +48,7 @@ const FUNCTIONS: [(&str, Body); 58] = [
     ("budget", workload::budget),
     ("metric", workload::metric),
     ("service", service::service),
+    ("serviceCidr", service::service_cidr),
     ("configData", content::config_data),
     ("secretData", content::secret_data),
     ("policyRule", workload::policy_rule),

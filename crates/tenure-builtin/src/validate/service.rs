@@ -1,6 +1,7 @@
 //! Validation of services: ports, addresses and policies depend on the type.
 
 use super::{context::Context, pod};
+use crate::allocate::AddressRange;
 use std::net::IpAddr;
 use tenure_meta::{FieldErrorKind, FieldErrors, Seen, format, object_meta};
 use tenure_value::Value;
@@ -103,6 +104,44 @@ fn ports(of: &Context<'_>, headless: bool, errors: &mut FieldErrors) {
         } else if node_port != 0 && !is_new_node_port {
             errors.push(of.fault(&below("nodePort"), FieldErrorKind::Duplicate, &node_port.into(), ""));
         }
+    }
+}
+
+/// Checks the networks of a ServiceCIDR: one, or one of each family.
+pub(crate) fn service_cidr(of: &Context<'_>, errors: &mut FieldErrors) {
+    let cidrs = of.items("cidrs");
+    let value = || of.get("cidrs").cloned().unwrap_or_default();
+    if cidrs.is_empty() {
+        let detail = "at least one CIDR required";
+        return errors.push(of.fault("cidrs", FieldErrorKind::Required, &Value::Null, detail));
+    }
+    if cidrs.len() > 2 {
+        let value = Value::object([("CIDRs", value())]);
+        let detail = "may only hold up to 2 values";
+        return errors.push(of.fault("cidrs", FieldErrorKind::Invalid, &value, detail));
+    }
+    let mut families = Vec::new();
+    for (at, cidr) in cidrs.iter().enumerate() {
+        let text = cidr.as_str().unwrap_or_default();
+        let detail = match (format::cidr(text), AddressRange::parse(text).map(|range| range.to_string())) {
+            (Some(fault), _) => fault.to_string(),
+            (None, Some(network)) if network != text => match text.eq_ignore_ascii_case(&network) {
+                true => format!("must be in canonical form ({network:?})"),
+                false => "must not have bits set beyond the prefix length".into(),
+            },
+            _ => {
+                families.push(text.contains(':'));
+                continue;
+            }
+        };
+        errors.push(of.fault(&format!("cidrs[{at}]"), FieldErrorKind::Invalid, cidr, &detail));
+    }
+    if let [first, second] = families[..]
+        && first == second
+    {
+        let detail =
+            "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64";
+        errors.push(of.fault("cidrs", FieldErrorKind::Invalid, &value(), detail));
     }
 }
 

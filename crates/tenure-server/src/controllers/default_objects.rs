@@ -21,7 +21,7 @@ const MANAGER: &str = "tenure-lifecycle";
 #[derive(Debug)]
 pub(crate) struct DefaultObjects {
     /// The addresses of services, of which the server has the first.
-    service_addresses: AddressRange,
+    pub(super) service_addresses: AddressRange,
     /// The address of the server.
     server: OnceLock<SocketAddr>,
     /// The certificates that clients trust; empty if there are none.
@@ -111,7 +111,7 @@ pub(super) async fn apply(
             name: object.name.into(),
             subresource: Text::default(),
         };
-        match writer.modify(&target, &application(&target, &content)?).await {
+        match writer.modify(&target, &application(&target, &content, MANAGER)?).await {
             // The namespace is being deleted by now.
             Err(failure) if matches!(failure.code(), 403 | 404) => break,
             // A retry changes nothing: another service has the address.
@@ -126,8 +126,12 @@ pub(super) async fn apply(
     Ok(Outcome::Done)
 }
 
-/// Returns the request that applies an object with force.
-fn application(target: &Target, content: &Value) -> Result<Request, ApiError> {
+/// Returns the request with which a manager applies an object with force.
+pub(super) fn application(
+    target: &Target,
+    content: &Value,
+    manager: &'static str,
+) -> Result<Request, ApiError> {
     let fields = content.as_object().cloned().unwrap_or_default();
     let metadata = fields.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
     let object = fields
@@ -136,10 +140,10 @@ fn application(target: &Target, content: &Value) -> Result<Request, ApiError> {
         .with("metadata", metadata.with("name", target.name.clone()));
     let media_type = header::HeaderValue::from_static("application/apply-patch+yaml");
     Ok(Request {
-        query: Query::parse(&format!("fieldManager={MANAGER}&force=true"))?,
+        query: Query::parse(&format!("fieldManager={manager}&force=true"))?,
         headers: HeaderMap::from_iter([(header::CONTENT_TYPE, media_type)]),
         body: Value::from(object).to_string().into(),
-        ..Request::internal(Method::PATCH, MANAGER)
+        ..Request::internal(Method::PATCH, manager)
     })
 }
 

@@ -15,6 +15,7 @@ mod garbage_collection;
 mod namespaces;
 mod quotas;
 mod removal;
+mod service_cidrs;
 
 use crate::{admission::CONFIGURATION_PREFIX, authorization::RBAC_PREFIX, write::Writer};
 pub(crate) use checkpoint::Checkpoint;
@@ -23,6 +24,7 @@ pub(crate) use default_objects::{DefaultObjects, create_default_objects};
 pub use delays::ControllerDelays;
 use parking_lot::{Mutex, MutexGuard};
 use removal::{DELETION_MARK, OWNERS, key_text};
+pub(crate) use service_cidrs::create_default as create_default_service_cidr;
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use tenure_catalog::{
     WorkQueue,
@@ -55,12 +57,14 @@ pub struct Controllers {
     pub garbage_collection: bool,
     /// Whether namespaces that are deleted lose their content and then go.
     pub namespaces: bool,
+    /// Whether ServiceCIDRs get their finalizer and condition, and wait for services when they are deleted.
+    pub service_cidrs: bool,
 }
 
 /// All of them.
 impl Default for Controllers {
     fn default() -> Controllers {
-        Controllers { garbage_collection: true, namespaces: true }
+        Controllers { garbage_collection: true, namespaces: true, service_cidrs: true }
     }
 }
 
@@ -81,6 +85,7 @@ impl Controllers {
         match work {
             Work::Namespace(_) => self.namespaces,
             Work::Waiting(_) | Work::Owned(_) => self.garbage_collection,
+            Work::ServiceCidrs => self.service_cidrs,
             _ => true,
         }
     }
@@ -103,6 +108,12 @@ enum Work {
     AggregatedRoles,
     /// Give a namespace its default objects.
     DefaultObjects(Text),
+    /// Create the default ServiceCIDR.
+    DefaultServiceCidr,
+    /// Protect all ServiceCIDRs, and release those that no service needs.
+    ServiceCidrs,
+    /// Restore the IPAddresses of a service, given by its key.
+    Addresses(String),
 }
 
 /// Collects the rules of aggregated cluster roles.
@@ -283,6 +294,7 @@ impl Lifecycle {
         for entry in &listing.entries {
             self.look_at(entry);
         }
+        self.plan(Work::DefaultServiceCidr, Duration::ZERO);
         Ok(listing.revision)
     }
 
@@ -301,6 +313,9 @@ impl Lifecycle {
         self.plan_defaults(namespace);
         self.context.owners().forget(&key);
         self.since.remove(&Work::Waiting(key.clone()));
+        if key.starts_with(service_cidrs::PREFIX) {
+            self.plan(Work::DefaultServiceCidr, Duration::ZERO);
+        }
         for work in contained_in(&key) {
             if self.pauses.contains_key(&work) {
                 self.plan(work, self.options.delays.gather);
@@ -308,6 +323,11 @@ impl Lifecycle {
         }
         let previous = change.previous.as_ref().and_then(|entry| Stored::read(entry).ok());
         let Some(previous) = previous else { return };
+        if key.starts_with(service_cidrs::ADDRESSES)
+            && let Some(service) = tenure_services::parent_service(&previous.object)
+        {
+            self.plan(Work::Addresses(service), Duration::ZERO);
+        }
         let dependents = self.context.owners().of(meta_text(&previous.object, "uid"));
         for dependent in dependents {
             self.plan(Work::Owned(dependent), Duration::ZERO);
@@ -324,6 +344,9 @@ impl Lifecycle {
         let key = key_text(&entry.key);
         let namespace = self.context.defaults.namespace_of_changed(&key).map(Text::from);
         self.plan_defaults(namespace);
+        if key.starts_with(service_cidrs::PREFIX) {
+            self.plan(Work::ServiceCidrs, Duration::ZERO);
+        }
         if key.starts_with(quotas::PREFIX) {
             self.plan(Work::Quota(key.clone()), quotas::due(entry));
         }
@@ -404,6 +427,12 @@ async fn carry_out(context: Arc<ControllerContext>, work: Work) -> (Work, Result
         Work::Quota(key) => quotas::count(&context.writer, key).await,
         Work::AggregatedRoles => aggregation::aggregate(&context.writer).await,
         Work::DefaultObjects(name) => default_objects::apply(&context.writer, &context.defaults, name).await,
+        Work::DefaultServiceCidr => {
+            let range = context.defaults.service_addresses;
+            service_cidrs::create_default(&context.writer, range).await.map(|()| Outcome::Done)
+        }
+        Work::ServiceCidrs => service_cidrs::protect(&context.writer).await,
+        Work::Addresses(service) => service_cidrs::restore_addresses(&context.writer, service).await,
     };
     (work, outcome)
 }
@@ -413,6 +442,9 @@ fn contained_in(key: &str) -> Vec<Work> {
     let mut segments = key.strip_prefix(OBJECTS).unwrap_or_default().split('/');
     let (Some(group), Some(resource)) = (segments.next(), segments.next()) else { return Vec::new() };
     let mut works = vec![Work::Definition(format!("{resource}.{group}").into())];
+    if key.starts_with(service_cidrs::ADDRESSES) || key.starts_with(service_cidrs::PREFIX) {
+        works.push(Work::ServiceCidrs);
+    }
     if let (Some(namespace), Some(_)) = (segments.next(), segments.next()) {
         works.push(Work::Namespace(namespace.into()));
     }

@@ -8,7 +8,6 @@ use tenure_catalog::{
     Target,
     history::HistoryVerb,
     object::{Stored, encode},
-    service_claims::Claims,
 };
 use tenure_http::Request;
 use tenure_meta::{ApiError, Timestamp, time::Precision};
@@ -118,7 +117,8 @@ pub(super) async fn replace(
     let entry = objects.store.peek(key.as_bytes())?.filter(|entry| entry.modified == live.revision);
     let before = writer.as_stored(handler, live, entry.as_ref()).await?;
     let (transaction, after) = if is_removed {
-        (Claims::release(handler, &object, charged.delete(key.clone(), expected)), None)
+        let removed = charged.delete(key.clone(), expected);
+        (writer.services.remove(handler, &key, &object, removed).await?, None)
     } else {
         let object = objects.convert_to_storage(handler, &object).await?;
         (charged.put(key.clone(), expected, encode(&object, &live.managers)?), Some(object))

@@ -13,7 +13,6 @@ use tenure_catalog::{
     ResourceHandler, Verb,
     history::{Author, HistoryVerb},
     object::{Document, Encoded, Stored, encode_after, encode_new, key},
-    service_claims::Claims,
 };
 use tenure_meta::ApiError;
 use tenure_store::{Entry, Error, Expected, Revision, Transaction};
@@ -69,7 +68,8 @@ impl Writer {
         let (author, history) = (author(write), &self.history);
         if is_removed {
             // It is not stored again, and keeps its revision.
-            let transaction = Claims::release(handler, &live.object, charged.delete(key.clone(), expected));
+            let removed = charged.delete(key.clone(), expected);
+            let transaction = self.services.remove(handler, &key, &live.object, removed).await?;
             let (transaction, recorded) =
                 history.record(transaction, handler, &key, &author, before.as_ref(), None)?;
             let committed = self.commit(handler, transaction).await?;
@@ -82,8 +82,9 @@ impl Writer {
         let entry = entry.as_ref().map(|entry| &*entry.value);
         let Encoded { value, document } = encode_after(&at_storage, &stored.managers, live, entry)?;
         let bytes = value.len();
-        let claims = Claims::between(handler, &live.object, &stored.object);
-        let transaction = claims.add(&key, charged.put(key.clone(), expected, value));
+        let put = charged.put(key.clone(), expected, value);
+        let allocated = self.services.write(handler, &key, &live.object, &stored.object, put).await?;
+        let Some(transaction) = allocated else { return Ok(None) };
         let after = Some((&at_storage, &stored.managers));
         let (mut transaction, recorded) =
             history.record(transaction, handler, &key, &author, before.as_ref(), after)?;
@@ -139,10 +140,11 @@ impl Writer {
         let at_storage = self.at_storage(handler, at_storage, &stored.object, None).await?;
         let Encoded { value, document } = encode_new(&at_storage, &stored.managers)?;
         let put = charged.put(key.clone(), Expected::Absent, value);
-        let claims = Claims::between(handler, &Value::Null, &stored.object);
+        let allocated = self.services.write(handler, &key, &Value::Null, &stored.object, put).await?;
+        let Some(put) = allocated else { return Ok(None) };
         let after = Some((&at_storage, &stored.managers));
         let (mut transaction, recorded) =
-            self.history.record(claims.add(&key, put), handler, &key, &author(write), None, after)?;
+            self.history.record(put, handler, &key, &author(write), None, after)?;
         if let Some((key, namespace)) = namespace {
             transaction = transaction.require(key, Expected::At(namespace.modified));
         }

@@ -8,7 +8,7 @@ use super::{
 };
 use tenure_builtin::role::{INITIAL_NAMESPACES, NAMESPACES};
 use tenure_catalog::{
-    ResourceHandler, Target, Verb,
+    Target, Verb,
     object::{Stored, key, meta_text, metadata, with_metadata},
 };
 use tenure_http::{Encoding, Format, Request, Response, TextErrors, WriteOptions};
@@ -113,35 +113,36 @@ impl Writer {
         let (group, version, resource) = NAMESPACES;
         let handler = self.catalog.resource(group, version, resource)?;
         for name in INITIAL_NAMESPACES {
-            self.create_initial(&handler, name).await?;
+            let document = Value::object([
+                ("apiVersion", Value::from(handler.resource.api_version.clone())),
+                ("kind", Value::from(handler.resource.kind.clone())),
+                ("metadata", Value::object([("name", Value::from(name))])),
+            ]);
+            let target = Target {
+                verb: Verb::Create,
+                handler: handler.clone(),
+                namespace: Text::default(),
+                name: name.into(),
+                subresource: Text::default(),
+            };
+            self.create_initial(&target, &document).await?;
         }
         Ok(())
     }
 
-    async fn create_initial(
+    /// Creates an object that every client expects, unless it exists.
+    pub async fn create_initial(
         &self,
-        handler: &ResourceHandler,
-        name: &str,
+        target: &Target,
+        document: &Value,
     ) -> Result<Option<Written>, ApiError> {
-        let document = Value::object([
-            ("apiVersion", Value::from(handler.resource.api_version.clone())),
-            ("kind", Value::from(handler.resource.kind.clone())),
-            ("metadata", Value::object([("name", Value::from(name))])),
-        ]);
-        let target = Target {
-            verb: Verb::Create,
-            handler: handler.clone(),
-            namespace: Text::default(),
-            name: name.into(),
-            subresource: Text::default(),
-        };
-        if self.objects.read(&target).await?.is_some() {
+        if self.objects.read(target).await?.is_some() {
             return Ok(None);
         }
         let request = Request::internal(hyper::Method::POST, "tenure");
-        let write = WriteRequest::new(self, &target, &request, WriteOptions::of_server()).skip_admission();
+        let write = WriteRequest::new(self, target, &request, WriteOptions::of_server()).skip_admission();
         let errors = TextErrors::default();
-        self.attempt(&write, &Create { document: &document, errors: &errors }, None).await
+        self.attempt(&write, &Create { document, errors: &errors }, None).await
     }
 }
 

@@ -5,8 +5,9 @@ use crate::admission::Admission;
 use std::sync::Arc;
 use tenure_auth::UserInfo;
 use tenure_builtin::role::Role;
-use tenure_catalog::{object::meta_text, service_claims::Allocator};
+use tenure_catalog::object::meta_text;
 use tenure_meta::{ApiError, CreateContext, Timestamp};
+use tenure_services::FreeValues;
 use tenure_value::{Text, Value};
 
 /// The context of one write.
@@ -14,7 +15,7 @@ pub(super) struct ServerContext {
     now: Timestamp,
     uid: Text,
     user: Arc<UserInfo>,
-    allocator: Option<Allocator>,
+    free: Option<FreeValues>,
     admission: Arc<Admission>,
 }
 
@@ -25,12 +26,12 @@ impl ServerContext {
         write: &WriteRequest<'_>,
         object: &Value,
     ) -> Result<ServerContext, ApiError> {
-        let allocator = match write.target.handler.role {
-            Role::Service => Some(Allocator::open(&writer.objects, writer.service_addresses).await?),
+        let free = match write.target.handler.role {
+            Role::Service => Some(FreeValues::find(&writer.objects).await?),
             _ => None,
         };
         let (uid, user) = (meta_text(object, "uid").into(), write.request.user.clone());
-        Ok(ServerContext { now: write.now, uid, user, allocator, admission: writer.admission.clone() })
+        Ok(ServerContext { now: write.now, uid, user, free, admission: writer.admission.clone() })
     }
 }
 
@@ -49,11 +50,11 @@ impl CreateContext for ServerContext {
     }
 
     fn cluster_ip(&mut self) -> Option<Text> {
-        self.allocator.as_mut().and_then(Allocator::cluster_ip)
+        self.free.as_mut().and_then(FreeValues::cluster_ip)
     }
 
     fn node_port(&mut self) -> Option<u16> {
-        self.allocator.as_mut().and_then(Allocator::node_port)
+        self.free.as_mut().and_then(FreeValues::node_port)
     }
 
     fn requester(&self) -> (Text, Text, Vec<Text>) {

@@ -17,7 +17,6 @@ use tenure_catalog::{
     ResourceHandler, Target,
     history::{Author, HistoryVerb},
     object::{Stored, encode, meta_text, metadata, seconds, with_metadata},
-    service_claims::Claims,
 };
 use tenure_http::{Format, Request, Response};
 use tenure_meta::{ApiError, Timestamp};
@@ -173,7 +172,7 @@ impl Writer {
             put(&stored.object).await?
         } else {
             let removed = Transaction::new().delete(key.clone(), Expected::At(live.revision));
-            record(Claims::release(handler, &live.object, removed), None)?
+            record(self.services.remove(handler, &key, &live.object, removed).await?, None)?
         };
         let change = QuotaChange {
             handler,

@@ -32,11 +32,11 @@ pub(crate) use quota::{Enforcement, QuotaChange, is_counted};
 pub(crate) use request::{Change, Next, WriteRequest};
 pub(crate) use scale::scale_response;
 use std::sync::Arc;
-use tenure_builtin::allocate::AddressRange;
 use tenure_catalog::{Catalog, Objects, Target, Verb, history::History};
 pub(crate) use tenure_http::TextErrors;
 use tenure_http::{Metrics, Request, Response};
 use tenure_meta::ApiError;
+use tenure_services::ServiceAllocator;
 
 /// Carries out writes.
 pub(crate) struct Writer {
@@ -47,7 +47,8 @@ pub(crate) struct Writer {
     catalog: Arc<Catalog>,
     metrics: Arc<Metrics>,
     pub behavior: Behavior,
-    service_addresses: AddressRange,
+    /// Allocates addresses and node ports.
+    pub services: ServiceAllocator,
     quota_locks: quota::QuotaLocks,
     /// Records and counts every write.
     pub history: Arc<History>,
@@ -59,11 +60,11 @@ impl Writer {
         admission: Arc<Admission>,
         authorizer: Arc<Authorizer>,
         behavior: Behavior,
-        service_addresses: AddressRange,
         history: Arc<History>,
     ) -> Arc<Writer> {
         let objects = reader.objects.clone();
         let (catalog, metrics) = (objects.catalog.clone(), reader.metrics.clone());
+        let services = ServiceAllocator::new(objects.clone(), history.clone());
         let quota_locks = quota::QuotaLocks::default();
         Arc::new(Writer {
             objects,
@@ -73,7 +74,7 @@ impl Writer {
             catalog,
             metrics,
             behavior,
-            service_addresses,
+            services,
             quota_locks,
             history,
         })
@@ -87,7 +88,7 @@ impl Writer {
         authorizer: Arc<Authorizer>,
     ) -> Arc<Writer> {
         let history = Arc::new(self.history.fork());
-        Writer::new(reader, admission, authorizer, self.behavior, self.service_addresses, history)
+        Writer::new(reader, admission, authorizer, self.behavior, history)
     }
 
     /// Carries out a PUT or a PATCH of an object.

@@ -21,7 +21,6 @@ use tenure_builtin::role::Role;
 use tenure_catalog::{
     Endpoint, Verb, check_size, duplicate_key_conflicts,
     object::{Stored, meta_text, metadata, with_metadata},
-    service_claims,
 };
 use tenure_crd::CLEANUP_FINALIZER;
 use tenure_meta::{ApiError, Cause, Reason};
@@ -355,12 +354,9 @@ impl Writer {
             None => handler.validate(object),
         };
         let old = live.map_or(&Value::Null, |live| &live.object);
-        causes.extend(
-            service_claims::errors(&self.objects, self.service_addresses, handler, old, admitted, object)
-                .await?,
-        );
+        causes.extend(self.services.errors(handler, old, admitted, object).await?);
         if causes.is_empty() {
-            return Ok(());
+            return self.services.check_allocated(handler, object);
         }
         // A client that forces cannot be told to force.
         let as_conflicts =

@@ -12,7 +12,7 @@ fn service(server: &Server, name: &str) {
 }
 
 fn claims(server: &Server) -> usize {
-    server.keys("claims/").len()
+    server.keys("claims/").len() + server.keys("objects/networking.k8s.io/ipaddresses/").len()
 }
 
 #[test]

@@ -38,6 +38,7 @@ mod quotas;
 mod selection;
 mod selection_index;
 mod server;
+mod service_cidrs;
 mod stream;
 mod watch;
 mod watchers;

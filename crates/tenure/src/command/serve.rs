@@ -29,6 +29,7 @@ use std::{
 };
 use tenure_admission::{AdmissionChain, PluginConfiguration, PluginSelection};
 use tenure_auth::Reloadable;
+use tenure_builtin::allocate::AddressRange;
 use tenure_client::ConnectOptions;
 use tenure_http::{
     Authentication, Credentials, ServingCertificate,
@@ -89,9 +90,13 @@ pub struct Options {
     /// An AdmissionConfiguration with the configurations of admission plugins: PodSecurity has levels and exemptions.
     #[arg(long, value_name = "FILE")]
     admission_control_config_file: Option<PathBuf>,
-    /// Controllers to run: `*`, or a list of names; `-garbage-collector-controller` and `-namespace-controller` turn one off.
+    /// Controllers to run: `*`, or a list of names; `-garbage-collector-controller`, `-namespace-controller` and
+    /// `-service-cidr-controller` turn one off.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', env = crate::controllers::VARIABLE, allow_hyphen_values = true)]
     controllers: Vec<String>,
+    /// The IPv4 network of which services get cluster IPs; further networks are ServiceCIDRs.
+    #[arg(long, value_name = "CIDR", default_value = "10.0.0.0/16", value_parser = service_range)]
+    service_cluster_ip_range: AddressRange,
     /// Create the service account `default` and the config map `kube-root-ca.crt` in every namespace.
     #[arg(long)]
     service_accounts: bool,
@@ -122,6 +127,12 @@ enum Kind {
 }
 
 type Error = Box<dyn std::error::Error>;
+
+/// Parses the network of cluster IPs.
+fn service_range(text: &str) -> Result<AddressRange, String> {
+    AddressRange::parse_of_server(text)
+        .ok_or_else(|| format!("{text:?} is not an IPv4 network of /8 to /30, such as 10.0.0.0/16"))
+}
 
 /// How old the certificate that the server makes gets before it is renewed; it lasts a year.
 const RENEWAL: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -185,6 +196,7 @@ async fn serve(options: Options) -> Result<(), Error> {
     let mut server_options = ServerOptions::new(access);
     server_options.admission = chain;
     server_options.controllers = controllers(&options.controllers)?;
+    server_options.service_addresses = options.service_cluster_ip_range;
     server_options.behavior = options.compatibility.into();
     if let [unknown, ..] = &*feature_gates::apply(&options.feature_gates, &mut server_options.behavior)? {
         return Err(format!("unknown feature gate {unknown:?}; known are: CBORServingAndStorage").into());

@@ -367,7 +367,7 @@ fn service_addresses(flags: &Flags) -> Result<AddressRange, FlagError> {
     };
     // The second range of a dual-stack cluster has no effect: services get IPv4 addresses.
     let first = text.split(',').next().unwrap_or_default();
-    AddressRange::parse(first)
+    AddressRange::parse_of_server(first)
         .ok_or_else(|| invalid(NAME, text, "expected an IPv4 network, such as 10.0.0.0/24"))
 }
 
