@@ -66,9 +66,13 @@ const PLUGINS: [Plugin; 28] = [
     on("NodeDeclaredFeatureValidator", |_| Box::new(plugins::NodeDeclaredFeatureValidator)),
     on("PodResizeValidator", |_| Box::new(plugins::PodResizeValidator)),
     on("MutatingAdmissionPolicy", |_| Box::new(plugins::MutatingAdmissionPolicy)),
-    on("MutatingAdmissionWebhook", |_| Box::new(plugins::MutatingAdmissionWebhook)),
+    on("MutatingAdmissionWebhook", |config| {
+        Box::new(plugins::MutatingAdmissionWebhook(config.mutating_webhooks.clone()))
+    }),
     on("ValidatingAdmissionPolicy", |_| Box::new(plugins::ValidatingAdmissionPolicy)),
-    on("ValidatingAdmissionWebhook", |_| Box::new(plugins::ValidatingAdmissionWebhook)),
+    on("ValidatingAdmissionWebhook", |config| {
+        Box::new(plugins::ValidatingAdmissionWebhook(config.validating_webhooks.clone()))
+    }),
     Plugin { name: RESOURCE_QUOTA, is_default: true, stage: Stage::Commit },
 ];
 

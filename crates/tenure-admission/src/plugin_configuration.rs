@@ -1,7 +1,7 @@
 //! The configurations of plugins: `AdmissionConfiguration` of `apiserver.config.k8s.io`, the file of
 //! `--admission-control-config-file`.
 
-use crate::{pod_security::PodSecurityConfig, resource_quota::QuotaConfig};
+use crate::{WebhookCredentials, pod_security::PodSecurityConfig, resource_quota::QuotaConfig};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -14,6 +14,14 @@ const VERSIONS: [&str; 2] = ["apiserver.config.k8s.io/v1", "apiserver.k8s.io/v1a
 /// The plugins that have a configuration.
 const POD_SECURITY: &str = "PodSecurity";
 const RESOURCE_QUOTA: &str = "ResourceQuota";
+const MUTATING_WEBHOOKS: &str = "MutatingAdmissionWebhook";
+const VALIDATING_WEBHOOKS: &str = "ValidatingAdmissionWebhook";
+const CONFIGURABLE: [&str; 4] = [MUTATING_WEBHOOKS, POD_SECURITY, RESOURCE_QUOTA, VALIDATING_WEBHOOKS];
+/// The versions and kinds of the configuration of webhooks.
+const WEBHOOK_KINDS: [(&str, &str); 2] = [
+    ("apiserver.config.k8s.io/v1", "WebhookAdmissionConfiguration"),
+    ("apiserver.config.k8s.io/v1alpha1", "WebhookAdmission"),
+];
 
 /// The configurations of plugins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,6 +30,10 @@ pub struct PluginConfiguration {
     pub pod_security: PodSecurityConfig,
     /// That of `ResourceQuota`.
     pub resource_quota: QuotaConfig,
+    /// The credentials of mutating webhooks.
+    pub mutating_webhooks: WebhookCredentials,
+    /// The credentials of validating webhooks.
+    pub validating_webhooks: WebhookCredentials,
 }
 
 /// Why a file of configurations cannot be used.
@@ -72,8 +84,8 @@ impl PluginConfiguration {
             let at = format!("plugins[{at}]");
             unknown_fields(plugin, &at, &["name", "path", "configuration"], &mut errors);
             let name = plugin.text("name");
-            if ![POD_SECURITY, RESOURCE_QUOTA].contains(&name.as_str()) {
-                let allowed = [POD_SECURITY, RESOURCE_QUOTA].map(Value::from);
+            if !CONFIGURABLE.contains(&name.as_str()) {
+                let allowed = CONFIGURABLE.map(Value::from);
                 errors.push(FieldError::not_supported(format!("{at}.name"), &Value::from(name), &allowed));
                 continue;
             }
@@ -84,16 +96,20 @@ impl PluginConfiguration {
                     let detail = "may not be specified together with path";
                     errors.push(FieldError::forbidden(format!("{at}.configuration"), detail));
                 }
-                (Some(inline), None) => {
-                    if let Err(wrong) = configuration.set(&name, inline) {
+                (Some(inline), None) => match configuration.set(&name, inline) {
+                    Err(Problem::Fields(wrong)) => {
                         let below = |error: FieldError| error.below(format!("{at}.configuration"));
                         errors.extend(wrong.into_iter().map(below));
                     }
-                }
+                    Err(Problem::File(error)) => return Err(error),
+                    Ok(()) => {}
+                },
                 (None, Some(other)) => {
                     let path = path.parent().unwrap_or(Path::new("")).join(other.as_str());
-                    let read = configuration.set(&name, &document(&path)?);
-                    read.map_err(|errors| PluginConfigurationError::Invalid { path, errors })?;
+                    configuration.set(&name, &document(&path)?).map_err(|problem| match problem {
+                        Problem::Fields(errors) => PluginConfigurationError::Invalid { path, errors },
+                        Problem::File(error) => error,
+                    })?;
                 }
                 (None, None) => {}
             }
@@ -102,13 +118,49 @@ impl PluginConfiguration {
     }
 
     /// Reads the configuration of a plugin.
-    fn set(&mut self, plugin: &str, config: &Value) -> Result<(), Vec<FieldError>> {
+    fn set(&mut self, plugin: &str, config: &Value) -> Result<(), Problem> {
         match plugin {
-            RESOURCE_QUOTA => self.resource_quota = QuotaConfig::read(config)?,
-            _ => self.pod_security = PodSecurityConfig::read(config)?,
+            RESOURCE_QUOTA => self.resource_quota = QuotaConfig::read(config).map_err(Problem::Fields)?,
+            MUTATING_WEBHOOKS => self.mutating_webhooks = webhook_credentials(config)?,
+            VALIDATING_WEBHOOKS => self.validating_webhooks = webhook_credentials(config)?,
+            _ => self.pod_security = PodSecurityConfig::read(config).map_err(Problem::Fields)?,
         }
         Ok(())
     }
+}
+
+/// Why the configuration of a plugin cannot be used.
+enum Problem {
+    /// Its content.
+    Fields(Vec<FieldError>),
+    /// A file that it names.
+    File(PluginConfigurationError),
+}
+
+/// Reads the configuration of webhooks: the kubeconfig that it names has the credentials.
+fn webhook_credentials(config: &Value) -> Result<WebhookCredentials, Problem> {
+    let mut errors = Vec::new();
+    unknown_fields(config, "", &["apiVersion", "kind", "kubeConfigFile"], &mut errors);
+    let (version, kind) = (config.text("apiVersion"), config.text("kind"));
+    if !WEBHOOK_KINDS.contains(&(version.as_str(), kind.as_str())) {
+        let allowed = WEBHOOK_KINDS.map(|(_, kind)| Value::from(kind));
+        errors.push(FieldError::not_supported("kind", &Value::from(kind), &allowed));
+    }
+    let file = config.text("kubeConfigFile");
+    let path = Path::new(file.as_str());
+    if !file.is_empty() && !path.is_absolute() {
+        let detail = "must be an absolute file path";
+        errors.push(FieldError::invalid("kubeConfigFile", &Value::from(file.clone()), detail));
+    }
+    if !errors.is_empty() {
+        return Err(Problem::Fields(errors));
+    }
+    if file.is_empty() {
+        return Ok(WebhookCredentials::default());
+    }
+    let kubeconfig = document(path).map_err(Problem::File)?;
+    WebhookCredentials::read(&kubeconfig, path.parent().unwrap_or(Path::new("")))
+        .map_err(|errors| Problem::File(PluginConfigurationError::Invalid { path: path.into(), errors }))
 }
 
 fn document(path: &Path) -> Result<Value, PluginConfigurationError> {
@@ -163,7 +215,7 @@ mod tests {
             ("plugin: []", "plugin: Invalid value: \"plugin\": unknown field; use apiVersion, kind, plugins"),
             (
                 "plugins: [{name: EventRateLimit}]",
-                "plugins[0].name: Unsupported value: \"EventRateLimit\": supported values: \"PodSecurity\", \"ResourceQuota\"",
+                "plugins[0].name: Unsupported value: \"EventRateLimit\": supported values: \"MutatingAdmissionWebhook\", \"PodSecurity\", \"ResourceQuota\", \"ValidatingAdmissionWebhook\"",
             ),
             ("plugins: [{name: PodSecurity, path: none.yaml}]", "none.yaml: "),
             (
@@ -179,6 +231,34 @@ mod tests {
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn webhooks_have_the_credentials_of_a_kubeconfig() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("kubeconfig");
+        fs::write(&path, "users: [{name: '*', user: {token: secret}}]").unwrap();
+        let with = |version: &str, kind: &str, file: &str| {
+            read(&format!(
+                "plugins: [{{name: MutatingAdmissionWebhook, configuration: {{apiVersion: {version}, kind: {kind}, kubeConfigFile: '{file}'}}}}]"
+            ))
+        };
+        let path = path.display().to_string();
+        let none = WebhookCredentials::default();
+        for (version, kind) in WEBHOOK_KINDS {
+            let read = with(version, kind, &path).unwrap();
+            assert!(read.mutating_webhooks != none && read.validating_webhooks == none, "{version}");
+        }
+        let (version, kind) = WEBHOOK_KINDS[0];
+        assert_eq!(with(version, kind, "").unwrap().mutating_webhooks, none);
+        for (version, kind, file, expected) in [
+            (version, "WebhookAdmission", path.as_str(), "plugins[0].configuration.kind: Unsupported value"),
+            (version, kind, "kubeconfig", "plugins[0].configuration.kubeConfigFile: Invalid value"),
+            (version, kind, "/none/kubeconfig", "cannot read /none/kubeconfig"),
+        ] {
+            let error = with(version, kind, file).unwrap_err();
+            assert!(error.contains(expected), "{error}");
         }
     }
 }

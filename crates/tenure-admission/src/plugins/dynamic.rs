@@ -3,6 +3,7 @@
 use super::{policy_dispatch, webhook_dispatch};
 use crate::{
     AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, Operation, ResourceAction,
+    WebhookCredentials,
     config::{policies_may_match, webhooks_may_match},
 };
 use async_trait::async_trait;
@@ -36,8 +37,8 @@ impl AdmissionPlugin for MutatingAdmissionPolicy {
     }
 }
 
-/// Calls the mutating webhooks one after the other.
-pub(crate) struct MutatingAdmissionWebhook;
+/// Calls the mutating webhooks one after the other, with the given credentials.
+pub(crate) struct MutatingAdmissionWebhook(pub WebhookCredentials);
 
 #[async_trait]
 impl AdmissionPlugin for MutatingAdmissionWebhook {
@@ -55,7 +56,9 @@ impl AdmissionPlugin for MutatingAdmissionWebhook {
             if !attributes.reinvocation.is_due(key, webhook.is_reinvoked, &attributes.object) {
                 continue;
             }
-            if let Some(object) = webhook_dispatch::mutate((at, webhook), attributes, context).await? {
+            if let Some(object) =
+                webhook_dispatch::mutate((at, webhook), attributes, &self.0, context).await?
+            {
                 attributes.replace_object(key, object);
             }
         }
@@ -85,7 +88,7 @@ impl AdmissionPlugin for ValidatingAdmissionPolicy {
 }
 
 /// Calls the validating webhooks, all of them at once.
-pub(crate) struct ValidatingAdmissionWebhook;
+pub(crate) struct ValidatingAdmissionWebhook(pub WebhookCredentials);
 
 #[async_trait]
 impl AdmissionPlugin for ValidatingAdmissionWebhook {
@@ -98,6 +101,6 @@ impl AdmissionPlugin for ValidatingAdmissionWebhook {
         attributes: &mut AdmissionAttributes,
         context: &AdmissionContext<'_>,
     ) -> Result<(), ApiError> {
-        webhook_dispatch::validate(&context.config.validating_webhooks, attributes, context).await
+        webhook_dispatch::validate(&context.config.validating_webhooks, attributes, &self.0, context).await
     }
 }

@@ -1,7 +1,7 @@
 //! Calls webhooks for a request.
 
 use crate::{
-    AdmissionAttributes, AdmissionContext, Operation, ResourceVariant,
+    AdmissionAttributes, AdmissionContext, Operation, ResourceVariant, WebhookCredentials,
     expression::{CelActivation, MatchCondition},
     failure_policy::FailurePolicy,
     plugin::webhook_error,
@@ -52,12 +52,13 @@ enum Outcome<'a> {
 pub(super) async fn mutate(
     (at, webhook): (usize, &AdmissionWebhook),
     attributes: &mut AdmissionAttributes,
+    credentials: &WebhookCredentials,
     context: &AdmissionContext<'_>,
 ) -> Result<Option<Value>, ApiError> {
     let mut reported = Reported::default();
     let round = usize::from(attributes.reinvocation.is_second_pass);
     let place = format!("round_{round}_index_{at}");
-    let outcome = call(webhook, attributes, &mut reported, context).await;
+    let outcome = call(webhook, attributes, &mut reported, credentials, context).await;
     let is_called = !matches!(outcome, Ok(Outcome::Skipped));
     if let Ok(Outcome::Patched(_, patch)) = &outcome {
         reported.audit(PATCH, &place, patch_annotation(webhook, patch));
@@ -89,11 +90,12 @@ pub(super) async fn mutate(
 pub(super) async fn validate(
     webhooks: &[AdmissionWebhook],
     attributes: &mut AdmissionAttributes,
+    credentials: &WebhookCredentials,
     context: &AdmissionContext<'_>,
 ) -> Result<(), ApiError> {
     let calls = webhooks.iter().map(|webhook| async {
         let mut reported = Reported::default();
-        let outcome = call(webhook, attributes, &mut reported, context).await;
+        let outcome = call(webhook, attributes, &mut reported, credentials, context).await;
         (outcome.map(drop), reported)
     });
     let called = join_all(calls).await;
@@ -141,6 +143,7 @@ async fn call<'a>(
     webhook: &AdmissionWebhook,
     attributes: &'a AdmissionAttributes,
     reported: &mut Reported,
+    credentials: &WebhookCredentials,
     context: &AdmissionContext<'_>,
 ) -> Result<Outcome<'a>, ApiError> {
     let Some(variant) = webhook.constraints.matching_variant(attributes) else { return Ok(Outcome::Skipped) };
@@ -165,7 +168,7 @@ async fn call<'a>(
         context.cluster.random(&["admission", &webhook.name, &attributes.namespace, &attributes.name]);
     let uid = Text::from(uuid::Builder::from_random_bytes(random.to_be_bytes()).into_uuid().to_string());
     let review = AdmissionReview::new(uid, &webhook.review_versions, request, &object, &old_object);
-    match send(webhook, &review, context).await {
+    match send(webhook, &review, credentials, context).await {
         Ok(WebhookResponse { denial: Some(status), warnings, audit_annotations, .. }) => {
             reported.annotate(webhook, audit_annotations);
             reported.warnings.extend(warnings);
@@ -193,6 +196,7 @@ async fn call<'a>(
 async fn send(
     webhook: &AdmissionWebhook,
     review: &AdmissionReview,
+    credentials: &WebhookCredentials,
     context: &AdmissionContext<'_>,
 ) -> Result<WebhookResponse, String> {
     let failed = |why: String| format!("failed to call webhook: {why}");
@@ -200,6 +204,8 @@ async fn send(
     let timeout = webhook.timeout.min(context.deadline.saturating_duration_since(Instant::now()));
     let endpoint = context.cluster.webhook_endpoint(&webhook.target).await;
     let endpoint = endpoint.and_then(|endpoint| endpoint.with_timeout(timeout)).map_err(failed)?;
+    let user = credentials.of(&endpoint);
+    let endpoint = endpoint.with_user(user);
     let ca_bundle = &webhook.ca_bundle;
     let response =
         context.client.post(ca_bundle, &endpoint, review.body(), timeout, |_| RESPONSE_BYTES).await;

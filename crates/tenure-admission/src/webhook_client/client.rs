@@ -45,8 +45,10 @@ const SMALL: usize = 64 << 10;
 const LARGE_KIBIBYTES: u32 = 64 << 10;
 
 type Pool = Client<HttpsConnector<Dialer>, Full<Bytes>>;
-/// What connections are shared by: the `caBundle`, the addresses and the server name.
-type PoolKey = (Text, Vec<(String, u16)>, String);
+/// What connections are shared by: the TLS configuration, the addresses and the server name.
+type PoolKey = (TlsKey, Vec<(String, u16)>, String);
+/// What TLS configurations are shared by: the `caBundle`, and the certificate of the client and its key.
+type TlsKey = (Text, Option<(Vec<u8>, Vec<u8>)>);
 
 /// Decides about a call of a webhook before it is made: it is given the document and the time limit. For a call that is not to be
 /// answered it returns a future that ends when the time limit has passed, for any other `None`.
@@ -60,8 +62,8 @@ pub struct WebhookClient {
     interceptor: Option<Arc<WebhookInterceptor>>,
     /// Connection pools by `caBundle` and endpoint.
     pools: Mutex<BoundedMap<PoolKey, Pool>>,
-    /// TLS configurations by `caBundle`.
-    tls: Mutex<BoundedMap<Text, Arc<ClientConfig>>>,
+    /// TLS configurations.
+    tls: Mutex<BoundedMap<TlsKey, Arc<ClientConfig>>>,
     /// The memory of large responses.
     memory: Semaphore,
 }
@@ -123,12 +125,15 @@ impl WebhookClient {
         body: Bytes,
         max_bytes: usize,
     ) -> Result<Answer<'_>, String> {
-        let request = Request::post(&endpoint.url)
+        let mut request = Request::post(&endpoint.url)
             .header(header::CONTENT_TYPE, "application/json")
             .header(header::ACCEPT, "application/json, */*")
             .header(header::USER_AGENT, "tenure")
             .body(Full::new(body))
             .map_err(|error| error.to_string())?;
+        if let Some(user) = &endpoint.user {
+            request.headers_mut().extend(user.headers()?);
+        }
         let pool = self.pool(ca_bundle, endpoint)?;
         let response = pool.request(request).await.map_err(|error| tls::describe(&error))?;
         let code = response.status();
@@ -151,13 +156,15 @@ impl WebhookClient {
 
     fn pool(&self, ca_bundle: &Text, endpoint: &Endpoint) -> Result<Pool, String> {
         let authority = endpoint.url.authority().map(ToString::to_string).unwrap_or_default();
-        let key = (ca_bundle.clone(), endpoint.addresses.clone(), authority);
+        let identity = endpoint.user.as_ref().and_then(|user| user.identity.clone());
+        let tls_key = (ca_bundle.clone(), identity);
+        let key = (tls_key.clone(), endpoint.addresses.clone(), authority);
         if let Some(pool) = self.pools.lock().get(&key) {
             return Ok(pool);
         }
         let dialer = Dialer::new(endpoint.addresses.clone());
         let names = Arc::new(DefaultServerNameResolver::default());
-        let connector = HttpsConnector::new(dialer, self.tls(ca_bundle)?, true, names);
+        let connector = HttpsConnector::new(dialer, self.tls(&tls_key)?, true, names);
         let pool = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_TIMEOUT)
@@ -167,12 +174,13 @@ impl WebhookClient {
         Ok(pool)
     }
 
-    fn tls(&self, ca_bundle: &Text) -> Result<Arc<ClientConfig>, String> {
-        if let Some(config) = self.tls.lock().get(ca_bundle) {
+    fn tls(&self, key: &TlsKey) -> Result<Arc<ClientConfig>, String> {
+        if let Some(config) = self.tls.lock().get(key) {
             return Ok(config);
         }
-        let config = Arc::new(tls::client_config(ca_bundle)?);
-        self.tls.lock().insert(ca_bundle.clone(), config.clone());
+        let (ca_bundle, identity) = key;
+        let config = Arc::new(tls::client_config(ca_bundle, identity.as_ref())?);
+        self.tls.lock().insert(key.clone(), config.clone());
         Ok(config)
     }
 }
@@ -257,7 +265,8 @@ mod tests {
         let time_limit = Duration::from_millis(50);
         let why = client.post(&ca_bundle, &endpoint, &Value::Null, time_limit, |_| 1024).await.unwrap_err();
         assert_eq!(why, format!("Post \"{url}\": no response within 0 s"));
-        let (first, second) = (client.tls(&ca_bundle).unwrap(), client.tls(&ca_bundle).unwrap());
+        let key = (ca_bundle, None);
+        let (first, second) = (client.tls(&key).unwrap(), client.tls(&key).unwrap());
         assert!(Arc::ptr_eq(&first, &second), "a TLS configuration is built once");
     }
 }

@@ -1,7 +1,8 @@
 //! Where a webhook is reached: its URL, and the addresses that a service name stands for.
 
+use super::WebhookUser;
 use hyper::Uri;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 /// Where a webhook is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,6 +11,8 @@ pub struct Endpoint {
     pub url: Uri,
     /// Hosts and ports to connect to, in order.
     pub addresses: Vec<(String, u16)>,
+    /// The user as which the webhook is called, if it is not called anonymously.
+    pub user: Option<Arc<WebhookUser>>,
 }
 
 impl Endpoint {
@@ -28,7 +31,7 @@ impl Endpoint {
                 .ok_or_else(|| format!("URL {url:?} has an invalid port {port}: use 1 to 65535"))?,
         };
         let host = host.trim_start_matches('[').trim_end_matches(']').to_string();
-        Ok(Endpoint { url: with_clean_path(parsed)?, addresses: vec![(host, port)] })
+        Ok(Endpoint { url: with_clean_path(parsed)?, addresses: vec![(host, port)], user: None })
     }
 
     /// Returns the endpoint of a port of a service that is reached at certain addresses.
@@ -40,11 +43,16 @@ impl Endpoint {
     ) -> Result<Endpoint, String> {
         let url = format!("https://{name}.{namespace}.svc:{port}/{}", path.trim_start_matches('/'));
         let url = url.parse().map_err(|error| format!("invalid URL {url:?}: {error}"))?;
-        Ok(Endpoint { url, addresses })
+        Ok(Endpoint { url, addresses, user: None })
     }
 }
 
 impl Endpoint {
+    /// Returns the endpoint with the user as which it is called.
+    pub fn with_user(self, user: Option<Arc<WebhookUser>>) -> Endpoint {
+        Endpoint { user, ..self }
+    }
+
     /// Returns the endpoint with the time that the client waits for a response in its query, in whole seconds.
     pub fn with_timeout(self, timeout: Duration) -> Result<Endpoint, String> {
         let seconds = timeout.as_secs() + u64::from(timeout.subsec_nanos() > 0);

@@ -8,7 +8,7 @@ use tokio_rustls::rustls::{
     CertificateError, ClientConfig, Error,
     client::danger::ServerCertVerifier,
     crypto::ring,
-    pki_types::{CertificateDer, pem::PemObject},
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
 };
 
 /// The error for a webhook whose certificate no authority in `caBundle` signed.
@@ -16,14 +16,25 @@ const UNKNOWN_AUTHORITY: &str = "certificate signed by unknown authority: set ca
                                  of the authority that signed it, as base64 of PEM";
 
 /// Returns the TLS configuration that trusts the given certificates, PEM as base64, or those of the system if none are
-/// given.
-pub(super) fn client_config(ca_bundle: &str) -> Result<ClientConfig, String> {
+/// given. The client presents a certificate, given with its key in PEM, to webhooks that ask for one.
+pub(super) fn client_config(
+    ca_bundle: &str,
+    identity: Option<&(Vec<u8>, Vec<u8>)>,
+) -> Result<ClientConfig, String> {
     let provider = Arc::new(ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?;
     let verifier = server_verifier(ca_bundle)?;
-    Ok(config.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
+    let config = config.dangerous().with_custom_certificate_verifier(verifier);
+    let Some((certificate, key)) = identity else { return Ok(config.with_no_client_auth()) };
+    let chain: Vec<CertificateDer<'static>> =
+        CertificateDer::pem_slice_iter(certificate).filter_map(Result::ok).collect();
+    let key = PrivateKeyDer::from_pem_slice(key)
+        .map_err(|error| format!("the key of the client certificate is not a key in PEM: {error}"))?;
+    config
+        .with_client_auth_cert(chain, key)
+        .map_err(|error| format!("the client certificate cannot be used: {error}"))
 }
 
 /// Returns the verifier of servers that trusts the given certificates, PEM as base64, or those of the system if none are given.
@@ -67,7 +78,20 @@ mod tests {
 
     #[test]
     fn a_bundle_without_certificates_is_refused() {
-        assert!(client_config("Zm9v").unwrap_err().contains("caBundle"));
-        assert!(client_config("%").unwrap_err().contains("base64"));
+        assert!(client_config("Zm9v", None).unwrap_err().contains("caBundle"));
+        assert!(client_config("%", None).unwrap_err().contains("base64"));
+    }
+
+    #[test]
+    fn a_client_certificate_needs_its_key() {
+        let certified = rcgen::generate_simple_self_signed(vec!["client".to_string()]).unwrap();
+        let bundle = STANDARD.encode(certified.cert.pem());
+        let of = |key: String| (certified.cert.pem().into_bytes(), key.into_bytes());
+        let config = client_config(&bundle, Some(&of(certified.signing_key.serialize_pem()))).unwrap();
+        assert!(config.client_auth_cert_resolver.has_certs());
+        assert!(!client_config(&bundle, None).unwrap().client_auth_cert_resolver.has_certs());
+        assert!(client_config(&bundle, Some(&of("x".into()))).unwrap_err().contains("not a key in PEM"));
+        let other = rcgen::KeyPair::generate().unwrap().serialize_pem();
+        assert!(client_config(&bundle, Some(&of(other))).unwrap_err().contains("cannot be used"));
     }
 }
