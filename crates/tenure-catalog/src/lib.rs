@@ -8,7 +8,9 @@ mod cache;
 mod catalog;
 mod clock;
 mod collection_sizes;
+mod continue_token;
 pub mod duplicate_key_conflicts;
+mod fields_v1_cache;
 pub mod history;
 mod identifiers;
 pub mod object;
@@ -30,6 +32,8 @@ pub use catalog::{
 };
 pub use clock::Clock;
 pub use collection_sizes::{CollectionSize, CollectionSizes};
+pub use continue_token::Page;
+pub use fields_v1_cache::FieldsV1Cache;
 pub use identifiers::Identifiers;
 pub use object_size::check_size;
 pub use objects::{Objects, read_all, service_addresses, webhook_route};

@@ -1,10 +1,8 @@
 //! Reads: get, list and watch, and the caches that let them share work. The store knows what exists and at which revision; the
 //! caches are keyed by revision and hold only encoded or decoded forms of it.
 
-mod continue_token;
 pub(crate) mod encode_cache;
 mod event_cache;
-mod fields_v1_cache;
 mod frame;
 mod list;
 mod list_body;
@@ -17,14 +15,13 @@ mod watch;
 
 use encode_cache::{EncodeCache, Form, Standing};
 use event_cache::EventCache;
-use fields_v1_cache::FieldsV1Cache;
 use hyper::StatusCode;
 pub(crate) use list::Selected;
 use list_cache::ListCache;
 pub(crate) use scan::parse_version;
 pub(crate) use selection::Selection;
 use std::{sync::Arc, time::Duration};
-use tenure_catalog::{Objects, SelectorIndexes, Target, WatchDispatch};
+use tenure_catalog::{FieldsV1Cache, Objects, SelectorIndexes, Target, WatchDispatch};
 use tenure_http::{MemoryBudget, Metrics, Request, Response};
 use tenure_meta::ApiError;
 

@@ -1,10 +1,10 @@
 //! The scan of a collection: page by page, at one revision however long it takes. The caller says which entries count; a scan with
 //! a limit ends when that many have counted, and returns where the next page starts.
 
-use super::{Reader, continue_token::Page, list_body::ListMetadata, list_range::Range, selection::Selection};
+use super::{Reader, list_body::ListMetadata, list_range::Range, selection::Selection};
 use bytes::Bytes;
 use tenure_catalog::{
-    IndexRequest, Target,
+    IndexRequest, Page, Target,
     object::{key, prefix},
 };
 use tenure_http::{MemoryBudget, Request, Reservation};

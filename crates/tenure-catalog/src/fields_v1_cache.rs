@@ -1,8 +1,8 @@
 //! Recently returned field sets, as `FieldsV1` text. A manager that writes again mostly owns the same fields, in the same
 //! memory, so that their text can be reused.
 
+use crate::Cache;
 use bytes::Bytes;
-use tenure_catalog::Cache;
 use tenure_fields::{FieldSet, fields_v1};
 
 /// The most bytes of all texts together.
@@ -13,7 +13,7 @@ const LONGEST: usize = 16 * 1024;
 const OVERHEAD: usize = 256;
 
 /// Texts of field sets by the addresses of the sets, which do not move while they are kept.
-pub(crate) struct FieldsV1Cache(Cache<usize, (FieldSet, Bytes)>);
+pub struct FieldsV1Cache(Cache<usize, (FieldSet, Bytes)>);
 
 impl Default for FieldsV1Cache {
     fn default() -> FieldsV1Cache {
@@ -37,6 +37,7 @@ impl FieldsV1Cache {
         }
     }
 
+    /// Drops texts that were not read recently.
     pub fn drop_unread(&self) {
         self.0.drop_unread();
     }

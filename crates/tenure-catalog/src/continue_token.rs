@@ -8,7 +8,7 @@ use tenure_value::{Limits, Value, json};
 
 /// The place in a collection where the next page starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Page {
+pub struct Page {
     /// The revision of the first page; `None` if the list continues at the current revision.
     pub revision: Option<Revision>,
     /// The first key of the page, below the collection's prefix.
