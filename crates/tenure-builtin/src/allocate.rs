@@ -241,10 +241,12 @@ mod tests {
         text.parse().unwrap()
     }
 
+    /// The network, the number of addresses, the first address, addresses inside and outside.
+    type Case = (&'static str, u128, &'static str, &'static [&'static str], &'static [&'static str]);
+
     #[test]
     fn the_ends_of_a_network_are_never_allocated() {
-        // The network, the number of addresses, the first address, addresses inside and outside.
-        let cases: [(&str, u128, &str, &[&str], &[&str]); 6] = [
+        let cases: [Case; 6] = [
             ("10.1.2.0/30", 2, "10.1.2.1", &["10.1.2.1", "10.1.2.2"], &["10.1.2.0", "10.1.2.3", "10.1.2.4"]),
             ("10.0.0.77/24", 254, "10.0.0.1", &["10.0.0.254"], &["10.0.0.0", "10.0.0.255", "10.0.1.1"]),
             ("10.0.0.0/31", 0, "10.0.0.1", &[], &["10.0.0.0", "10.0.0.1"]),

@@ -132,11 +132,11 @@ impl WebhookUser {
     }
 }
 
+/// A client certificate and its key, as PEM.
+type PemIdentity = (Vec<u8>, Vec<u8>);
+
 /// Reads the certificate of a user, which is in the kubeconfig or in files.
-fn identity(
-    user: &Value,
-    file: impl Fn(&str) -> Option<PathBuf>,
-) -> Result<Option<(Vec<u8>, Vec<u8>)>, FieldError> {
+fn identity(user: &Value, file: impl Fn(&str) -> Option<PathBuf>) -> Result<Option<PemIdentity>, FieldError> {
     let part = |name: &str| -> Result<Option<Vec<u8>>, FieldError> {
         let data = format!("{name}-data");
         let wrong = |field: &str, why: String| FieldError::invalid(field, &Value::from(WITHHELD), why);
