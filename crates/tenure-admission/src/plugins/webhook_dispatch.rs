@@ -204,7 +204,7 @@ async fn send(
     let timeout = webhook.timeout.min(context.deadline.saturating_duration_since(Instant::now()));
     let endpoint = context.cluster.webhook_endpoint(&webhook.target).await;
     let endpoint = endpoint.and_then(|endpoint| endpoint.with_timeout(timeout)).map_err(failed)?;
-    let user = credentials.of(&endpoint);
+    let user = credentials.of(&endpoint.url);
     let endpoint = endpoint.with_user(user);
     let ca_bundle = &webhook.ca_bundle;
     let response =

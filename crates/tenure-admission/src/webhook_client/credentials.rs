@@ -1,8 +1,7 @@
 //! The credentials of webhooks: the users of a kubeconfig, which are named after the hosts of webhooks.
 
-use super::Endpoint;
 use base64::{Engine, engine::general_purpose::STANDARD};
-use hyper::{HeaderMap, header};
+use hyper::{HeaderMap, Uri, header};
 use std::{
     collections::HashMap,
     fmt, fs,
@@ -16,6 +15,9 @@ use tenure_value::Value;
 const HTTPS: u16 = 443;
 /// What stands for a credential in errors.
 const WITHHELD: &str = "(withheld)";
+
+/// A client certificate and its key, in PEM.
+type PemIdentity = (Vec<u8>, Vec<u8>);
 
 /// The users as which webhooks are called.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,8 +33,7 @@ pub struct WebhookUser {
     headers: HeaderMap,
     /// The file of the token, which is read for every call, since it changes.
     token_file: Option<PathBuf>,
-    /// The certificate and the key, in PEM.
-    pub(super) identity: Option<(Vec<u8>, Vec<u8>)>,
+    pub(super) identity: Option<PemIdentity>,
 }
 
 /// The credentials are not shown.
@@ -66,12 +67,12 @@ impl WebhookCredentials {
 
     /// Returns the user for a webhook: the one of its host and port, of `*.` and the end of these, the same without the port if
     /// it is 443, the user `*`, or that of the current context.
-    pub fn of(&self, endpoint: &Endpoint) -> Option<Arc<WebhookUser>> {
+    pub fn of(&self, url: &Uri) -> Option<Arc<WebhookUser>> {
         if self.users.is_empty() {
             return None;
         }
-        let host = endpoint.url.host().unwrap_or_default();
-        let port = endpoint.url.port_u16().unwrap_or(HTTPS);
+        let host = url.host().unwrap_or_default();
+        let port = url.port_u16().unwrap_or(HTTPS);
         let with_port = format!("{host}:{port}");
         let named = self.named(&with_port).or_else(|| self.named(host).filter(|_| port == HTTPS));
         named.or_else(|| self.users.get("*")).or(self.fallback.as_ref()).cloned()
@@ -132,9 +133,6 @@ impl WebhookUser {
     }
 }
 
-/// A client certificate and its key, as PEM.
-type PemIdentity = (Vec<u8>, Vec<u8>);
-
 /// Reads the certificate of a user, which is in the kubeconfig or in files.
 fn identity(user: &Value, file: impl Fn(&str) -> Option<PathBuf>) -> Result<Option<PemIdentity>, FieldError> {
     let part = |name: &str| -> Result<Option<Vec<u8>>, FieldError> {
@@ -182,7 +180,7 @@ mod tests {
     }
 
     fn authorization(credentials: &WebhookCredentials, url: &str) -> String {
-        let user = credentials.of(&Endpoint::of_url(url).unwrap());
+        let user = credentials.of(&url.parse().unwrap());
         let headers = user.map(|user| user.headers().unwrap()).unwrap_or_default();
         headers.get(header::AUTHORIZATION).map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default()
     }

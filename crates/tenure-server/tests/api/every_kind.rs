@@ -209,7 +209,7 @@ fn with_annotation(object: &Value, name: &str) -> Value {
 fn every_kind_supports_every_operation() {
     let server = Server::living();
     server.create_namespace(NAMESPACE);
-    // A controller would write the status of a quota or an APIService between the steps.
+    // A controller would write to a quota, an APIService or a ServiceCIDR between the steps.
     let without_controllers = Server::start();
     without_controllers.create_namespace(NAMESPACE);
     let document = facts::read("defaults-examples.json");
@@ -222,7 +222,7 @@ fn every_kind_supports_every_operation() {
         });
         let Some(example) = example.filter(|_| resource.has_verb("create")) else { continue };
         // A failure of one kind does not hide those of others.
-        let is_followed = ["APIService", "ResourceQuota"].contains(&resource.kind.as_str());
+        let is_followed = ["APIService", "ResourceQuota", "ServiceCIDR"].contains(&resource.kind.as_str());
         let server = if is_followed { &without_controllers } else { &server };
         let trial = Trial::new(server, resource, example);
         if catch_unwind(AssertUnwindSafe(|| trial.run())).is_err() {
