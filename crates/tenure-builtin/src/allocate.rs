@@ -1,7 +1,10 @@
 //! Allocation of cluster IPs and node ports for services. The caller knows which are in use; this module has
 //! the ranges, checks the values that a service requests, and finds the next free one.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::{
+    collections::BTreeSet,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+};
 use tenure_meta::{FieldError, Seen};
 use tenure_value::Value;
 
@@ -61,13 +64,6 @@ impl AddressRange {
     pub fn contains(self, address: IpAddr) -> bool {
         let offset = number(address).wrapping_sub(self.network);
         address.is_ipv4() == self.is_ipv4 && (1..=self.len()).contains(&offset)
-    }
-
-    /// Whether the network contains another, or is the same.
-    pub fn covers(self, other: AddressRange) -> bool {
-        self.is_ipv4 == other.is_ipv4
-            && self.prefix <= other.prefix
-            && other.network & !self.host_mask() == self.network
     }
 
     /// Returns an address that a number chooses, outside of the reserved part.
@@ -156,27 +152,33 @@ impl PortRange {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Holdings {
     /// Its addresses.
-    pub addresses: Vec<IpAddr>,
+    pub addresses: BTreeSet<IpAddr>,
     /// Its node ports.
-    pub ports: Vec<u16>,
+    pub ports: BTreeSet<u16>,
+}
+
+impl Holdings {
+    /// Returns what another service, or another version of this one, does not have.
+    pub fn without(&self, other: &Holdings) -> Holdings {
+        Holdings {
+            addresses: self.addresses.difference(&other.addresses).copied().collect(),
+            ports: self.ports.difference(&other.ports).copied().collect(),
+        }
+    }
 }
 
 /// Returns the addresses and node ports of a service.
 pub fn holdings(service: &Value) -> Holdings {
     let items = |name: &str| service.at(["spec", name]).and_then(Value::as_array).map(|items| items.items());
     let list = items("clusterIPs").unwrap_or_default().iter();
-    let mut addresses: Vec<IpAddr> = list
+    let addresses = list
         .chain(service.at(["spec", "clusterIP"]))
         .filter_map(|address| address.as_str()?.parse().ok())
         .collect();
-    addresses.dedup();
     let port = |value: Option<&Value>| u16::try_from(value?.as_i64()?).ok().filter(|port| *port != 0);
-    let mut ports: Vec<u16> = Vec::new();
-    for of in items("ports").unwrap_or_default() {
-        // A port number can serve several protocols of a service.
-        ports.extend(port(of.get("nodePort")).filter(|port| !ports.contains(port)));
-    }
-    ports.extend(port(service.at(["spec", "healthCheckNodePort"])));
+    // A port number can serve several protocols of a service.
+    let node_ports = items("ports").unwrap_or_default().iter().map(|of| of.get("nodePort"));
+    let ports = node_ports.chain([service.at(["spec", "healthCheckNodePort"])]).filter_map(port).collect();
     Holdings { addresses, ports }
 }
 
@@ -301,15 +303,6 @@ mod tests {
     }
 
     #[test]
-    fn a_network_covers_its_parts() {
-        let covers =
-            |a: &str, b: &str| AddressRange::parse(a).unwrap().covers(AddressRange::parse(b).unwrap());
-        assert!(covers("10.0.0.0/16", "10.0.7.0/24") && covers("10.0.0.0/16", "10.0.0.0/16"));
-        assert!(!covers("10.0.7.0/24", "10.0.0.0/16") && !covers("10.0.0.0/16", "10.1.0.0/24"));
-        assert!(!covers("::/0", "10.0.0.0/8") && covers("::/0", "2001:db8::/64"));
-    }
-
-    #[test]
     fn the_next_free_port_wraps_around() {
         let range = PortRange { first: 30_000, last: 30_002 };
         assert_eq!(range.next(2, |port| port == 30_002), Some(30_000));
@@ -331,6 +324,6 @@ mod tests {
             paths,
             ["spec.clusterIPs", "spec.ports[0].nodePort", "spec.ports[1].nodePort", "spec.ports[2].nodePort"]
         );
-        assert_eq!(holdings(&service).ports, [30_001, 80]);
+        assert_eq!(holdings(&service).ports, BTreeSet::from([30_001, 80]));
     }
 }

@@ -7,7 +7,7 @@ use crate::{
 };
 use std::{collections::BTreeSet, net::IpAddr, sync::Arc};
 use tenure_builtin::{
-    allocate::{self, PortRange},
+    allocate::{self, Holdings, PortRange},
     role::{IP_ADDRESSES, Role},
 };
 use tenure_catalog::{
@@ -28,29 +28,9 @@ pub struct ServiceAllocator {
     history: Arc<History>,
 }
 
-/// The addresses and ports of a service.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Holdings {
-    addresses: BTreeSet<IpAddr>,
-    ports: BTreeSet<u16>,
-}
-
-impl Holdings {
-    /// Returns those of an object; other kinds have none.
-    fn of(handler: &ResourceHandler, object: &Value) -> Holdings {
-        if handler.role != Role::Service {
-            return Holdings::default();
-        }
-        let of = allocate::holdings(object);
-        Holdings { addresses: of.addresses.into_iter().collect(), ports: of.ports.into_iter().collect() }
-    }
-
-    fn without(&self, other: &Holdings) -> Holdings {
-        Holdings {
-            addresses: self.addresses.difference(&other.addresses).copied().collect(),
-            ports: self.ports.difference(&other.ports).copied().collect(),
-        }
-    }
+/// Returns the addresses and ports of an object; only services have any.
+fn holdings(handler: &ResourceHandler, object: &Value) -> Holdings {
+    if handler.role == Role::Service { allocate::holdings(object) } else { Holdings::default() }
 }
 
 impl ServiceAllocator {
@@ -68,11 +48,11 @@ impl ServiceAllocator {
         asked: &Value,
         new: &Value,
     ) -> Result<Vec<Cause>, ApiError> {
-        let added = Holdings::of(handler, new).without(&Holdings::of(handler, old));
+        let added = holdings(handler, new).without(&holdings(handler, old));
         if added == Holdings::default() {
             return Ok(Vec::new());
         }
-        let requested = Holdings::of(handler, asked);
+        let requested = holdings(handler, asked);
         let (mut addresses, mut ports) = (BTreeSet::new(), BTreeSet::new());
         for address in added.addresses.intersection(&requested.addresses) {
             if self.objects.store.get(address_key(*address)?.as_bytes()).await?.is_some() {
@@ -125,8 +105,8 @@ impl ServiceAllocator {
         new: &Value,
         mut transaction: Transaction,
     ) -> Result<Option<Transaction>, ApiError> {
-        let (old_holdings, new_holdings) = (Holdings::of(handler, old), Holdings::of(handler, new));
-        let (added, released) = (new_holdings.without(&old_holdings), old_holdings.without(&new_holdings));
+        let (old, now) = (holdings(handler, old), holdings(handler, new));
+        let (added, released) = (now.without(&old), old.without(&now));
         for port in added.ports {
             transaction = transaction.put(port_key(port), Expected::Absent, key.to_string());
         }
@@ -215,7 +195,7 @@ impl ServiceAllocator {
         let Some(entry) = self.objects.store.get(service.as_bytes()).await? else { return Ok(true) };
         let object = Stored::read(&entry)?.object;
         let mut transaction = Transaction::new();
-        for address in Holdings::of(handler, &object).addresses {
+        for address in holdings(handler, &object).addresses {
             if self.objects.store.get(address_key(address)?.as_bytes()).await?.is_none() {
                 transaction = self.allocate(address, &object, transaction)?;
             }

@@ -14,5 +14,5 @@ mod service_cidr;
 pub use allocation::ServiceAllocator;
 pub use free::FreeValues;
 pub use ip_address::parent_service;
-pub use protection::{Protection, addresses_of_services, condition, protection};
+pub use protection::{Protection, condition, orphaned_addresses, protection};
 pub use service_cidr::{ServiceCidr, default_service_cidr, service_cidrs};

@@ -11,14 +11,25 @@ use tenure_catalog::{Objects, object::meta_text};
 use tenure_meta::ApiError;
 use tenure_value::Value;
 
-/// Reads the addresses that services have. Addresses of other owners do not keep a ServiceCIDR.
-pub async fn addresses_of_services(objects: &Objects) -> Result<HashSet<IpAddr>, ApiError> {
+/// Reads the addresses of services that only ServiceCIDRs contain that are being deleted. Addresses of other owners do not keep a
+/// ServiceCIDR.
+pub async fn orphaned_addresses(
+    objects: &Objects,
+    cidrs: &[ServiceCidr],
+) -> Result<HashSet<IpAddr>, ApiError> {
     let stored = objects.read_all(resource(IP_ADDRESSES)?, "").await?;
     let label = |object: &Value| {
         object.at(["metadata", "labels", MANAGED_BY.0]).and_then(Value::as_str) == Some(MANAGED_BY.1)
     };
     let ours = stored.iter().map(|stored| &stored.object).filter(|object| label(object));
-    Ok(ours.filter_map(|object| meta_text(object, "name").parse().ok()).collect())
+    let in_use = ours.filter_map(|object| meta_text(object, "name").parse().ok());
+    Ok(without_other(in_use, cidrs))
+}
+
+/// Returns the addresses that no ServiceCIDR contains that stays.
+fn without_other(in_use: impl Iterator<Item = IpAddr>, cidrs: &[ServiceCidr]) -> HashSet<IpAddr> {
+    let staying: Vec<&ServiceCidr> = cidrs.iter().filter(|cidr| !cidr.is_terminating()).collect();
+    in_use.filter(|address| !staying.iter().any(|cidr| cidr.contains(*address))).collect()
 }
 
 /// What is to be done about a ServiceCIDR.
@@ -32,19 +43,13 @@ pub enum Protection {
     Release,
 }
 
-/// Returns what is to be done about a ServiceCIDR, given all of them and the addresses in use.
-pub fn protection(cidr: &ServiceCidr, all: &[ServiceCidr], in_use: &HashSet<IpAddr>) -> Protection {
-    if !cidr.is_terminating() {
-        return Protection::Protect;
+/// Returns what is to be done about a ServiceCIDR, given the [`orphaned_addresses`].
+pub fn protection(cidr: &ServiceCidr, orphans: &HashSet<IpAddr>) -> Protection {
+    match cidr.is_terminating() {
+        false => Protection::Protect,
+        true if orphans.iter().any(|address| cidr.contains(*address)) => Protection::Wait,
+        true => Protection::Release,
     }
-    let others = || all.iter().filter(|other| other.name != cidr.name && !other.is_terminating());
-    let is_covered =
-        cidr.ranges.iter().all(|range| others().any(|other| other.ranges.iter().any(|of| of.covers(*range))));
-    let orphans = || {
-        let mut addresses = in_use.iter().filter(|address| cidr.contains(**address));
-        addresses.any(|address| !others().any(|other| other.contains(*address)))
-    };
-    if is_covered || !orphans() { Protection::Release } else { Protection::Wait }
 }
 
 /// Returns the condition `Ready` that a ServiceCIDR should have: its status, reason and message. `None` if it has it.
@@ -104,10 +109,10 @@ mod tests {
         ];
         for (others, in_use, expected) in cases {
             let all: Vec<ServiceCidr> = others.into_iter().chain([a()]).collect();
-            let in_use = in_use.iter().map(|text| text.parse().unwrap()).collect();
-            assert_eq!(protection(&a(), &all, &in_use), expected, "{all:?} {in_use:?}");
+            let orphans = without_other(in_use.iter().map(|text| text.parse().unwrap()), &all);
+            assert_eq!(protection(&a(), &orphans), expected, "{all:?} {in_use:?}");
         }
-        assert_eq!(protection(&staying("a", "10.1.0.0/24"), &[], &HashSet::new()), Protection::Protect);
+        assert_eq!(protection(&staying("a", "10.1.0.0/24"), &HashSet::new()), Protection::Protect);
     }
 
     #[test]

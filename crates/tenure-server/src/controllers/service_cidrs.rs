@@ -14,8 +14,7 @@ use tenure_catalog::{
 };
 use tenure_meta::ApiError;
 use tenure_services::{
-    Protection, ServiceCidr, addresses_of_services, condition, default_service_cidr, protection,
-    service_cidrs,
+    Protection, ServiceCidr, condition, default_service_cidr, orphaned_addresses, protection, service_cidrs,
 };
 use tenure_value::{Text, Value};
 
@@ -49,13 +48,13 @@ pub(crate) async fn create_default(writer: &Writer, range: AddressRange) -> Resu
 /// Protects all ServiceCIDRs, and releases those that are deleted and that no service needs.
 pub(super) async fn protect(writer: &Writer) -> Result<Outcome, ApiError> {
     let all = service_cidrs(&writer.objects).await?;
-    let in_use = match all.iter().any(ServiceCidr::is_terminating) {
-        true => addresses_of_services(&writer.objects).await?,
+    let orphans = match all.iter().any(ServiceCidr::is_terminating) {
+        true => orphaned_addresses(&writer.objects, &all).await?,
         false => Default::default(),
     };
     let mut outcome = Outcome::Done;
     for cidr in &all {
-        let protection = protection(cidr, &all, &in_use);
+        let protection = protection(cidr, &orphans);
         if let Some(wanted) = condition(cidr, protection) {
             set_condition(writer, cidr, CONTROLLER, wanted).await?;
         }
