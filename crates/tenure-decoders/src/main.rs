@@ -9,6 +9,10 @@ use std::{
 };
 use tenure_decoders::{Decoder, decoders};
 
+/// The allocator of the server.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// How many inputs a decoder gets before it is the turn of the next.
 const TURN: u64 = 1000;
 /// The interval of progress reports.
