@@ -13,6 +13,9 @@
 //! cargo run -p tenure-pack -- --schema crates/tenure-pack/data/kubernetes-1.36.json \
 //!     --out crates/tenure-schema/data/kubernetes-1.36.pack
 //!
+//! cargo run -p tenure-pack -- --schema crates/tenure-pack/data/kubernetes-1.36.json \
+//!     --only io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta --out crates/tenure-schema/data/metadata.pack
+//!
 //! pip download --no-deps kubernetes-validate && unzip kubernetes_validate-*.whl '*/v1.36.0-local/_definitions.json'
 //! cargo run -p tenure-pack -- --schema crates/tenure-pack/data/kubernetes-1.36.json \
 //!     --definitions kubernetes_validate/kubernetes-json-schema/v1.36.0-local/_definitions.json --out all.pack
@@ -26,7 +29,7 @@ mod recommended;
 
 pub use recommended::TABLE as RECOMMENDED_KEYS;
 
-use tenure_schema::{Schema, SchemaError, openapi};
+use tenure_schema::{Schema, SchemaBuilder, SchemaError, openapi};
 use tenure_value::{Object, Value};
 
 /// Why a source cannot be converted to OpenAPI.
@@ -61,6 +64,13 @@ pub fn compile(facts: Option<&Value>, definitions: Option<&Value>) -> Result<Sch
     let schemas = recommended::mark(&schemas)?;
     let document = Value::object([("components", Value::object([("schemas", schemas.into())]))]);
     Ok(openapi::compile_v3(&document)?)
+}
+
+/// Returns a schema of one named type and all that it refers to.
+pub fn only(schema: &Schema, name: &str) -> Option<Schema> {
+    let mut builder = SchemaBuilder::default();
+    builder.import(schema.named(name)?);
+    Some(builder.finish())
 }
 
 /// The prefix of references in the converted document.

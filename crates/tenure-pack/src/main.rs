@@ -4,13 +4,14 @@ use std::{env, error::Error, fs, process::ExitCode};
 use tenure_value::{Limits, Value, json};
 
 const USAGE: &str = "\
-usage: tenure-pack [--schema FILE] [--definitions FILE] --out FILE
+usage: tenure-pack [--schema FILE] [--definitions FILE] [--only NAME] --out FILE
 
 Compiles types into a pack that tenure-schema reads.
 
   --schema FILE       recorded facts, such as crates/tenure-pack/data/kubernetes-1.36.json
   --definitions FILE  _definitions.json of the PyPI package kubernetes-validate; with --schema it adds
                       types, and the facts add defaults and enums
+  --only NAME         one type, with all that it refers to; such as for crates/tenure-schema/data/metadata.pack
   --out FILE          the pack, such as crates/tenure-schema/data/kubernetes-1.36.pack
 ";
 
@@ -18,6 +19,7 @@ Compiles types into a pack that tenure-schema reads.
 struct Arguments {
     facts: Option<String>,
     definitions: Option<String>,
+    only: Option<String>,
     out: String,
 }
 
@@ -34,11 +36,12 @@ fn main() -> ExitCode {
 fn arguments(mut given: impl Iterator<Item = String>) -> Result<Arguments, String> {
     let mut arguments = Arguments::default();
     while let Some(name) = given.next() {
-        let mut file = || given.next().ok_or_else(|| format!("{name} needs a file\n\n{USAGE}"));
+        let mut value = || given.next().ok_or_else(|| format!("{name} needs a value\n\n{USAGE}"));
         match name.as_str() {
-            "--schema" => arguments.facts = Some(file()?),
-            "--definitions" => arguments.definitions = Some(file()?),
-            "--out" => arguments.out = file()?,
+            "--schema" => arguments.facts = Some(value()?),
+            "--definitions" => arguments.definitions = Some(value()?),
+            "--only" => arguments.only = Some(value()?),
+            "--out" => arguments.out = value()?,
             _ => return Err(format!("unknown option {name:?}\n\n{USAGE}")),
         }
     }
@@ -53,6 +56,10 @@ fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     let facts = arguments.facts.as_deref().map(read).transpose()?;
     let definitions = arguments.definitions.as_deref().map(read).transpose()?;
     let schema = tenure_pack::compile(facts.as_ref(), definitions.as_ref())?;
+    let schema = match &arguments.only {
+        Some(name) => tenure_pack::only(&schema, name).ok_or_else(|| format!("there is no type {name:?}"))?,
+        None => schema,
+    };
     let bytes = schema.to_pack();
     fs::write(&arguments.out, &bytes).map_err(|problem| format!("{}: {problem}", arguments.out))?;
     let (names, kinds, types) = (schema.names().count(), schema.kinds().count(), schema.types().len());

@@ -19,6 +19,17 @@ fn the_pack_is_up_to_date() {
 }
 
 #[test]
+fn the_pack_of_metadata_is_up_to_date() {
+    let name = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+    let written = tenure_pack::only(Schema::builtin(), name).unwrap().to_pack();
+    assert!(
+        written == include_bytes!("../../tenure-schema/data/metadata.pack"),
+        "write it again: cargo run -p tenure-pack -- --schema crates/tenure-pack/data/kubernetes-1.36.json \
+         --only {name} --out crates/tenure-schema/data/metadata.pack"
+    );
+}
+
+#[test]
 fn the_pack_round_trips() {
     let schema = Schema::from_pack(builtin::PACK).unwrap();
     assert!(schema.to_pack() == builtin::PACK);

@@ -5,9 +5,13 @@ use crate::{
     Field, ListTopology, PatchMarks, PatchStrategy, Scalar, ScalarKind, Schema, SchemaBuilder, Slot, Struct,
     Type, TypeId,
 };
+use std::sync::OnceLock;
 use tenure_value::Text;
 
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+
+/// The type of metadata alone, for which the built-in types are not needed; made and checked by tenure-pack.
+const PACK: &[u8] = include_bytes!("../../data/metadata.pack");
 
 /// The types of the implicit fields.
 pub(super) struct CustomResources {
@@ -23,10 +27,12 @@ pub(super) enum Required {
 }
 
 impl CustomResources {
-    /// Copies the type of metadata from the built-in types, so that the schema is self-contained.
+    /// Copies the type of metadata, so that the schema is self-contained.
     pub fn new(builder: &mut SchemaBuilder) -> CustomResources {
         let text = Scalar { kind: ScalarKind::String, format: Text::default(), values: Box::default() };
-        let object_meta = match Schema::builtin().named(OBJECT_META) {
+        static METADATA: OnceLock<Option<Schema>> = OnceLock::new();
+        let metadata = METADATA.get_or_init(|| Schema::from_pack(PACK).ok()).as_ref();
+        let object_meta = match metadata.and_then(|schema| schema.named(OBJECT_META)) {
             Some(of) => builder.import(of),
             None => builder.add(Type::Untyped),
         };
