@@ -2,6 +2,7 @@
 
 mod authorization;
 mod client;
+mod compare;
 mod controller;
 mod crash;
 mod curl;
