@@ -1,6 +1,6 @@
 """Requests in HTTP/1.1 with TLS, one or many at a time."""
 
-import json, socket, ssl, time
+import collections, json, socket, ssl, time
 
 TOKEN, CONNECTIONS = "compare-token", 16
 
@@ -74,18 +74,27 @@ def request(method, path, body=None, content="application/json"):
 
 
 def pour(server, requests, limit=1800):
-    """Sends all requests, a few at once, and returns the seconds that took."""
-    connections, began = [Connection(server.port) for _ in range(4 * CONNECTIONS)], time.monotonic()
-    requests = iter(requests)
-    while batch := list(zip(connections, requests)):
+    """Sends all requests, each as soon as a connection is free, and returns the seconds that took."""
+    waiting, free = collections.deque(), [Connection(server.port) for _ in range(4 * CONNECTIONS)]
+    began = time.monotonic()
+
+    def finish():
+        connection, text = waiting.popleft()
+        code, body = connection.answer()
+        if code not in (200, 201):
+            raise RuntimeError(f"{text.split(b' HTTP', 1)[0].decode()}: {code} {body[:500].decode(errors='replace')}")
+        free.append(connection)
+
+    for text in requests:
+        if not free:
+            finish()
         if time.monotonic() - began > limit:
             raise TimeoutError(f"{server.column} did not take all objects in {limit} s")
-        for connection, text in batch:
-            connection.socket.sendall(text)
-        for connection, text in batch:
-            code, body = connection.answer()
-            if code not in (200, 201):
-                raise RuntimeError(f"{text.split(b' HTTP', 1)[0].decode()}: {code} {body[:500].decode(errors='replace')}")
-    for connection in connections:
+        connection = free.pop()
+        connection.socket.sendall(text)
+        waiting.append((connection, text))
+    while waiting:
+        finish()
+    for connection in free:
         connection.close()
     return time.monotonic() - began
