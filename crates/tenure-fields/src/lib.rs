@@ -21,6 +21,7 @@ pub mod compact;
 mod declared;
 mod edit;
 mod error;
+mod exact;
 pub mod fields_v1;
 mod memo;
 mod order;

@@ -1,6 +1,6 @@
 //! Formats paths. The notation of Kubernetes follows Go: strings as `%q`, floats as `%v`.
 
-use crate::{Path, PathElement};
+use crate::{Path, PathElement, exact::exact};
 use std::fmt::{self, Display, Formatter, Write};
 use tenure_value::Value;
 
@@ -125,15 +125,24 @@ impl Display for Quoted<'_> {
                 PathElement::Key(keys) => {
                     f.write_char('[')?;
                     for (at, (name, value)) in keys.iter().enumerate() {
-                        write!(f, "{}{}={value}", if at == 0 { "" } else { "," }, Word(name))?;
+                        write!(f, "{}{}={}", if at == 0 { "" } else { "," }, Word(name), Exact(value))?;
                     }
                     f.write_char(']')?;
                 }
-                PathElement::Value(value) => write!(f, "[={value}]")?,
+                PathElement::Value(value) => write!(f, "[={}]", Exact(value))?,
                 PathElement::Index(index) => write!(f, "[{index}]")?,
             }
         }
         Ok(())
+    }
+}
+
+/// Formats a value as JSON that parses to the same value.
+struct Exact<'v>(&'v Value);
+
+impl Display for Exact<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        exact(self.0).as_ref().unwrap_or(self.0).fmt(f)
     }
 }
 
@@ -189,6 +198,20 @@ mod tests {
             (Value::object([("a", Value::from(1)), ("b", Value::from("x"))]), r#"[=a=1b="x"]"#),
         ] {
             assert_eq!(value(given), text);
+        }
+    }
+
+    #[test]
+    fn large_floats_are_the_same_when_parsed_again() {
+        for text in [
+            "[=111111111111111111111111111.5e-07]",
+            "[=1.5e19]",
+            "[=-9.3e18]",
+            "[=1e300]",
+            "[a=4503599627370497.5]",
+        ] {
+            let path = Path::parse(text).unwrap();
+            assert_eq!(Path::parse(&path.quoted().to_string()).as_ref(), Ok(&path), "{text}");
         }
     }
 
