@@ -6,12 +6,9 @@ use hyper::{
     header::{self, HeaderName, HeaderValue},
     http::request::Parts,
 };
-use std::{
-    hash::{BuildHasher, RandomState},
-    sync::{
-        Arc, LazyLock,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
+use std::sync::{
+    Arc, LazyLock,
+    atomic::{AtomicU64, Ordering::Relaxed},
 };
 use tenure_audit::Auditor;
 use tenure_auth::{
@@ -92,7 +89,7 @@ impl AuditTrail {
             attributes: attributes.clone(),
         };
         if user.is_some() {
-            trail.record(Stage::RequestReceived);
+            trail.record(Stage::RequestReceived, &trail.received);
         }
         Some(trail)
     }
@@ -110,7 +107,8 @@ impl AuditTrail {
     /// Annotates the decision of the authorizer.
     pub fn set_decision(&self, allowed: bool, reason: &str) {
         let decision = if allowed { "allow" } else { "forbid" };
-        self.context.annotate([(DECISION, decision), (REASON, reason)]);
+        let [decision_key, decision, reason_key] = [DECISION, decision, REASON].map(Text::new_static);
+        self.context.annotate([(decision_key, decision), (reason_key, reason.into())]);
     }
 
     /// Sets the body of the request as it was sent.
@@ -128,12 +126,12 @@ impl AuditTrail {
         self.observe(&response);
         // A request that is not authenticated has one event only.
         if self.user.is_none() {
-            self.record(Stage::ResponseStarted);
+            self.reach(Stage::ResponseStarted);
             self.is_over = true;
             return response;
         }
         if self.is_long_running() {
-            self.record(Stage::ResponseStarted);
+            self.reach(Stage::ResponseStarted);
         }
         if let ResponseBody::Stream(stream) = response.body {
             response.body = ResponseBody::Stream(stream.with_guard(self));
@@ -177,7 +175,12 @@ impl AuditTrail {
         };
     }
 
-    fn record(&self, stage: Stage) {
+    /// Records a stage that is reached now.
+    fn reach(&self, stage: Stage) {
+        self.record(stage, &self.clock.now().format(Precision::Micros));
+    }
+
+    fn record(&self, stage: Stage, reached: &str) {
         if self.selection.omit_stages.contains(&stage) {
             return;
         }
@@ -203,7 +206,7 @@ impl AuditTrail {
             response_object: response_object.as_ref().filter(|_| is_end),
             annotations: &if is_received { Vec::new() } else { self.context.annotations() },
             received: &self.received,
-            reached: &self.clock.now().format(Precision::Micros),
+            reached,
         });
     }
 }
@@ -211,26 +214,27 @@ impl AuditTrail {
 impl Drop for AuditTrail {
     fn drop(&mut self) {
         if !self.is_over {
-            self.record(if std::thread::panicking() { Stage::Panic } else { Stage::ResponseComplete });
+            self.reach(if std::thread::panicking() { Stage::Panic } else { Stage::ResponseComplete });
         }
     }
 }
 
 /// Returns a unique identifier: a random permutation of a counter, which needs no random bytes of the system for each request.
 fn new_id() -> String {
-    static KEYS: LazyLock<[RandomState; 2]> = LazyLock::new(|| [RandomState::new(), RandomState::new()]);
+    static START: LazyLock<u128> = LazyLock::new(|| uuid::Uuid::new_v4().as_u128());
     static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let number = COUNTER.fetch_add(1, Relaxed);
-    let [high, low] = &*KEYS;
-    let bits = u128::from(high.hash_one(number)) << 64 | u128::from(low.hash_one(number));
-    uuid::Builder::from_random_bytes(bits.to_be_bytes()).into_uuid().to_string()
+    let number = START.wrapping_add(COUNTER.fetch_add(1, Relaxed).into());
+    // Different numbers stay different by a multiplication by an odd number, and by this shift.
+    let bits = number.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+    let id = uuid::Builder::from_random_bytes((bits ^ (bits >> 64)).to_be_bytes()).into_uuid();
+    id.hyphenated().encode_lower(&mut uuid::Uuid::encode_buffer()).to_owned()
 }
 
 /// Returns the addresses that a request came through, that of the connection last.
 fn source_ips(head: &Parts) -> Vec<Text> {
-    let header =
-        |name: HeaderName| head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let forwarded = header(FORWARDED_FOR).split(',').map(str::trim).chain([header(REAL_IP).trim()]);
+    let header = |name: HeaderName| head.headers.get(name).and_then(|value| value.to_str().ok());
+    let listed = header(FORWARDED_FOR).into_iter().flat_map(|list| list.split(','));
+    let forwarded = listed.chain(header(REAL_IP)).map(str::trim);
     let mut addresses: Vec<Text> = Vec::new();
     let mut add = |address: Text| {
         if !addresses.contains(&address) {

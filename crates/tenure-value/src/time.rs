@@ -60,26 +60,34 @@ impl Timestamp {
         }
         // Digits are written in their places: every write formats a few timestamps, and the formatter takes ten times as long.
         let mut out = *b"0000-00-00T00:00:00.000000Z";
-        let pairs = [(0, year / 100), (2, year % 100), (5, month), (8, day), (11, hour), (14, minute)];
-        for (at, number) in pairs.into_iter().chain([(17, second)]) {
+        let mut put = |at: usize, number: u32| {
             out[at] += (number / 10) as u8;
             out[at + 1] += (number % 10) as u8;
-        }
+        };
+        // All of these are small.
+        let [year, month, day] = [year, month, day].map(|number| number as u32);
+        let [hour, minute, second] = [hour, minute, second].map(|number| number as u32);
+        put(0, year / 100);
+        put(2, year % 100);
+        put(5, month);
+        put(8, day);
+        put(11, hour);
+        put(14, minute);
+        put(17, second);
         let length = match precision {
             Precision::Seconds => {
                 out[19] = b'Z';
                 20
             }
             Precision::Micros => {
-                let mut rest = self.nanos / 1000;
-                for digit in out[20..26].iter_mut().rev() {
-                    *digit += (rest % 10) as u8;
-                    rest /= 10;
-                }
+                let micros = self.nanos / 1000;
+                put(20, micros / 10_000 % 100);
+                put(22, micros / 100 % 100);
+                put(24, micros % 100);
                 27
             }
         };
-        String::from_utf8_lossy(&out[..length]).into_owned()
+        std::str::from_utf8(&out[..length]).unwrap_or_default().to_owned()
     }
 
     /// Returns the whole seconds since an earlier timestamp, at least zero.

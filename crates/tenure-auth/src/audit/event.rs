@@ -2,11 +2,18 @@
 
 use super::{Level, Stage};
 use crate::{Attributes, ResourceAttributes, UserInfo};
-use std::sync::OnceLock;
+use std::{cell::RefCell, sync::OnceLock};
 use tenure_value::{
     Limits, Text, Value,
     json::{self, Style},
 };
+
+/// The name of a field of the API, as JSON has it before a value.
+macro_rules! name {
+    ($name:literal) => {
+        concat!("\"", $name, "\":")
+    };
+}
 
 /// The longest user agent that an event shows.
 const USER_AGENT_CHARACTERS: usize = 1024;
@@ -42,6 +49,31 @@ struct Common {
     stage_at: usize,
     /// Where the impersonation is inserted.
     impersonation_at: usize,
+    /// Where the reference to the object begins, as far as the path gives it; it is the last field.
+    object_at: usize,
+}
+
+thread_local! {
+    /// Buffers of earlier requests, which take less time than new ones.
+    static SPARE: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+}
+/// How many buffers a thread keeps.
+const SPARES: usize = 16;
+/// The capacity above which a buffer is not kept.
+const SPARE_CAPACITY: usize = 4 << 10;
+
+impl Drop for Common {
+    fn drop(&mut self) {
+        let text = std::mem::take(&mut self.text);
+        let keep = |spare: &RefCell<Vec<Vec<u8>>>| {
+            let mut spare = spare.borrow_mut();
+            if spare.len() < SPARES && text.capacity() <= SPARE_CAPACITY {
+                spare.push(text);
+            }
+        };
+        // A thread that ends keeps none.
+        let _ = SPARE.try_with(keep);
+    }
 }
 
 /// An audit event.
@@ -91,23 +123,26 @@ impl Event<'_> {
     pub fn write_json(&self, out: &mut Vec<u8>) {
         let common = self.text.0.get_or_init(|| self.common());
         out.extend_from_slice(&common.text[..common.stage_at]);
-        let mut fields = Fields { out, is_empty: false };
-        fields.text("stage", self.stage.name());
+        let mut fields = Fields { out };
+        fields.word(name!("stage"), self.stage.name());
         fields.out.extend_from_slice(&common.text[common.stage_at..common.impersonation_at]);
         if let Some(user) = self.impersonated_user {
-            fields.object("impersonatedUser", |fields| user_fields(user, fields));
+            fields.object(name!("impersonatedUser"), |fields| user_fields(user, fields));
         }
         if let Some(constraint) = self.impersonation_constraint {
-            fields.object("authenticationMetadata", |fields| {
-                fields.text("impersonationConstraint", constraint)
+            fields.object(name!("authenticationMetadata"), |fields| {
+                fields.text(name!("impersonationConstraint"), constraint)
             });
         }
-        fields.out.extend_from_slice(&common.text[common.impersonation_at..]);
-        if let Attributes::Resource(of) = self.attributes {
-            fields.object("objectRef", |fields| self.object_reference(of, fields));
+        match self.attributes {
+            Attributes::Resource(of) if self.object.adds_to(of) => {
+                fields.out.extend_from_slice(&common.text[common.impersonation_at..common.object_at]);
+                fields.object(name!("objectRef"), |fields| self.object.write_fields(of, fields));
+            }
+            _ => fields.out.extend_from_slice(&common.text[common.impersonation_at..]),
         }
         if let Some(status) = self.response_status {
-            fields.object("responseStatus", |fields| status.write_fields(fields));
+            fields.object(name!("responseStatus"), |fields| status.write_fields(fields));
         }
         if let Some(object) = self.request_object.filter(|_| self.level >= Level::Request) {
             fields.value("requestObject", object);
@@ -115,13 +150,14 @@ impl Event<'_> {
         if let Some(object) = self.response_object.filter(|_| self.level >= Level::RequestResponse) {
             fields.value("responseObject", object);
         }
-        fields.text("requestReceivedTimestamp", self.received);
-        fields.text("stageTimestamp", self.reached);
+        fields.word(name!("requestReceivedTimestamp"), self.received);
+        fields.word(name!("stageTimestamp"), self.reached);
         if !self.annotations.is_empty() {
-            fields.object("annotations", |fields| {
+            fields.object(name!("annotations"), |fields| {
                 for (key, value) in self.annotations {
                     fields.name(key);
                     quoted(value, fields.out);
+                    fields.out.push(b',');
                 }
             });
         }
@@ -130,28 +166,34 @@ impl Event<'_> {
 
     /// Writes what all events of the request have in common.
     fn common(&self) -> Common {
-        let mut text = Vec::with_capacity(512);
+        let mut text = SPARE.try_with(|spare| spare.borrow_mut().pop()).ok().flatten().unwrap_or_default();
+        text.clear();
         let mut fields = Fields::begin(&mut text);
-        fields.text("kind", "Event");
-        fields.text("apiVersion", "audit.k8s.io/v1");
-        fields.text("level", self.level.name());
-        fields.text("auditID", self.audit_id);
+        fields.word(name!("kind"), "Event");
+        fields.word(name!("apiVersion"), "audit.k8s.io/v1");
+        fields.word(name!("level"), self.level.name());
+        fields.text(name!("auditID"), self.audit_id);
         let stage_at = fields.out.len();
-        fields.text("requestURI", self.request_uri);
-        fields.text("verb", self.attributes.verb());
-        fields.object("user", |fields| {
+        fields.text(name!("requestURI"), self.request_uri);
+        fields.text(name!("verb"), self.attributes.verb());
+        fields.object(name!("user"), |fields| {
             if let Some(user) = self.user {
                 user_fields(user, fields);
             }
         });
         let impersonation_at = fields.out.len();
         if !self.source_ips.is_empty() {
-            fields.texts("sourceIPs", self.source_ips);
+            fields.texts(name!("sourceIPs"), self.source_ips);
         }
         if !self.user_agent.is_empty() {
-            fields.text("userAgent", shortened(self.user_agent));
+            fields.text(name!("userAgent"), shortened(self.user_agent));
         }
-        Common { text, stage_at, impersonation_at }
+        let object_at = fields.out.len();
+        if let Attributes::Resource(of) = self.attributes {
+            let unknown = ObjectReference::default();
+            fields.object(name!("objectRef"), |fields| unknown.write_fields(of, fields));
+        }
+        Common { text, stage_at, impersonation_at, object_at }
     }
 
     /// Returns the event as a document.
@@ -161,18 +203,26 @@ impl Event<'_> {
         // What was just written is JSON.
         json::parse(&text, &Limits::TRUSTED).unwrap_or_default()
     }
+}
 
-    fn object_reference(&self, of: &ResourceAttributes, fields: &mut Fields<'_>) {
-        let name = if of.name.is_empty() { &self.object.name } else { &of.name };
+impl ObjectReference {
+    /// Whether it has anything that the path does not.
+    fn adds_to(&self, path: &ResourceAttributes) -> bool {
+        let named = path.name.is_empty() && !self.name.is_empty();
+        named || !self.uid.is_empty() || !self.resource_version.is_empty()
+    }
+
+    fn write_fields(&self, path: &ResourceAttributes, fields: &mut Fields<'_>) {
+        let name = if path.name.is_empty() { &self.name } else { &path.name };
         let given = [
-            ("resource", &of.resource),
-            ("namespace", &of.namespace),
-            ("name", name),
-            ("uid", &self.object.uid),
-            ("apiGroup", &of.group),
-            ("apiVersion", &of.version),
-            ("resourceVersion", &self.object.resource_version),
-            ("subresource", &of.subresource),
+            (name!("resource"), &path.resource),
+            (name!("namespace"), &path.namespace),
+            (name!("name"), name),
+            (name!("uid"), &self.uid),
+            (name!("apiGroup"), &path.group),
+            (name!("apiVersion"), &path.version),
+            (name!("resourceVersion"), &self.resource_version),
+            (name!("subresource"), &path.subresource),
         ];
         for (field, value) in given.into_iter().filter(|(_, value)| !value.is_empty()) {
             fields.text(field, value);
@@ -182,27 +232,27 @@ impl Event<'_> {
 
 impl ResponseStatus {
     fn write_fields(&self, fields: &mut Fields<'_>) {
-        fields.object("metadata", |_| {});
+        fields.out.extend_from_slice(b"\"metadata\":{},");
         let error = self.error.as_ref().and_then(Value::as_object);
         for (name, value) in error.into_iter().flat_map(|error| error.iter()) {
             if !["apiVersion", "kind", "metadata", "code"].contains(&name.as_str()) {
                 fields.value(name, value);
             }
         }
-        fields.number("code", self.code);
+        fields.number(name!("code"), self.code);
     }
 }
 
 fn user_fields(user: &UserInfo, fields: &mut Fields<'_>) {
-    fields.text("username", &user.name);
+    fields.text(name!("username"), &user.name);
     if !user.uid.is_empty() {
-        fields.text("uid", &user.uid);
+        fields.text(name!("uid"), &user.uid);
     }
     if !user.groups.is_empty() {
-        fields.texts("groups", &user.groups);
+        fields.texts(name!("groups"), &user.groups);
     }
     if !user.extra.is_empty() {
-        fields.object("extra", |fields| {
+        fields.object(name!("extra"), |fields| {
             for (key, values) in &user.extra {
                 fields.name(key);
                 fields.list(values);
@@ -220,42 +270,39 @@ fn shortened(user_agent: &str) -> &str {
     user_agent.get(..end).unwrap_or(user_agent)
 }
 
-/// An object of JSON that is being written.
+/// An object of JSON that is being written. A comma follows every field, and the end of the object replaces the last one.
 struct Fields<'o> {
     out: &'o mut Vec<u8>,
-    is_empty: bool,
 }
 
 impl<'o> Fields<'o> {
     fn begin(out: &'o mut Vec<u8>) -> Fields<'o> {
         out.push(b'{');
-        Fields { out, is_empty: true }
+        Fields { out }
     }
 
     fn name(&mut self, name: &str) {
-        if !std::mem::replace(&mut self.is_empty, false) {
-            self.out.push(b',');
-        }
         quoted(name, self.out);
         self.out.push(b':');
     }
 
-    /// Writes the name of a field of the API, which needs no escapes.
-    fn known(&mut self, name: &'static str) {
-        let start: &[u8] = if std::mem::replace(&mut self.is_empty, false) { b"\"" } else { b",\"" };
-        self.out.reserve(name.len() + 4);
-        self.out.extend_from_slice(start);
+    /// Writes a text that needs no escapes.
+    fn word(&mut self, name: &'static str, value: &str) {
+        self.out.reserve(name.len() + value.len() + 3);
         self.out.extend_from_slice(name.as_bytes());
-        self.out.extend_from_slice(b"\":");
+        self.out.push(b'"');
+        self.out.extend_from_slice(value.as_bytes());
+        self.out.extend_from_slice(b"\",");
     }
 
     fn text(&mut self, name: &'static str, value: &str) {
-        self.known(name);
+        self.out.extend_from_slice(name.as_bytes());
         quoted(value, self.out);
+        self.out.push(b',');
     }
 
     fn texts(&mut self, name: &'static str, values: &[Text]) {
-        self.known(name);
+        self.out.extend_from_slice(name.as_bytes());
         self.list(values);
     }
 
@@ -267,28 +314,34 @@ impl<'o> Fields<'o> {
             }
             quoted(value, self.out);
         }
-        self.out.push(b']');
+        self.out.extend_from_slice(b"],");
     }
 
     fn number(&mut self, name: &'static str, value: u16) {
-        self.known(name);
+        self.out.extend_from_slice(name.as_bytes());
         self.out.extend_from_slice(value.to_string().as_bytes());
+        self.out.push(b',');
     }
 
     fn value(&mut self, name: &str, value: &Value) {
         self.name(name);
         json::write(value, self.out);
+        self.out.push(b',');
     }
 
     fn object(&mut self, name: &'static str, write: impl FnOnce(&mut Fields<'_>)) {
-        self.known(name);
+        self.out.extend_from_slice(name.as_bytes());
         let mut fields = Fields::begin(self.out);
         write(&mut fields);
         fields.end();
+        self.out.push(b',');
     }
 
     fn end(self) {
-        self.out.push(b'}');
+        match self.out.last_mut() {
+            Some(last @ b',') => *last = b'}',
+            _ => self.out.push(b'}'),
+        }
     }
 }
 

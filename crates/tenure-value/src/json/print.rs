@@ -63,12 +63,19 @@ pub fn write_text(text: &str, style: Style, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Whether no byte needs escaping in any style.
+/// Whether no byte needs escaping in any style. The last words may overlap.
 fn is_plain(bytes: &[u8]) -> bool {
-    let (words, rest) = bytes.as_chunks::<8>();
-    let mut last = [b' '; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    words.iter().chain([&last]).all(|word| special(u64::from_le_bytes(*word)) == 0)
+    let plain = |word: &[u8; 8]| special(u64::from_le_bytes(*word)) == 0;
+    match (bytes.last_chunk(), bytes.first_chunk(), bytes.last_chunk()) {
+        (Some(last), _, _) => plain(last) && bytes.as_chunks().0.iter().all(plain),
+        (_, Some(first), Some(last)) => special(pair(*first, *last)) == 0,
+        _ => bytes.iter().all(|byte| KUBERNETES[usize::from(*byte)] == 0),
+    }
+}
+
+/// Returns two words of four bytes as one.
+fn pair(first: [u8; 4], last: [u8; 4]) -> u64 {
+    u64::from(u32::from_le_bytes(first)) << 32 | u64::from(u32::from_le_bytes(last))
 }
 
 /// Writes into a buffer with spare initialized bytes, so that the capacity is checked once per string.
@@ -244,7 +251,7 @@ fn copy_plain(from: &[u8], to: &mut [u8]) -> bool {
         if let Some(place) = to.last_chunk_mut::<4>() {
             *place = *last;
         }
-        found = special(u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last)));
+        found = special(pair(*first, *last));
     } else {
         for (byte, place) in from.iter().zip(to) {
             *place = *byte;
