@@ -147,6 +147,22 @@ impl Target {
             (Scope::Namespaced, true) if !at_collection => return Err(ApiError::no_such_path()),
             _ => {}
         }
+        if !handler.is_custom() && path.subresource.is_empty() {
+            let has = |verbs: &[&str]| resource.verbs.iter().any(|of| verbs.contains(&of.as_str()));
+            let is_routed = match (at_collection, path.watch) {
+                (_, true) => has(&["watch"]),
+                (false, _) => has(&["get", "update", "patch", "delete"]),
+                // Across namespaces a collection is at most read.
+                (true, _) => resource.scope == Scope::Cluster || !path.namespace.is_empty() || has(&["list"]),
+            };
+            if !is_routed {
+                return Err(ApiError::no_such_path());
+            }
+        }
+        // Built-in resources have no HEAD, but for what is behind a proxy.
+        if request.method == Method::HEAD && !handler.is_custom() && path.subresource != "proxy" {
+            return Err(ApiError::method_not_allowed());
+        }
         let watch = path.watch || request.query.flag("watch");
         let verb = match (&request.method, at_collection) {
             (&Method::GET | &Method::HEAD, true) if watch => Verb::Watch,

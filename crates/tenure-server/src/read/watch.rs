@@ -285,23 +285,32 @@ impl Watcher {
                     alarm.set(clock.sleep_until(schedule.next()));
                 }
                 () = &mut stopped => return Ok(()),
-                () = &mut redefined => return Ok(()),
-                signal = watch.next() => {
-                    // A watcher that is behind gets everything that is ready at once.
-                    let (mut batch, mut next) = (Batch::default(), Some(signal));
-                    let mut ended = Ok(());
-                    while let Some(signal) = next {
-                        ended = self.gather(signal, after, &mut batch).await;
-                        if ended.is_err() || batch.is_full() {
-                            break;
-                        }
-                        next = at_hand(&mut watch).await;
+                () = &mut redefined => {
+                    // The objects of a definition that is removed were deleted before it.
+                    while let Some(signal) = at_hand(&mut watch).await {
+                        self.deliver(signal, &mut watch, after).await?;
                     }
-                    self.send_batch(batch).await;
-                    ended?;
+                    return Ok(());
                 }
+                signal = watch.next() => self.deliver(signal, &mut watch, after).await?,
             }
         }
+    }
+
+    /// Sends what a signal says. A watcher that is behind gets everything that is ready at once.
+    async fn deliver(
+        &mut self,
+        signal: Result<Signal, Error>,
+        watch: &mut Watch,
+        after: Option<Revision>,
+    ) -> Result<(), ApiError> {
+        let (mut batch, mut next, mut ended) = (Batch::default(), Some(signal), Ok(()));
+        while let Some(signal) = next {
+            ended = self.gather(signal, after, &mut batch).await;
+            next = if ended.is_ok() && !batch.is_full() { at_hand(watch).await } else { None };
+        }
+        self.send_batch(batch).await;
+        ended
     }
 
     /// Adds the frames of a signal to a batch.

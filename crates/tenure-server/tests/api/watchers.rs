@@ -176,3 +176,23 @@ fn a_slow_watcher_expires_and_does_not_delay_others() {
     );
     assert!(slow.next().is_none(), "and then it is over");
 }
+
+#[test]
+fn objects_that_go_with_their_definition_are_seen_to_go() {
+    let server = Server::living();
+    let definition = r#"{"metadata":{"name":"widgets.example.com"},"spec":{"group":"example.com","scope":"Namespaced",
+        "names":{"plural":"widgets","kind":"Widget"},"versions":[{"name":"v1","served":true,"storage":true,
+        "schema":{"openAPIV3Schema":{"type":"object"}}}]}}"#;
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let widgets = "/apis/example.com/v1/namespaces/default/widgets";
+    for _ in 0..5 {
+        server.create(definitions, definition);
+        server.create(widgets, r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"}}"#);
+        let mut stream = Stream::open(server.address, &format!("{widgets}?watch=true")).expect("a watch");
+        assert_eq!(stream.next_change().map(|(event, _)| event).as_deref(), Some("ADDED"));
+        server.delete(&format!("{definitions}/widgets.example.com"));
+        assert_eq!(stream.next_change().map(|(event, _)| event).as_deref(), Some("DELETED"));
+        assert_eq!(stream.next_change(), None, "nothing follows");
+        server.wait_until_gone(&format!("{definitions}/widgets.example.com"));
+    }
+}
