@@ -240,3 +240,75 @@ async fn a_kubelet_writes_what_belongs_to_its_node() {
         assert!(got == code && message.contains(why), "{method} {path} {body}: {got} {answer}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_drivers_of_volumes_name_audiences() {
+    let server = start().await;
+    let admin = async |path: &str, body: &str| {
+        let (code, answer) = send(&server, ADMIN, "POST", path, body).await;
+        assert!(code < 300, "{path}: {answer}");
+        answer
+    };
+    admin("/api/v1/nodes", r#"{"metadata":{"name":"one"}}"#).await;
+    admin("/api/v1/namespaces/default/serviceaccounts", r#"{"metadata":{"name":"a"}}"#).await;
+    let drivers = "/apis/storage.k8s.io/v1/csidrivers";
+    for driver in ["known.example.com", "ebs.csi.aws.com"] {
+        let body = format!(
+            r#"{{"metadata":{{"name":"{driver}"}},"spec":{{"tokenRequests":[{{"audience":"{driver}"}}]}}}}"#
+        );
+        admin(drivers, &body).await;
+    }
+    let volume = |name: &str, source: &str| {
+        format!(
+            r#"{{"metadata":{{"name":"{name}"}},"spec":{{"capacity":{{"storage":"1"}},"accessModes":["ReadWriteOnce"],{source}}}}}"#
+        )
+    };
+    let volumes = "/api/v1/persistentvolumes";
+    let csi = |driver: &str| format!(r#""csi":{{"driver":"{driver}","volumeHandle":"h"}}"#);
+    admin(volumes, &volume("known", &csi("known.example.com"))).await;
+    admin(volumes, &volume("unknown", &csi("unknown.example.com"))).await;
+    admin(volumes, &volume("old", r#""awsElasticBlockStore":{"volumeID":"v"}"#)).await;
+    for (claim, volume) in [("known", "known"), ("unknown", "unknown"), ("old", "old"), ("lost", "absent")] {
+        let body = format!(
+            r#"{{"metadata":{{"name":"{claim}"}},"spec":{{"volumeName":"{volume}","accessModes":["ReadWriteOnce"],
+                "resources":{{"requests":{{"storage":"1"}}}}}}}}"#
+        );
+        admin("/api/v1/namespaces/default/persistentvolumeclaims", &body).await;
+    }
+    let claim = |name: &str| format!(r#""persistentVolumeClaim":{{"claimName":"{name}"}}"#);
+    let refused = |audience: &str, why: &str| {
+        format!(r#"serviceaccounts "a" is forbidden: error validating audience "{audience}": {why}"#)
+    };
+    let absent = |name: &str| format!(r#"csidriver.storage.k8s.io "{name}" not found"#);
+    let (known, unknown) = ("known.example.com", "unknown.example.com");
+    let rows = [
+        (format!(r#""csi":{{"driver":"{known}"}}"#), known, String::new()),
+        (format!(r#""csi":{{"driver":"{unknown}"}}"#), unknown, refused(unknown, &absent(unknown))),
+        (claim("known"), known, String::new()),
+        (claim("unknown"), unknown, refused(unknown, &absent(unknown))),
+        (claim("old"), "ebs.csi.aws.com", String::new()),
+        (claim("none"), known, refused(known, r#"persistentvolumeclaim "none" not found"#)),
+        (claim("lost"), known, refused(known, r#"persistentvolume "absent" not found"#)),
+        (r#""awsElasticBlockStore":{"volumeID":"v"}"#.into(), "ebs.csi.aws.com", String::new()),
+    ];
+    for (at, (source, audience, expected)) in rows.into_iter().enumerate() {
+        let pod = format!(
+            r#"{{"metadata":{{"name":"p{at}"}},"spec":{{"nodeName":"one","serviceAccountName":"a",
+                "containers":[{{"name":"c","image":"i"}}],"volumes":[{{"name":"v",{source}}}]}}}}"#
+        );
+        let pod = admin(PODS, &pod).await;
+        let uid = pod.at(["metadata", "uid"]).and_then(Value::as_str).unwrap_or_default();
+        let request = format!(
+            r#"{{"spec":{{"audiences":["{audience}"],
+                "boundObjectRef":{{"apiVersion":"v1","kind":"Pod","name":"p{at}","uid":"{uid}"}}}}}}"#
+        );
+        let tokens = "/api/v1/namespaces/default/serviceaccounts/a/token";
+        let (code, answer) = send(&server, NODE, "POST", tokens, &request).await;
+        let message = answer.get("message").and_then(Value::as_str).unwrap_or_default();
+        assert_eq!(
+            (code, message),
+            (if expected.is_empty() { 201 } else { 403 }, expected.as_str()),
+            "{source}"
+        );
+    }
+}

@@ -15,6 +15,20 @@ const NODES_GROUP: &str = "system:nodes";
 const NODE_USER: &str = "system:node:";
 /// The annotation of mirror pods: pods that a node runs on its own.
 const MIRROR: &str = "kubernetes.io/config.mirror";
+/// Objects that tokens of drivers depend on: version, kind, and how a message names them.
+const CSI_DRIVER: (&str, &str, &str) = ("storage.k8s.io/v1", "CSIDriver", "csidriver.storage.k8s.io");
+const CLAIM: (&str, &str, &str) = ("v1", "PersistentVolumeClaim", "persistentvolumeclaim");
+const VOLUME: (&str, &str, &str) = ("v1", "PersistentVolume", "persistentvolume");
+/// The drivers that have taken over volumes which Kubernetes once handled itself.
+const MIGRATED: [(&str, &str); 7] = [
+    ("awsElasticBlockStore", "ebs.csi.aws.com"),
+    ("azureDisk", "disk.csi.azure.com"),
+    ("azureFile", "file.csi.azure.com"),
+    ("cinder", "cinder.csi.openstack.org"),
+    ("gcePersistentDisk", "pd.csi.storage.gke.io"),
+    ("portworxVolume", "pxd.portworx.com"),
+    ("vsphereVolume", "csi.vsphere.vmware.com"),
+];
 const LEASE_NAMESPACE: &str = "kube-node-lease";
 /// The prefix of labels that only others may set on a node.
 const RESTRICTED_LABELS: &str = "node-restriction.kubernetes.io";
@@ -296,9 +310,17 @@ impl NodeRequest<'_> {
         let audiences = items(spec.get("audiences"));
         self.require(audiences.len() <= 1, || "node may only request 0 or 1 audiences".into())?;
         let audience = audiences.first().and_then(Value::as_str).unwrap_or_default();
-        if self.uses_audience(&pod, audience).await? {
+        let mut absent = Vec::new();
+        if self.uses_audience(&pod, audience, &mut absent).await? {
             return Ok(());
         }
+        self.require(absent.is_empty(), || {
+            let list = match absent.as_slice() {
+                [one] => one.clone(),
+                several => format!("[{}]", several.join(", ")),
+            };
+            format!("error validating audience {audience:?}: {list}")
+        })?;
         let asked = AccessAttributes {
             verb: "request-serviceaccounts-token-audience".into(),
             resource: audience.into(),
@@ -315,8 +337,14 @@ impl NodeRequest<'_> {
         })
     }
 
-    /// Whether a volume of a pod uses a token for an audience, itself or by its CSI driver.
-    async fn uses_audience(&self, pod: &Value, audience: &str) -> Result<bool, ApiError> {
+    /// Whether a volume of a pod uses a token for an audience, itself or by its CSI driver. What does not exist of those that it
+    /// depends on is added to `absent`.
+    async fn uses_audience(
+        &self,
+        pod: &Value,
+        audience: &str,
+        absent: &mut Vec<String>,
+    ) -> Result<bool, ApiError> {
         let namespace = meta_text(pod, "namespace");
         for volume in items(pod.at(["spec", "volumes"])) {
             let mut tokens = items(volume.at(["projected", "sources"]))
@@ -325,37 +353,57 @@ impl NodeRequest<'_> {
             if tokens.any(|token| text(token, "audience") == audience) {
                 return Ok(true);
             }
-            let claim = match volume.get("ephemeral") {
-                Some(_) => format!("{}-{}", meta_text(pod, "name"), text(volume, "name")),
-                None => {
-                    volume.get("persistentVolumeClaim").map_or("", |of| text(of, "claimName")).to_string()
+            let claim = match (volume.get("ephemeral"), volume.get("persistentVolumeClaim")) {
+                (Some(_), _) => Some(format!("{}-{}", meta_text(pod, "name"), text(volume, "name"))),
+                (None, claim) => claim.map(|of| text(of, "claimName").to_string()),
+            };
+            let used = match claim {
+                Some(claim) => self.driver_of(namespace, &claim).await?,
+                None => Ok(driver(volume)),
+            };
+            let used = match used {
+                Ok(Some(driver)) => self.cluster_object(CSI_DRIVER, "", &driver).await?,
+                Ok(None) => continue,
+                Err(why) => Err(why),
+            };
+            match used {
+                Ok(driver) => {
+                    let requests = items(driver.at(["spec", "tokenRequests"]));
+                    if requests.iter().any(|of| text(of, "audience") == audience) {
+                        return Ok(true);
+                    }
                 }
-            };
-            let driver = match claim.is_empty() {
-                true => volume.at(["csi", "driver"]).and_then(Value::as_str).map(Text::new),
-                false => self.driver_of(namespace, &claim).await?,
-            };
-            let Some(driver) = driver else { continue };
-            let driver = self.context.cluster.get("storage.k8s.io/v1", "CSIDriver", "", &driver).await?;
-            let driver = driver.unwrap_or_default();
-            let requests = items(driver.at(["spec", "tokenRequests"]));
-            if requests.iter().any(|of| text(of, "audience") == audience) {
-                return Ok(true);
+                Err(why) if absent.contains(&why) => {}
+                Err(why) => absent.push(why),
             }
         }
         Ok(false)
     }
 
-    /// Returns the CSI driver of the volume of a claim.
-    async fn driver_of(&self, namespace: &str, claim: &str) -> Result<Option<Text>, ApiError> {
-        let cluster = self.context.cluster;
-        let claim = cluster.get("v1", "PersistentVolumeClaim", namespace, claim).await?.unwrap_or_default();
+    /// Returns the CSI driver of the volume of a claim, or what does not exist.
+    async fn driver_of(
+        &self,
+        namespace: &str,
+        claim: &str,
+    ) -> Result<Result<Option<Text>, String>, ApiError> {
+        let claim = match self.cluster_object(CLAIM, namespace, claim).await? {
+            Ok(claim) => claim,
+            Err(why) => return Ok(Err(why)),
+        };
         let volume = claim.at(["spec", "volumeName"]).and_then(Value::as_str).unwrap_or_default();
-        if volume.is_empty() {
-            return Ok(None);
-        }
-        let volume = cluster.get("v1", "PersistentVolume", "", volume).await?.unwrap_or_default();
-        Ok(volume.at(["spec", "csi", "driver"]).and_then(Value::as_str).map(Text::new))
+        let volume = self.cluster_object(VOLUME, "", volume).await?;
+        Ok(volume.map(|volume| volume.get("spec").and_then(driver)))
+    }
+
+    /// Returns an object, or the message that it does not exist.
+    async fn cluster_object(
+        &self,
+        (version, kind, shown): (&str, &str, &str),
+        namespace: &str,
+        name: &str,
+    ) -> Result<Result<Value, String>, ApiError> {
+        let found = self.context.cluster.get(version, kind, namespace, name).await?;
+        Ok(found.ok_or_else(|| format!("{shown} {name:?} not found")))
     }
 
     fn check_lease(&self) -> Result<(), ApiError> {
@@ -403,6 +451,14 @@ impl NodeRequest<'_> {
         debug_assert_eq!(self.attributes.forbidden(why).reason, Reason::Forbidden);
         self.attributes.forbidden(why)
     }
+}
+
+/// Returns the CSI driver of a volume, also of one that Kubernetes once handled itself.
+fn driver(volume: &Value) -> Option<Text> {
+    let own = volume.at(["csi", "driver"]).and_then(Value::as_str);
+    let is_of = |source: &str| volume.get(source).is_some_and(|of| !of.is_null());
+    let migrated = || MIGRATED.iter().find(|(source, _)| is_of(source)).map(|(_, driver)| *driver);
+    own.or_else(migrated).map(Text::new)
 }
 
 fn is_bound(pod: &Value, node: &str) -> bool {
