@@ -2,25 +2,12 @@
 //! does, and recognize its requests.
 
 use tenure_auth::{Reloadable, authentication::RequestHeaderNames};
+use tenure_authentication::TokenUses;
 use tenure_value::{Object, Text, Value};
 
 /// The namespace and the name of the config map.
 pub(crate) const NAMESPACE: &str = "kube-system";
 pub(crate) const NAME: &str = "extension-apiserver-authentication";
-
-/// The config map that tells since when the use of tokens in secrets is tracked, for the controller that removes unused ones.
-pub(crate) const TOKEN_TRACKING: &str = "kube-apiserver-legacy-service-account-token-tracking";
-
-/// Returns the data of that config map; `None` if it has a day that is not in the future.
-pub(crate) fn token_tracking(live: Option<&Value>, now: &str) -> Option<Value> {
-    let today = now.split('T').next().unwrap_or_default();
-    let since = live.and_then(|of| of.at(["data", "since"])).and_then(Value::as_str).unwrap_or_default();
-    let shape = |text: &str| {
-        text.bytes().map(|byte| if byte.is_ascii_digit() { b'0' } else { byte }).collect::<Vec<_>>()
-    };
-    let is_day = shape(since) == b"0000-00-00" && since <= today;
-    (!is_day).then(|| Value::object([("since", Value::from(today))]))
-}
 
 /// What extension API servers need to authenticate users.
 #[derive(Clone, Default)]
@@ -33,6 +20,8 @@ pub struct ClusterAuthentication {
     pub allowed_names: Vec<String>,
     /// The headers of the user's name, groups, further attributes (their beginnings) and uid.
     pub headers: RequestHeaderNames,
+    /// The uses of tokens in secrets that are to be recorded.
+    pub token_uses: TokenUses,
 }
 
 impl ClusterAuthentication {
@@ -94,17 +83,6 @@ mod tests {
 
     fn certificate(text: &str) -> String {
         format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n")
-    }
-
-    #[test]
-    fn tracking_begins_on_the_day_of_the_start() {
-        let since = |day: &str| Value::object([("data", Value::object([("since", Value::from(day))]))]);
-        let now = "2026-03-04T05:06:07Z";
-        let today = Some(Value::object([("since", Value::from("2026-03-04"))]));
-        assert_eq!(token_tracking(None, now), today);
-        assert_eq!(token_tracking(Some(&since("2026-03-03")), now), None);
-        assert_eq!(token_tracking(Some(&since("2026-03-05")), now), today);
-        assert_eq!(token_tracking(Some(&since("yesterday")), now), today);
     }
 
     #[test]

@@ -5,9 +5,10 @@ use crate::{
     Aggregator, ApiService,
     aggregator::{api_services, api_services_prefix},
     api_service::API_SERVICES,
-    authentication_config::{ClusterAuthentication, NAME, NAMESPACE, TOKEN_TRACKING, token_tracking},
+    authentication_config::{ClusterAuthentication, NAME, NAMESPACE},
     availability::Availability,
     registration::{Change, Moment, changes},
+    token_tracking::{TOKEN_TRACKING, token_tracking},
 };
 use async_trait::async_trait;
 use futures::{StreamExt, future::select_all, stream};
@@ -223,11 +224,8 @@ impl Aggregator {
                     is_retried = true;
                 }
             }
-            let discovery = match is_available {
-                true => self.fetch_discovery(&service).await,
-                false => Err("service unavailable".into()),
-            };
-            match discovery {
+            // A server that fails its checks may still tell what it serves.
+            match self.fetch_discovery(&service).await {
                 Ok(discovery) => {
                     self.update(name, |of| (of.discovery, of.is_current) = (Some(discovery), true))
                 }
@@ -356,8 +354,13 @@ impl Aggregator {
         let (mut due, mut published) = (interval(AUTHORITIES), None);
         let mut checked = 0_u64;
         loop {
-            due.tick().await;
-            checked += 1;
+            tokio::select! {
+                _ = due.tick() => checked += 1,
+                Some(used) = authentication.token_uses.next() => {
+                    self.record_use(writer, used).await;
+                    continue;
+                }
+            }
             let authorities = (authentication.client_ca.get(), authentication.request_header_ca.get());
             // It may have been deleted or changed.
             let is_due = checked.is_multiple_of(60) || published.as_ref() != Some(&authorities);

@@ -19,6 +19,7 @@ mod proxy;
 mod publication;
 mod registration;
 mod resolver;
+mod token_tracking;
 mod transport;
 
 pub use aggregator::{Aggregator, AggregatorOptions};

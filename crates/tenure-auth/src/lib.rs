@@ -32,6 +32,7 @@ mod access_review;
 mod attributes;
 pub mod audit;
 pub mod authentication;
+mod claim_status;
 mod impersonation;
 pub mod rbac;
 mod reloadable;
@@ -41,6 +42,7 @@ pub use access_review::{
     AccessReview, FIELDS_ANNOTATION, FORCE_ANNOTATION, MANAGER_ANNOTATION, ReviewScope, ReviewedWrite,
 };
 pub use attributes::{Attributes, ResourceAttributes};
+pub use claim_status::check_claim_status;
 pub use impersonation::{Denied, Impersonated, Mode as ImpersonationMode, impersonate};
 pub use reloadable::Reloadable;
 pub use user::UserInfo;

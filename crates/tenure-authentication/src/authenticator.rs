@@ -1,13 +1,14 @@
 //! Authentication: the user of a client certificate, of a bearer token, or `system:anonymous`.
 //!
 //! Bearer tokens are the administrator's, those of a token file, those of service accounts that this server issued
-//! and whose account and bound object still exist, and those of external issuers. An unknown token is a 401; a
+//! and whose account and bound object still exist, those that controllers keep in secrets, and those of external issuers. An unknown token is a 401; a
 //! request without one is anonymous if that is enabled.
 
 use crate::{
     request_header::user_of_headers,
     token_cache::{TokenCache, TokenDigest},
     token_issuer::{TokenIssuer, TokenOptions},
+    token_uses::TokenUses,
 };
 use hyper::{HeaderMap, header};
 use std::{future::Future, sync::Arc, time::Duration};
@@ -25,7 +26,7 @@ use tenure_meta::{ApiError, Reason};
 use tenure_oidc::{AnonymousConfig, Authenticated, JwtAuthenticators};
 use tenure_store::Store;
 use tenure_value::{
-    Text,
+    Text, Value,
     time::{Precision, Timestamp},
 };
 
@@ -48,6 +49,8 @@ pub struct IdentityOptions {
     pub jwt: Option<Reloadable<JwtAuthenticators>>,
     /// The headers in which a front proxy names the user.
     pub request_headers: RequestHeaderNames,
+    /// Where the uses of tokens in secrets are recorded.
+    pub token_uses: Option<TokenUses>,
 }
 
 impl Default for IdentityOptions {
@@ -59,6 +62,7 @@ impl Default for IdentityOptions {
             tokens: TokenOptions::default(),
             jwt: None,
             request_headers: RequestHeaderNames::default(),
+            token_uses: None,
         }
     }
 }
@@ -69,6 +73,8 @@ pub struct Identity {
     pub user: UserInfo,
     /// The credential that named the user.
     pub credential: Credential,
+    /// What the client should know about its credential.
+    pub warning: Option<&'static str>,
 }
 
 /// The credential of a client.
@@ -97,9 +103,10 @@ pub struct Authenticator {
     pub tokens: Arc<TokenIssuer>,
     jwt: Option<Reloadable<JwtAuthenticators>>,
     request_headers: RequestHeaderNames,
+    pub(crate) token_uses: Option<TokenUses>,
     verified: TokenCache<JwtAuthenticators, Authenticated>,
-    store: Arc<dyn Store>,
-    clock: Clock,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Clock,
 }
 
 impl Authenticator {
@@ -110,7 +117,7 @@ impl Authenticator {
         store: Arc<dyn Store>,
         clock: Clock,
     ) -> Result<Authenticator, ApiError> {
-        let IdentityOptions { anonymous, token_file, tokens, jwt, request_headers } = identity;
+        let IdentityOptions { anonymous, token_file, tokens, jwt, request_headers, token_uses } = identity;
         // A server without authentication has no secrets to share with others over the same store.
         let shared = matches!(access, Authentication::Token(_)).then_some(&*store);
         let tokens = Arc::new(TokenIssuer::open(tokens, shared).await?);
@@ -122,6 +129,7 @@ impl Authenticator {
             tokens,
             jwt,
             request_headers,
+            token_uses,
             verified,
             store,
             clock,
@@ -137,6 +145,8 @@ impl Authenticator {
             tokens: self.tokens.clone(),
             jwt: self.jwt.clone(),
             request_headers: self.request_headers.clone(),
+            // What a fork does is nobody's use.
+            token_uses: None,
             verified: TokenCache::default(),
             store,
             clock,
@@ -155,7 +165,7 @@ impl Authenticator {
         headers: &HeaderMap,
         (certificate, front_proxy): (Option<&ClientCertificate>, Option<&FrontProxy>),
     ) -> Result<Identity, ApiError> {
-        let lasting = |user| Ok(Identity { user, credential: Credential::Lasting });
+        let lasting = |user| Ok(Identity { user, credential: Credential::Lasting, warning: None });
         if matches!(self.access, Authentication::Anyone) {
             return lasting(administrator());
         }
@@ -165,7 +175,7 @@ impl Authenticator {
             && let Some(user) = user_of_headers(&self.request_headers, headers)
         {
             let credential = proxy.expires.map_or(Credential::Lasting, Credential::Certificate);
-            return Ok(Identity { user: authenticated(user), credential });
+            return Ok(Identity { user: authenticated(user), credential, warning: None });
         }
         // A valid certificate takes precedence over a token; an invalid one is an error only without a token.
         let mut is_invalid = matches!(certificate, Some(ClientCertificate::Invalid));
@@ -175,7 +185,7 @@ impl Authenticator {
                 Some(end) if self.clock.now().seconds > *end => is_invalid = true,
                 Some(end) => {
                     let credential = Credential::Certificate(*end);
-                    return Ok(Identity { user: authenticated(user.clone()), credential });
+                    return Ok(Identity { user: authenticated(user.clone()), credential, warning: None });
                 }
                 None => return lasting(authenticated(user.clone())),
             }
@@ -185,8 +195,8 @@ impl Authenticator {
             if self.access.knows(token) {
                 return lasting(administrator());
             }
-            let user = self.user_of_token(token).await.ok_or_else(unauthorized)?;
-            return Ok(Identity { user, credential: Credential::Token(token.into()) });
+            let (user, warning) = self.user_of_token(token).await.ok_or_else(unauthorized)?;
+            return Ok(Identity { user, credential: Credential::Token(token.into()), warning });
         }
         if is_invalid {
             return Err(unauthorized());
@@ -229,14 +239,18 @@ impl Authenticator {
         })
     }
 
-    /// Returns the user of a bearer token for this server that is not the administrator's.
-    async fn user_of_token(&self, token: &str) -> Option<UserInfo> {
+    /// Returns the user of a bearer token for this server that is not the administrator's, and what the client should know
+    /// about the token.
+    async fn user_of_token(&self, token: &str) -> Option<(UserInfo, Option<&'static str>)> {
         if let Some(user) = self.user_of_file(token) {
-            return Some(user);
+            return Some((user, None));
         }
-        match self.account(token, &self.tokens.audiences) {
-            Ok(claims) => Some(authenticated(claims.user())),
-            Err(_) => self.user_of_issuer(token).await?.ok(),
+        if let Ok(claims) = self.account(token, &self.tokens.audiences) {
+            return Some((authenticated(claims.user()), None));
+        }
+        match self.user_of_secret(token, &self.tokens.audiences).await {
+            Ok(found) => Some((authenticated(found.user), found.warning)),
+            Err(_) => Some((self.user_of_issuer(token).await?.ok()?, None)),
         }
     }
 
@@ -280,9 +294,15 @@ impl Authenticator {
             None => match self.account(token, audiences) {
                 Ok(claims) => return Ok((authenticated(claims.user()), claims.audiences)),
                 Err(reason) if !reason.is_empty() => return Err(format!("[invalid bearer token, {reason}]")),
-                Err(_) => match self.user_of_issuer(token).await {
-                    Some(user) => user.map_err(|reason| format!("[invalid bearer token, {reason}]"))?,
-                    None => return Err("invalid bearer token".into()),
+                Err(_) => match self.user_of_secret(token, audiences).await {
+                    Ok(found) => return Ok((authenticated(found.user), found.audiences)),
+                    Err(reason) if !reason.is_empty() => {
+                        return Err(format!("[invalid bearer token, {reason}]"));
+                    }
+                    Err(_) => match self.user_of_issuer(token).await {
+                        Some(user) => user.map_err(|reason| format!("[invalid bearer token, {reason}]"))?,
+                        None => return Err("invalid bearer token".into()),
+                    },
                 },
             },
         };
@@ -331,23 +351,27 @@ impl Authenticator {
 
     /// Returns the uid of an object that tokens depend on. An object that waits for its finalizers or its grace period counts
     /// for a minute after the time of its deletion.
-    fn live_uid(
-        &self,
-        (group, version, resource): (&str, &str, &str),
-        namespace: &str,
-        name: &str,
-    ) -> Liveness {
-        let found = || {
-            let resource = tenure_builtin::registry().find(group, version, resource)?;
-            let entry = self.store.peek(key(resource, namespace, name).as_bytes()).ok()??;
-            Some(Stored::read(&entry).ok()?.object)
-        };
-        let Some(object) = found() else { return Liveness::Absent };
+    fn live_uid(&self, resource: (&str, &str, &str), namespace: &str, name: &str) -> Liveness {
+        let Some(object) = self.stored(resource, namespace, name) else { return Liveness::Absent };
         let deletion = Timestamp::parse(meta_text(&object, "deletionTimestamp"), Precision::Seconds);
         match deletion.is_some_and(|at| at.seconds + DELETION_LEEWAY < self.clock.now().seconds) {
             true => Liveness::Deleted,
             false => Liveness::Live(meta_text(&object, "uid").into()),
         }
+    }
+}
+
+impl Authenticator {
+    /// Returns an object that a token depends on.
+    pub(crate) fn stored(
+        &self,
+        (group, version, resource): (&str, &str, &str),
+        namespace: &str,
+        name: &str,
+    ) -> Option<Value> {
+        let resource = tenure_builtin::registry().find(group, version, resource)?;
+        let entry = self.store.peek(key(resource, namespace, name).as_bytes()).ok()??;
+        Some(Stored::read(&entry).ok()?.object)
     }
 }
 

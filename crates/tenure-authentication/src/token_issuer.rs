@@ -7,8 +7,8 @@ use crate::token_cache::{TokenCache, TokenDigest};
 use std::sync::Arc;
 use tenure_auth::Reloadable;
 use tenure_auth::authentication::{
-    Claims, JwtError, ServiceAccountClaims, ServiceAccountTokenError, SigningKey, TokenRequest, VerifyingKey,
-    jwk_set, sign, untrusted_issuer, verify,
+    Claims, JwtError, SECRET_TOKEN_ISSUER, SecretTokenClaims, ServiceAccountClaims, ServiceAccountTokenError,
+    SigningKey, TokenRequest, VerifyingKey, jwk_set, sign, untrusted_issuer, verify,
 };
 use tenure_meta::ApiError;
 use tenure_store::{Error, Expected, Store, Transaction};
@@ -125,6 +125,32 @@ impl TokenIssuer {
         }
     }
 
+    /// Returns the claims of a token in a secret and the audiences that it shares with those that are asked for; the error is
+    /// empty for other tokens.
+    pub fn read_of_secret(
+        &self,
+        token: &str,
+        audiences: &[Text],
+    ) -> Result<(SecretTokenClaims, Vec<Text>), String> {
+        let claims = self.verified_claims(token)?;
+        if claims.text("iss") != SECRET_TOKEN_ISSUER {
+            return Err(String::new());
+        }
+        let given = claims.audiences();
+        // Without an audience it is for the API server.
+        let given = match given.is_empty() {
+            true => self.audiences.iter().map(Text::as_str).collect(),
+            false => given,
+        };
+        let shared: Vec<Text> = audiences.iter().filter(|of| given.contains(&of.as_str())).cloned().collect();
+        if shared.is_empty() {
+            return Err(format!(
+                "token audiences {given:?} is invalid for the target audiences {audiences:?}"
+            ));
+        }
+        Ok((SecretTokenClaims::read(&claims)?, shared))
+    }
+
     /// Returns the claims of a token that one of the keys has signed.
     fn verified_claims(&self, token: &str) -> Result<Arc<Claims>, String> {
         let (keys, digest) = (self.keys.get(), TokenDigest::of(token));
@@ -132,7 +158,8 @@ impl TokenIssuer {
             return Ok(claims);
         }
         // The token of another issuer is for another authenticator.
-        if !untrusted_issuer(token).is_some_and(|issuer| self.issuers.contains(&issuer)) {
+        let is_own = |issuer: Text| issuer == SECRET_TOKEN_ISSUER || self.issuers.contains(&issuer);
+        if !untrusted_issuer(token).is_some_and(is_own) {
             return Err(String::new());
         }
         match verify(&self.verifying_keys(&keys), token) {

@@ -376,6 +376,7 @@ impl Server {
         if let Some(headers) = &seen.flow {
             headers.add_to(&mut response);
         }
+        response = response.with_warnings(&seen.credential_warnings);
         // What one user may see is not for others.
         response
             .headers
@@ -424,7 +425,10 @@ impl Server {
         let path = head.uri.path();
         let certificate = (head.extensions.get::<ClientCertificate>(), head.extensions.get::<FrontProxy>());
         let identity = self.authenticator.authenticate(path, &head.headers, certificate).await;
-        let identity = identity.map(|Identity { user, credential }| (Arc::new(user), credential));
+        let identity = identity.map(|Identity { user, credential, warning }| {
+            seen.credential_warnings.extend(warning.map(String::from));
+            (Arc::new(user), credential)
+        });
         let address = RequestPath::parse(path);
         let query = Query::parse(head.uri.query().unwrap_or_default());
         let mut attributes = None;
@@ -499,7 +503,7 @@ impl Server {
             }
             target => target?,
         };
-        *seen = RequestInfo { flow: seen.flow.take(), trail: seen.trail.take(), ..RequestInfo::of(&target) };
+        seen.set_target(&target);
         if let Some(time) = request.query.given("timeout").filter(|_| target.verb != Verb::Watch) {
             let asked = requested_time(time)?;
             request.deadline = request.deadline.min(Instant::now() + asked);
@@ -681,6 +685,7 @@ struct RequestInfo {
     offer: MediaTypes,
     /// What flow control says of it.
     flow: Option<FlowHeaders>,
+    credential_warnings: Vec<String>,
     /// What is recorded of the request, if it is audited.
     trail: Option<AuditTrail>,
 }
@@ -693,22 +698,17 @@ impl Default for RequestInfo {
             resource: Text::default(),
             offer: MediaTypes::All,
             flow: None,
+            credential_warnings: Vec::new(),
             trail: None,
         }
     }
 }
 
 impl RequestInfo {
-    fn of(target: &Target) -> RequestInfo {
+    fn set_target(&mut self, target: &Target) {
         let resource = &target.handler.resource;
-        RequestInfo {
-            verb: target.verb.word(),
-            group: resource.group.clone(),
-            resource: resource.name.clone(),
-            offer: target.offer(),
-            flow: None,
-            trail: None,
-        }
+        (self.verb, self.offer) = (target.verb.word(), target.offer());
+        (self.group, self.resource) = (resource.group.clone(), resource.name.clone());
     }
 }
 

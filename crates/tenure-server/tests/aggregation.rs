@@ -49,7 +49,8 @@ impl Handler for Extension {
                 StatusCode::OK,
                 AGGREGATED,
                 r#"{"items":[{"metadata":{"name":"ext.example.com"},"versions":[{"version":"v1","resources":[
-                    {"resource":"things","scope":"Namespaced","verbs":["list"],"responseKind":{"group":"","version":"","kind":"Thing"}}]}]}]}"#,
+                    {"resource":"things","scope":"Namespaced","verbs":["list"],"responseKind":{"group":"","version":"","kind":"Thing"}}]},
+                    {"version":"v2","resources":[]}]}]}"#,
             ),
             "/openapi/v3" if self.is_modern => json(
                 r#"{"paths":{"apis/ext.example.com/v1":{"serverRelativeURL":"/openapi/v3/apis/ext.example.com/v1?hash=AB"},
@@ -417,6 +418,32 @@ async fn discovery_and_openapi_are_merged_by_priority() {
         assert!(merged.at(["definitions", "Thing"]).is_some());
         assert!(merged.at(["paths", "/apis/apps/v1/namespaces/{namespace}/deployments"]).is_some());
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_fails_its_checks_is_discovered() {
+    let certificates = Certificates::new();
+    let (address, ca_bundle) = extension(&certificates, true).await;
+    let server = start(options(&certificates)).await;
+    create(
+        &server,
+        "/api/v1/namespaces/default/services",
+        r#"{"metadata":{"name":"ext"},"spec":{"type":"ExternalName","externalName":"localhost"}}"#,
+    )
+    .await;
+    // The server has this version in its document, but does not answer the check of availability.
+    let of = api_service(address.port(), &format!(r#""caBundle":"{ca_bundle}""#));
+    create(&server, API_SERVICES, &of.replace(r#"v1.ext"#, "v2.ext").replace(r#":"v1""#, r#":"v2""#)).await;
+    let expected: Value = r#"{"version":"v2","resources":[],"freshness":"Current"}"#.parse().unwrap();
+    until("discovery is read", || async {
+        version(&document(&server, "/apis", AGGREGATED).await) == Some(expected.clone())
+    })
+    .await;
+    let object = document(&server, &format!("{API_SERVICES}/v2.ext.example.com"), "application/json").await;
+    let condition =
+        object.at(["status", "conditions"]).and_then(Value::as_array).and_then(|of| of.iter().next());
+    assert_eq!(condition.and_then(|of| of.get("reason")), Some(&"FailedDiscoveryCheck".into()));
+    assert_eq!(get(&server, "/apis/ext.example.com/v2/things").await.0, 503);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -142,8 +142,10 @@ impl IdentityFlags {
             Some(AuthorizationMode::AlwaysAllow) => options.authorization = Authorization::AlwaysAllow,
             None => {}
         }
-        options.aggregation.authentication = Some(self.cluster_authentication(reloader)?);
+        let authentication = self.cluster_authentication(reloader)?;
         let identity = &mut options.identity;
+        identity.token_uses = Some(authentication.token_uses.clone());
+        options.aggregation.authentication = Some(authentication);
         identity.request_headers = self.request_headers();
         if let Some(path) = &self.token_auth_file {
             let tokens = Reloadable::new(token_file(path)?);

@@ -23,6 +23,15 @@ pub struct PolicyRule {
 }
 
 impl PolicyRule {
+    /// Returns the rules that cover everything: resources and paths.
+    pub fn everything() -> [PolicyRule; 2] {
+        let all = || vec![Text::from("*")];
+        [
+            PolicyRule { api_groups: all(), resources: all(), verbs: all(), ..PolicyRule::default() },
+            PolicyRule { non_resource_urls: all(), verbs: all(), ..PolicyRule::default() },
+        ]
+    }
+
     /// Reads the rules of a role; what is not a rule grants nothing.
     pub fn list(rules: Option<&Value>) -> Vec<PolicyRule> {
         let rules = rules.and_then(Value::as_array).map(|rules| rules.iter().map(PolicyRule::read));

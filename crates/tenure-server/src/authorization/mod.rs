@@ -197,17 +197,8 @@ impl Authorizer {
 
     /// Returns the rules of a user in a namespace, and what kept roles from being read.
     pub fn rules_of(&self, user: &UserInfo, namespace: &str) -> (Vec<PolicyRule>, String) {
-        let every = |resources: bool| {
-            let all = || vec![Text::from("*")];
-            match resources {
-                true => {
-                    PolicyRule { api_groups: all(), resources: all(), verbs: all(), ..Default::default() }
-                }
-                false => PolicyRule { non_resource_urls: all(), verbs: all(), ..Default::default() },
-            }
-        };
         if !self.is_rbac() {
-            return (vec![every(true), every(false)], String::new());
+            return (PolicyRule::everything().into(), String::new());
         }
         let policy = self.policy();
         let (rules, error) = policy.rules_of(user, namespace);
@@ -253,7 +244,9 @@ impl Authorizer {
                     |role: &Value| role.get("aggregationRule").is_some_and(|rule| !rule.is_null());
                 let is_aggregated = has_selectors(object) || old.is_some_and(has_selectors);
                 // An aggregated role can collect any rule.
-                if is_aggregated && uncovered(&policy.rules_of(user, namespace).0, &every_rule()).is_some() {
+                if is_aggregated
+                    && uncovered(&policy.rules_of(user, namespace).0, &PolicyRule::everything()).is_some()
+                {
                     let why = "must have cluster-admin privileges to use the aggregationRule";
                     return Err(ApiError::forbidden(&attributes.group, &attributes.resource, &name, why));
                 }
@@ -366,15 +359,6 @@ impl Authorizer {
 fn without_collection_fields(object: &Value) -> Value {
     let metadata = metadata(object).without("finalizers").without("ownerReferences");
     with_metadata(object, metadata)
-}
-
-/// Returns the rules that cover everything.
-fn every_rule() -> Vec<PolicyRule> {
-    let all = || vec![Text::from("*")];
-    vec![
-        PolicyRule { api_groups: all(), resources: all(), verbs: all(), ..Default::default() },
-        PolicyRule { non_resource_urls: all(), verbs: all(), ..Default::default() },
-    ]
 }
 
 /// Returns the 403 of a request.

@@ -4,7 +4,7 @@
 use super::{Writer, request::WriteRequest};
 use hyper::{HeaderMap, Method, header};
 use tenure_apply::{Difference, Managers, State};
-use tenure_auth::{Attributes, ResourceAttributes, rbac::FieldWrite};
+use tenure_auth::{Attributes, ResourceAttributes, check_claim_status, rbac::FieldWrite};
 use tenure_builtin::role::Role;
 use tenure_catalog::{Target, Verb, object::Stored};
 use tenure_fields::{FieldSet, Node, Path};
@@ -31,19 +31,24 @@ const OWNERS_ANNOTATION: &str = "tenure.dev/owner-changes";
 const MOST_ANNOTATED: usize = 50;
 
 impl Writer {
-    /// Checks that a role or binding grants nothing that the user does not have.
+    /// Checks that the user may grant what a role or binding grants, and change the parts of the status of a claim.
     pub(super) fn authorize_grant(
         &self,
         write: &WriteRequest<'_>,
         live: Option<&Stored>,
         object: &Value,
     ) -> Result<(), ApiError> {
-        if write.target.handler.role != Role::Rbac {
+        let (target, user) = (write.target, &write.request.user);
+        let is_grant = target.handler.role == Role::Rbac;
+        if !is_grant && (target.subresource != "status" || target.handler.resource.name != "resourceclaims") {
             return Ok(());
         }
-        let attributes = attributes_of(write.target, write.target.verb.word(), &write.target.name);
+        let attributes = attributes_of(target, target.verb.word(), &target.name);
         let old = live.map(|live| &live.object);
-        self.authorizer.check_escalation(&write.request.user, &attributes, old, object)
+        if is_grant {
+            return self.authorizer.check_escalation(user, &attributes, old, object);
+        }
+        check_claim_status(user, &attributes, (old, object), |asked| self.authorizer.check(user, asked))
     }
 
     /// Checks that the user may create, if a PUT or PATCH creates.

@@ -35,6 +35,8 @@ mod permissions;
 mod pod_security;
 mod profiles;
 mod quotas;
+mod routes;
+mod secret_tokens;
 mod selection;
 mod selection_index;
 mod server;
