@@ -36,9 +36,9 @@ pub(crate) async fn create_default(writer: &Writer, range: AddressRange) -> Resu
     if !cidr.ranges.contains(&range) {
         tracing::warn!(ranges = ?cidr.ranges, %range, "the default ServiceCIDR has other networks than the server");
     } else if cidr.ready().is_none() && !cidr.is_terminating() {
-        let wanted = ["True", "", "Kubernetes default Service CIDR is ready"];
+        let message = "Kubernetes default Service CIDR is ready";
         // Webhooks can refuse this. A ServiceCIDR without the condition is used as well.
-        if let Err(failure) = set_condition(writer, cidr, SERVER, wanted).await {
+        if let Err(failure) = set_condition(writer, cidr, SERVER, ("True", None, message)).await {
             tracing::warn!(%failure, "the default ServiceCIDR does not get its condition");
         }
     }
@@ -55,8 +55,8 @@ pub(super) async fn protect(writer: &Writer) -> Result<Outcome, ApiError> {
     let mut outcome = Outcome::Done;
     for cidr in &all {
         let protection = protection(cidr, &orphans);
-        if let Some(wanted) = condition(cidr, protection) {
-            set_condition(writer, cidr, CONTROLLER, wanted).await?;
+        if let Some([status, reason, message]) = condition(cidr, protection) {
+            set_condition(writer, cidr, CONTROLLER, (status, Some(reason), message)).await?;
         }
         match protection {
             Protection::Protect if !cidr.is_protected() => {
@@ -98,19 +98,17 @@ async fn set_condition(
     writer: &Writer,
     cidr: &ServiceCidr,
     manager: &'static str,
-    [status, reason, message]: [&str; 3],
+    (status, reason, message): (&str, Option<&str>, &str),
 ) -> Result<(), ApiError> {
     let now = seconds(writer.objects.clock.now());
-    let mut fields = vec![
+    let fields = [
         ("type", Value::from("Ready")),
         ("status", Value::from(status)),
         ("lastTransitionTime", Value::from(now)),
         ("message", Value::from(message)),
     ];
-    if manager == CONTROLLER {
-        fields.push(("reason", Value::from(reason)));
-    }
-    let conditions = Value::array([Value::object(fields)]);
+    let reason = reason.map(|reason| ("reason", Value::from(reason)));
+    let conditions = Value::array([Value::object(fields.into_iter().chain(reason))]);
     let status = ("status", Value::object([("conditions", conditions)]));
     apply(writer, &cidr.name, "status", manager, status).await
 }
