@@ -77,7 +77,7 @@ class Table:
                 mine, other = values[TENURE], values[KUBE]
                 if mine and other:
                     all_of_it = other + (values[ETCD] or 0)
-                    cells.append(f"{mine / other if unit == '/s' else all_of_it / mine:.3g}")
+                    cells.append(digits(mine / other if unit == "/s" else all_of_it / mine))
                 else:
                     cells.append("-")
             lines.append("| " + " | ".join(cells + [target]) + " |")
@@ -88,6 +88,8 @@ def shown(value, unit):
     """Writes a figure with three digits and a fitting unit."""
     scales = {"s": [(1, "s"), (1e-3, "ms"), (1e-6, "µs")], "B": [(1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")], "/s": [(1, "")]}[unit]
     scale, name = next((pair for pair in scales if abs(value) >= pair[0]), scales[-1])
-    value /= scale
-    digits = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
-    return f"{digits} {name}".strip()
+    return f"{digits(value / scale)} {name}".strip()
+
+
+def digits(value):
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
