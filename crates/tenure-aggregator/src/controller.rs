@@ -9,8 +9,8 @@ use crate::{
     availability::Availability,
     registration::{Change, Moment, changes},
     token_tracking::{TOKEN_TRACKING, token_tracking},
+    writer::ApiServiceWriter,
 };
-use async_trait::async_trait;
 use futures::{StreamExt, future::select_all, stream};
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use tenure_builtin::role::{ENDPOINT_SLICES, ENDPOINTS, SERVICES};
@@ -38,31 +38,6 @@ const RETRY: (Duration, Duration) = (Duration::from_millis(250), Duration::from_
 const WRITES: usize = 16;
 /// How often the certificates of authorities are compared with those that are published.
 const AUTHORITIES: Duration = Duration::from_secs(1);
-
-/// Writes objects as the API server itself.
-#[async_trait]
-pub trait ApiServiceWriter: Send + Sync {
-    /// Creates an object of a resource (group, version, name).
-    async fn create(
-        &self,
-        resource: (&str, &str, &str),
-        namespace: &str,
-        object: &Value,
-    ) -> Result<(), ApiError>;
-    /// Replaces an object.
-    async fn update(
-        &self,
-        resource: (&str, &str, &str),
-        namespace: &str,
-        object: &Value,
-    ) -> Result<(), ApiError>;
-    /// Replaces the status of an object.
-    async fn update_status(&self, resource: (&str, &str, &str), object: &Value) -> Result<(), ApiError>;
-    /// Deletes an object.
-    async fn delete(&self, resource: (&str, &str, &str), name: &str) -> Result<(), ApiError>;
-    /// Returns the time, as the API writes it.
-    fn now(&self) -> Text;
-}
 
 /// The tasks of an extension server.
 struct Follower {

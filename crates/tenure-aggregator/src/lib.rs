@@ -21,11 +21,12 @@ mod registration;
 mod resolver;
 mod token_tracking;
 mod transport;
+mod writer;
 
 pub use aggregator::{Aggregator, AggregatorOptions};
 pub use api_service::{ApiService, ServiceReference};
 pub use authentication_config::ClusterAuthentication;
-pub use controller::ApiServiceWriter;
 pub use proxy::ProxyRequest;
 pub use resolver::Routing;
 pub use transport::{ProxyBody, ProxyClientCertificate};
+pub use writer::ApiServiceWriter;

@@ -7,6 +7,8 @@ use std::collections::BTreeSet;
 use tenure_meta::{ApiError, Cause, FieldError, Row};
 use tenure_value::{Text, Value};
 
+/// The name of the resource.
+pub const RESOURCE_CLAIMS: &str = "resourceclaims";
 /// The attribute of a user that names the node which its service account runs on.
 const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
 const ASSOCIATED: &str = "associated-node:";
@@ -19,7 +21,7 @@ pub fn check_claim_status(
     (old, new): (Option<&Value>, &Value),
     authorize: impl Fn(&Attributes) -> Result<(), ApiError>,
 ) -> Result<(), ApiError> {
-    let is_claim = attributes.group == "resource.k8s.io" && attributes.resource == "resourceclaims";
+    let is_claim = attributes.group == "resource.k8s.io" && attributes.resource == RESOURCE_CLAIMS;
     let Some(old) = old.filter(|_| is_claim) else { return Ok(()) };
     match denials(user, attributes, (old, new), authorize) {
         none if none.is_empty() => Ok(()),

@@ -42,7 +42,7 @@ pub use access_review::{
     AccessReview, FIELDS_ANNOTATION, FORCE_ANNOTATION, MANAGER_ANNOTATION, ReviewScope, ReviewedWrite,
 };
 pub use attributes::{Attributes, ResourceAttributes};
-pub use claim_status::check_claim_status;
+pub use claim_status::{RESOURCE_CLAIMS, check_claim_status};
 pub use impersonation::{Denied, Impersonated, Mode as ImpersonationMode, impersonate};
 pub use reloadable::Reloadable;
 pub use user::UserInfo;

@@ -65,7 +65,8 @@ impl Authenticator {
                 claims.secret
             ));
         }
-        let is_generated = account.items("secrets").iter().any(|of| of.text("name") == claims.secret);
+        // The field has the name of the resource.
+        let is_generated = account.items(SECRETS.2).iter().any(|of| of.text("name") == claims.secret);
         Ok(SecretTokenUser { user: claims.user(), audiences, warning: is_generated.then_some(WARNING) })
     }
 

@@ -4,7 +4,7 @@
 use super::{Writer, request::WriteRequest};
 use hyper::{HeaderMap, Method, header};
 use tenure_apply::{Difference, Managers, State};
-use tenure_auth::{Attributes, ResourceAttributes, check_claim_status, rbac::FieldWrite};
+use tenure_auth::{Attributes, RESOURCE_CLAIMS, ResourceAttributes, check_claim_status, rbac::FieldWrite};
 use tenure_builtin::role::Role;
 use tenure_catalog::{Target, Verb, object::Stored};
 use tenure_fields::{FieldSet, Node, Path};
@@ -40,7 +40,7 @@ impl Writer {
     ) -> Result<(), ApiError> {
         let (target, user) = (write.target, &write.request.user);
         let is_grant = target.handler.role == Role::Rbac;
-        if !is_grant && (target.subresource != "status" || target.handler.resource.name != "resourceclaims") {
+        if !is_grant && (target.subresource != "status" || target.handler.resource.name != RESOURCE_CLAIMS) {
             return Ok(());
         }
         let attributes = attributes_of(target, target.verb.word(), &target.name);
