@@ -20,6 +20,30 @@ pub struct Browser {
     session: String,
 }
 
+/// Starts chromedriver on a port that is free; `None` if another process takes that port of the other address family first.
+fn start_driver() -> Option<(Child, u16)> {
+    let mut driver = Command::new("chromedriver")
+        .arg("--port=0")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("chromedriver starts; Debian has it as chromium-driver");
+    let mut lines = BufReader::new(driver.stdout.take().expect("its output")).lines();
+    let port = lines.by_ref().map_while(Result::ok).find_map(|line| {
+        line.split("successfully on port ").nth(1)?.trim_end_matches('.').trim().parse().ok()
+    });
+    match port {
+        Some(port) => {
+            thread::spawn(move || lines.for_each(drop));
+            Some((driver, port))
+        }
+        None => {
+            driver.wait().expect("chromedriver has ended");
+            None
+        }
+    }
+}
+
 impl Browser {
     /// Starts a browser with a window of 1280 by 800.
     pub fn start() -> Browser {
@@ -28,21 +52,7 @@ impl Browser {
 
     /// Starts a browser with further arguments.
     pub fn with_arguments(more: &[&str]) -> Browser {
-        let mut driver = Command::new("chromedriver")
-            .arg("--port=0")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("chromedriver starts; Debian has it as chromium-driver");
-        let mut lines = BufReader::new(driver.stdout.take().expect("its output")).lines();
-        let port = lines
-            .by_ref()
-            .map_while(Result::ok)
-            .find_map(|line| {
-                line.split("successfully on port ").nth(1)?.trim_end_matches('.').trim().parse().ok()
-            })
-            .expect("chromedriver says its port");
-        thread::spawn(move || lines.for_each(drop));
+        let (driver, port) = (0..5).find_map(|_| start_driver()).expect("chromedriver says its port");
         let mut browser = Browser { driver, port, session: String::new() };
         let arguments = [
             "--headless=new",
