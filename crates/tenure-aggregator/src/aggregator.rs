@@ -3,7 +3,7 @@
 use crate::{
     ApiService, ProxyClientCertificate, Routing, api_service::API_SERVICES,
     authentication_config::ClusterAuthentication, publication::Publication, registration,
-    transport::Transport,
+    transport::ProxyTransport,
 };
 use hyper::header::HeaderValue;
 use parking_lot::{Mutex, RwLock};
@@ -39,7 +39,7 @@ pub struct AggregatorOptions {
 pub struct Aggregator {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) routing: Routing,
-    pub(crate) transport: Transport,
+    pub(crate) transport: ProxyTransport,
     pub(crate) options: AggregatorOptions,
     /// The name of this server in `Via`, by which a loop is found.
     pub(crate) via: HeaderValue,
@@ -84,13 +84,13 @@ impl Aggregator {
         store: Arc<dyn Store>,
         options: AggregatorOptions,
     ) -> Result<Arc<Aggregator>, ApiError> {
-        let transport = Transport::new(options.client_certificate.clone());
+        let transport = ProxyTransport::new(options.client_certificate.clone());
         let aggregator = Aggregator::new(store, options, transport);
         aggregator.load().await?;
         Ok(Arc::new(aggregator))
     }
 
-    fn new(store: Arc<dyn Store>, options: AggregatorOptions, transport: Transport) -> Aggregator {
+    fn new(store: Arc<dyn Store>, options: AggregatorOptions, transport: ProxyTransport) -> Aggregator {
         let via = format!("1.1 {}", uuid::Uuid::new_v4());
         Aggregator {
             store,

@@ -2,25 +2,16 @@
 //! pooled by what they depend on.
 
 use crate::ApiService;
-use bytes::Bytes;
-use http_body_util::combinators::UnsyncBoxBody;
 use hyper::{Request, Response, body::Incoming};
-use hyper_rustls::{DefaultServerNameResolver, HttpsConnector};
-use hyper_util::{
-    client::legacy::Client,
-    rt::{TokioExecutor, TokioTimer},
-};
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
-    error::Error,
     hash::{DefaultHasher, Hash, Hasher},
     sync::Arc,
-    time::Duration,
 };
-use tenure_admission::{Dialer, Endpoint, describe_connection_error, server_verifier};
+use tenure_admission::{Endpoint, describe_connection_error, server_verifier};
 use tenure_auth::Reloadable;
-use tenure_tls::AnyCertificate;
+use tenure_transport::{AnyCertificate, Dialer, Transport, TransportBody, TransportTls};
 use tenure_value::Text;
 use tokio_rustls::rustls::{
     ClientConfig,
@@ -31,15 +22,12 @@ use tokio_rustls::rustls::{
 
 /// The most idle connections to an extension server.
 const IDLE_CONNECTIONS: usize = 16;
-/// How long an idle connection is kept.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 /// The most pools; when there are more, all are made again.
 const POOLS: usize = 256;
 
 /// The body of a request that is passed on.
-pub type ProxyBody = UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>>;
+pub type ProxyBody = TransportBody;
 
-type Pool = Client<HttpsConnector<Dialer>, ProxyBody>;
 /// What connections are shared by: `caBundle` or `None` without verification, host and port, addresses, client certificate.
 type PoolKey = (Option<Text>, String, Vec<(String, u16)>, u64);
 
@@ -68,19 +56,19 @@ impl ProxyClientCertificate {
 }
 
 /// Sends requests to extension API servers.
-pub(crate) struct Transport {
+pub(crate) struct ProxyTransport {
     certificate: Option<Reloadable<ProxyClientCertificate>>,
-    pools: Mutex<HashMap<PoolKey, Pool>>,
+    pools: Mutex<HashMap<PoolKey, Transport>>,
 }
 
-impl Transport {
-    pub fn new(certificate: Option<Reloadable<ProxyClientCertificate>>) -> Transport {
-        Transport { certificate, pools: Mutex::default() }
+impl ProxyTransport {
+    pub fn new(certificate: Option<Reloadable<ProxyClientCertificate>>) -> ProxyTransport {
+        ProxyTransport { certificate, pools: Mutex::default() }
     }
 
     /// Returns a transport with the same certificate and connections of its own.
-    pub fn fork(&self) -> Transport {
-        Transport::new(self.certificate.clone())
+    pub fn fork(&self) -> ProxyTransport {
+        ProxyTransport::new(self.certificate.clone())
     }
 
     /// Sends a request to an extension server. It returns with the head of the response.
@@ -91,10 +79,10 @@ impl Transport {
         request: Request<ProxyBody>,
     ) -> Result<Response<Incoming>, String> {
         let pool = self.pool(service, endpoint)?;
-        pool.request(request).await.map_err(|error| describe_connection_error(&error))
+        pool.send(request).await.map_err(|error| describe_connection_error(&error))
     }
 
-    fn pool(&self, service: &ApiService, endpoint: &Endpoint) -> Result<Pool, String> {
+    fn pool(&self, service: &ApiService, endpoint: &Endpoint) -> Result<Transport, String> {
         let certificate = self.certificate.as_ref().map(Reloadable::get);
         let key = (
             (!service.insecure).then(|| service.ca_bundle.clone()),
@@ -106,13 +94,8 @@ impl Transport {
             return Ok(pool.clone());
         }
         let dialer = Dialer::new(endpoint.addresses.clone());
-        let names = Arc::new(DefaultServerNameResolver::default());
-        let connector = HttpsConnector::new(dialer, tls(service, certificate.as_deref())?, true, names);
-        let pool = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE_TIMEOUT)
-            .pool_max_idle_per_host(IDLE_CONNECTIONS)
-            .build(connector);
+        let tls = TransportTls::required(tls(service, certificate.as_deref())?);
+        let pool = Transport::new(dialer, tls, IDLE_CONNECTIONS);
         let mut pools = self.pools.lock();
         if pools.len() >= POOLS {
             pools.clear();

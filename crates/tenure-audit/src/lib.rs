@@ -9,9 +9,11 @@ mod error;
 mod log;
 mod log_queue;
 mod log_sink;
+mod request_headers;
 mod webhook;
 
 pub use auditor::{AuditOptions, Auditor};
 pub use error::AuditError;
 pub use log::{LogFormat, LogMode, LogOptions};
+pub use request_headers::RequestHeaders;
 pub use webhook::WebhookOptions;

@@ -9,7 +9,7 @@ use std::{
 use tenure_audit::{AuditOptions, Auditor, WebhookOptions};
 use tenure_auth::{
     Attributes,
-    audit::{Event, Level, ObjectReference, Policy, RequestText, Stage},
+    audit::{Event, Level, ObjectReference, Policy, RequestRecord, RequestText, Stage},
 };
 use tenure_value::Value;
 use tokio::{
@@ -111,18 +111,22 @@ fn record(auditor: &Auditor, ids: impl IntoIterator<Item = u32>) {
     let attributes = Attributes::NonResource { verb: "get".into(), path: "/version".into() };
     for id in ids {
         let (id, object) = (id.to_string(), ObjectReference::default());
-        auditor.record(&Event {
-            text: &RequestText::default(),
+        let text = RequestText::new(&RequestRecord {
             level: Level::Metadata,
-            stage: Stage::ResponseComplete,
             audit_id: &id,
             attributes: &attributes,
             request_uri: "/version",
             user: None,
-            impersonated_user: None,
-            impersonation_constraint: None,
             source_ips: &[],
             user_agent: "",
+        });
+        auditor.record(&Event {
+            text: &text,
+            level: Level::Metadata,
+            stage: Stage::ResponseComplete,
+            attributes: &attributes,
+            impersonated_user: None,
+            impersonation_constraint: None,
             object: &object,
             response_status: None,
             request_object: None,

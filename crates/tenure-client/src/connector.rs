@@ -1,48 +1,41 @@
-//! Connections to a server, directly or through a proxy, with or without TLS. hyper-util's client pools them.
+//! Connections to a server, directly or through a proxy, as the configuration of a client says.
 
 use crate::{
     ClientError,
     config::{Config, Credentials},
 };
-use bytes::Bytes;
 use http::Uri;
-use http_body_util::Full;
-use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::{
     client::{
-        legacy::{
-            Client,
-            connect::{
-                HttpConnector,
-                proxy::{SocksV5, Tunnel},
-            },
+        legacy::connect::{
+            HttpConnector,
+            proxy::{SocksV5, Tunnel},
         },
         proxy::matcher::Matcher,
     },
-    rt::{TokioExecutor, TokioIo},
+    rt::TokioIo,
 };
-use std::{
-    pin::Pin,
-    task::{Context, Poll},
-};
+use std::{future::poll_fn, sync::Arc};
+use tenure_transport::{BoxError, Connecting, Dial, Transport, TransportTls};
 use tokio::net::TcpStream;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tower_service::Service;
 
-/// A client that keeps connections open.
-pub(crate) type HttpClient = Client<HttpsConnector<Connector>, Full<Bytes>>;
+/// The most idle connections to a server.
+const IDLE_CONNECTIONS: usize = 32;
 
 /// Returns a client for a server.
-pub(crate) fn client(config: &Config, credentials: &Credentials) -> Result<HttpClient, ClientError> {
-    let tls = config.tls.config(credentials.identity.as_ref())?;
-    let mut builder = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
-    if let Some(name) = &config.tls.server_name {
-        let name = ServerName::try_from(name.clone())
-            .map_err(|error| ClientError::config(format!("tls-server-name {name}: {error}")))?;
-        builder = builder.with_server_name_resolver(FixedServerNameResolver::new(name));
-    }
-    let connector = builder.enable_http1().wrap_connector(Connector::new(config)?);
-    Ok(Client::builder(TokioExecutor::new()).build(connector))
+pub(crate) fn client(config: &Config, credentials: &Credentials) -> Result<Transport, ClientError> {
+    let server_name = config.tls.server_name.as_ref().map(|name| {
+        ServerName::try_from(name.clone())
+            .map_err(|error| ClientError::config(format!("tls-server-name {name}: {error}")))
+    });
+    let tls = TransportTls {
+        config: Arc::new(config.tls.config(credentials.identity.as_ref())?),
+        is_required: false,
+        server_name: server_name.transpose()?,
+    };
+    Ok(Transport::new(Connector::new(config)?, tls, IDLE_CONNECTIONS))
 }
 
 /// How to reach the server.
@@ -98,32 +91,22 @@ fn is_loopback(server: &Uri) -> bool {
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
-
-impl Service<Uri> for Connector {
-    type Response = TokioIo<TcpStream>;
-    type Error = BoxError;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        match self {
-            Connector::Direct(direct) => direct.poll_ready(context).map_err(Into::into),
-            Connector::Tunnel(tunnel) => tunnel.poll_ready(context).map_err(Into::into),
-            Connector::Socks(socks) => socks.poll_ready(context).map_err(Into::into),
-        }
-    }
-
-    fn call(&mut self, server: Uri) -> Self::Future {
-        match self {
-            Connector::Direct(direct) => boxed(direct.call(server)),
-            Connector::Tunnel(tunnel) => boxed(tunnel.call(server)),
-            Connector::Socks(socks) => boxed(socks.call(server)),
+impl Dial for Connector {
+    fn dial(&self, server: Uri) -> Connecting {
+        match self.clone() {
+            Connector::Direct(direct) => connect(direct, server),
+            Connector::Tunnel(tunnel) => connect(tunnel, server),
+            Connector::Socks(socks) => connect(socks, server),
         }
     }
 }
 
-fn boxed<E: Into<BoxError>>(
-    connecting: impl Future<Output = Result<TokioIo<TcpStream>, E>> + Send + 'static,
-) -> <Connector as Service<Uri>>::Future {
-    Box::pin(async { connecting.await.map_err(Into::into) })
+fn connect<S>(mut service: S, server: Uri) -> Connecting
+where
+    S: Service<Uri, Response = TokioIo<TcpStream>, Error: Into<BoxError>, Future: Send> + Send + 'static,
+{
+    Box::pin(async move {
+        poll_fn(|context| service.poll_ready(context)).await.map_err(Into::into)?;
+        service.call(server).await.map(TokioIo::into_inner).map_err(Into::into)
+    })
 }

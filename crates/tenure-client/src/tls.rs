@@ -2,7 +2,7 @@
 
 use crate::ClientError;
 use std::sync::Arc;
-use tenure_tls::{AnyCertificate, TrustedCertificates};
+use tenure_transport::{AnyCertificate, TrustedCertificates};
 use tokio_rustls::rustls::{
     ClientConfig, RootCertStore,
     client::danger::ServerCertVerifier,

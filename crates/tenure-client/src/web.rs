@@ -8,8 +8,9 @@ use crate::{
 };
 use bytes::Bytes;
 use http::{Request, Uri, header};
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Limited};
 use std::{error::Error as StdError, time::Duration};
+use tenure_transport::whole_body;
 
 /// How long a request may take, with its redirects.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
@@ -90,8 +91,8 @@ impl WebClient {
         if let Some(bearer) = bearer {
             request = request.header(header::AUTHORIZATION, format!("Bearer {bearer}"));
         }
-        let request = request.body(Full::new(Bytes::new())).map_err(|error| error.to_string())?;
-        let response = client.request(request).await.map_err(|error| innermost(&error))?;
+        let request = request.body(whole_body(Bytes::new())).map_err(|error| error.to_string())?;
+        let response = client.send(request).await.map_err(|error| innermost(&error))?;
         let code = response.status();
         let location = response.headers().get(header::LOCATION).and_then(|of| of.to_str().ok());
         let next = match location.filter(|_| code.is_redirection()) {

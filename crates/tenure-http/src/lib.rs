@@ -21,6 +21,7 @@ pub mod negotiation;
 pub mod offload;
 pub mod query;
 mod request;
+mod request_body;
 pub mod request_guard;
 mod request_path;
 mod response;
@@ -45,6 +46,7 @@ pub use negotiation::{
 };
 pub use query::{FieldValidation, MANAGER_BYTES, Query, WriteOptions};
 pub use request::{REQUEST_TIME, Request};
+pub use request_body::RequestBody;
 pub use request_path::{DiscoveryPath, RequestPath, ResourcePath, decode as decode_segment};
 pub use response::{Response, ResponseBody};
 pub use serving_certificate::ServingCertificate;

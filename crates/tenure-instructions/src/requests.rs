@@ -3,7 +3,6 @@
 
 use crate::path::{HotPath, Run};
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::{Method, Request, header::CONTENT_TYPE};
 use std::{cell::Cell, error::Error, rc::Rc, sync::Arc};
 use tempfile::TempDir;
@@ -12,6 +11,7 @@ use tenure_auth::{
     UserInfo,
     audit::{Level, Policy},
 };
+use tenure_http::RequestBody;
 use tenure_http::{Authentication, ClientCertificate};
 use tenure_meta::Timestamp;
 use tenure_server::{Clock, Identifiers, Server, ServerOptions};
@@ -44,7 +44,7 @@ struct Host {
     _folder: TempDir,
 }
 
-type Sent = Request<Full<Bytes>>;
+type Sent = Request<Bytes>;
 
 /// Returns the paths of requests.
 pub fn paths() -> Result<Vec<HotPath>, Box<dyn Error>> {
@@ -114,7 +114,7 @@ impl Host {
         let request = Request::post(uri)
             .header("authorization", "Bearer administrator")
             .header(CONTENT_TYPE, JSON)
-            .body(Full::new(Bytes::from(binding)))?;
+            .body(Bytes::from(binding))?;
         self.send(vec![request])
     }
 
@@ -122,7 +122,7 @@ impl Host {
     fn send(&self, requests: Vec<Sent>) -> Result<(), Box<dyn Error>> {
         self.runtime.block_on(async {
             for request in requests {
-                let response = self.server.clone().respond(request).await;
+                let response = self.server.clone().respond(request.map(RequestBody::from)).await;
                 if !response.code.is_success() {
                     return Err(format!(
                         "a request was answered with {}: {:?}",
@@ -156,7 +156,7 @@ impl Host {
         if !body.is_empty() {
             request = request.header(CONTENT_TYPE, media_type).header("content-length", body.len());
         }
-        let mut request = request.body(Full::new(Bytes::from(body)))?;
+        let mut request = request.body(Bytes::from(body))?;
         let groups = ["team", UserInfo::AUTHENTICATED].map(Into::into).to_vec();
         let user = UserInfo { groups, ..UserInfo::new("jane") };
         request.extensions_mut().insert(ClientCertificate::User { user, expires: None });

@@ -2,13 +2,9 @@
 //! and the aggregator's own writes go through the pipeline of every write.
 
 use crate::{
-    flow_control::RequestFlow,
-    incoming::{RequestBody, requested_time},
-    subresources::Subresources,
-    write::Writer,
+    flow_control::RequestFlow, request_time::requested_time, subresources::Subresources, write::Writer,
 };
 use async_trait::async_trait;
-use bytes::Buf;
 use http_body_util::BodyExt;
 use hyper::{
     Method,
@@ -19,7 +15,7 @@ use std::{pin::Pin, sync::Arc, time::Instant};
 use tenure_aggregator::{Aggregator, ApiService, ApiServiceWriter, ProxyBody, ProxyRequest};
 use tenure_auth::UserInfo;
 use tenure_catalog::{Target, Verb, object::meta_text};
-use tenure_http::{ClientAddress, Query, REQUEST_TIME, Request, RequestPath, Response};
+use tenure_http::{ClientAddress, Query, REQUEST_TIME, Request, RequestBody, RequestPath, Response};
 use tenure_meta::{ApiError, time::Precision};
 use tenure_value::{Text, Value};
 
@@ -29,10 +25,10 @@ const COMPONENT: &str = "kube-apiserver";
 const LONG_RUNNING: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
 
 /// Passes a request on to the extension server of an APIService; `end` is when the credential of its user ends.
-pub(crate) async fn proxy<B: RequestBody>(
+pub(crate) async fn proxy(
     aggregator: &Aggregator,
     service: &ApiService,
-    (head, body, user): (Parts, B, Arc<UserInfo>),
+    (head, body, user): (Parts, RequestBody, Arc<UserInfo>),
     (address, query): (&RequestPath, &Query),
     flow: Option<RequestFlow>,
     end: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
@@ -55,10 +51,7 @@ pub(crate) async fn proxy<B: RequestBody>(
         },
         None => None,
     };
-    let body: ProxyBody = body
-        .map_frame(|frame| frame.map_data(|mut data| data.copy_to_bytes(data.remaining())))
-        .map_err(Into::into)
-        .boxed_unsync();
+    let body: ProxyBody = body.map_err(Into::into).boxed_unsync();
     let (kept, begun): (Box<dyn Send>, _) = if lasts { (Box::new(()), seat) } else { (Box::new(seat), None) };
     let request = ProxyRequest {
         client: head.extensions.get::<ClientAddress>().map(|address| address.0.ip()),

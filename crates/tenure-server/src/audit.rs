@@ -3,17 +3,20 @@
 use bytes::Bytes;
 use hyper::{
     Method,
-    header::{self, HeaderName, HeaderValue},
+    header::{HeaderName, HeaderValue},
     http::request::Parts,
 };
 use std::sync::{
     Arc, LazyLock,
     atomic::{AtomicU64, Ordering::Relaxed},
 };
-use tenure_audit::Auditor;
+use tenure_audit::{Auditor, RequestHeaders};
 use tenure_auth::{
     Attributes, UserInfo,
-    audit::{AuditContext, Event, Level, ObjectReference, RequestText, ResponseStatus, Selection, Stage},
+    audit::{
+        AuditContext, Event, Level, ObjectReference, RequestRecord, RequestText, ResponseStatus, Selection,
+        Stage,
+    },
 };
 use tenure_catalog::Clock;
 use tenure_http::{ClientAddress, Response, ResponseBody};
@@ -22,8 +25,6 @@ use tenure_value::{Limits, Text, Value, json, yaml};
 
 /// The header that gives the events of a request their identifier.
 const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
-const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-const REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
 /// Subresources whose responses last.
 const LONG_RUNNING: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
 const DECISION: &str = "authorization.k8s.io/decision";
@@ -34,14 +35,11 @@ pub(crate) struct AuditTrail {
     auditor: Arc<Auditor>,
     clock: Clock,
     selection: Selection,
-    audit_id: String,
+    audit_id: HeaderValue,
     method: Method,
     attributes: Arc<Attributes>,
-    request_uri: String,
-    user: Option<Arc<UserInfo>>,
+    is_authenticated: bool,
     impersonated: Option<(Arc<UserInfo>, Option<String>)>,
-    source_ips: Vec<Text>,
-    user_agent: String,
     received: String,
     body: Bytes,
     context: AuditContext,
@@ -66,22 +64,29 @@ impl AuditTrail {
         if selection.level == Level::None {
             return None;
         }
-        let header = |name: HeaderName| head.headers.get(name).and_then(|value| value.to_str().ok());
-        let given = header(AUDIT_ID).filter(|id| !id.is_empty()).map(str::to_string);
+        let headers = RequestHeaders::of(&head.headers);
+        let client = head.extensions.get().map(|ClientAddress(address)| address.ip());
+        let audit_id = headers.audit_id.cloned().unwrap_or_else(new_id);
+        let text = RequestText::new(&RequestRecord {
+            level: selection.level,
+            audit_id: audit_id.to_str().unwrap_or_default(),
+            attributes,
+            request_uri: head.uri.path_and_query().map_or("", |uri| uri.as_str()),
+            user: user.map(|user| &**user),
+            source_ips: &headers.source_ips(client),
+            user_agent: headers.user_agent,
+        });
         let trail = AuditTrail {
             auditor: auditor.clone(),
             clock: clock.clone(),
-            audit_id: given.unwrap_or_else(new_id),
+            audit_id,
             method: head.method.clone(),
-            request_uri: head.uri.path_and_query().map_or("", |uri| uri.as_str()).to_string(),
-            user: user.cloned(),
+            is_authenticated: user.is_some(),
             impersonated: None,
-            source_ips: source_ips(head),
-            user_agent: header(header::USER_AGENT).unwrap_or_default().to_string(),
             received: clock.now().format(Precision::Micros),
             body: Bytes::new(),
             context: AuditContext::recording(selection.level),
-            text: RequestText::default(),
+            text,
             status: None,
             bodies: Default::default(),
             is_over: false,
@@ -120,12 +125,10 @@ impl AuditTrail {
 
     /// Records the response. That of a watch ends later: the trail ends with its body.
     pub fn respond(mut self, mut response: Response) -> Response {
-        if let Ok(value) = HeaderValue::try_from(self.audit_id.as_str()) {
-            response.headers.insert(AUDIT_ID, value);
-        }
+        response.headers.insert(AUDIT_ID, self.audit_id.clone());
         self.observe(&response);
         // A request that is not authenticated has one event only.
-        if self.user.is_none() {
+        if !self.is_authenticated {
             self.reach(Stage::ResponseStarted);
             self.is_over = true;
             return response;
@@ -181,25 +184,20 @@ impl AuditTrail {
     }
 
     fn record(&self, stage: Stage, reached: &str) {
-        if self.selection.omit_stages.contains(&stage) {
+        if self.selection.omit_stages.contains(stage) {
             return;
         }
         let (reference, request_object, response_object) = &self.bodies;
         let is_received = stage == Stage::RequestReceived;
-        let is_end = matches!(stage, Stage::ResponseComplete | Stage::Panic) || self.user.is_none();
+        let is_end = matches!(stage, Stage::ResponseComplete | Stage::Panic) || !self.is_authenticated;
         let impersonated = self.impersonated.as_ref().filter(|_| !is_received);
         self.auditor.record(&Event {
             text: &self.text,
             level: self.selection.level,
             stage,
-            audit_id: &self.audit_id,
             attributes: &self.attributes,
-            request_uri: &self.request_uri,
-            user: self.user.as_deref(),
             impersonated_user: impersonated.map(|(user, _)| &**user),
             impersonation_constraint: impersonated.and_then(|(_, constraint)| constraint.as_deref()),
-            source_ips: &self.source_ips,
-            user_agent: &self.user_agent,
             object: reference,
             response_status: self.status.as_ref(),
             request_object: request_object.as_ref().filter(|_| is_end),
@@ -220,34 +218,15 @@ impl Drop for AuditTrail {
 }
 
 /// Returns a unique identifier: a random permutation of a counter, which needs no random bytes of the system for each request.
-fn new_id() -> String {
+fn new_id() -> HeaderValue {
     static START: LazyLock<u128> = LazyLock::new(|| uuid::Uuid::new_v4().as_u128());
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let number = START.wrapping_add(COUNTER.fetch_add(1, Relaxed).into());
     // Different numbers stay different by a multiplication by an odd number, and by this shift.
     let bits = number.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
     let id = uuid::Builder::from_random_bytes((bits ^ (bits >> 64)).to_be_bytes()).into_uuid();
-    id.hyphenated().encode_lower(&mut uuid::Uuid::encode_buffer()).to_owned()
-}
-
-/// Returns the addresses that a request came through, that of the connection last.
-fn source_ips(head: &Parts) -> Vec<Text> {
-    let header = |name: HeaderName| head.headers.get(name).and_then(|value| value.to_str().ok());
-    let listed = header(FORWARDED_FOR).into_iter().flat_map(|list| list.split(','));
-    let forwarded = listed.chain(header(REAL_IP)).map(str::trim);
-    let mut addresses: Vec<Text> = Vec::new();
-    let mut add = |address: Text| {
-        if !addresses.contains(&address) {
-            addresses.push(address);
-        }
-    };
-    forwarded
-        .filter(|address| address.parse::<std::net::IpAddr>().is_ok())
-        .for_each(|address| add(address.into()));
-    if let Some(ClientAddress(address)) = head.extensions.get::<ClientAddress>() {
-        add(address.ip().to_canonical().to_string().into());
-    }
-    addresses
+    let mut text = uuid::Uuid::encode_buffer();
+    HeaderValue::from_str(id.hyphenated().encode_lower(&mut text)).unwrap_or(HeaderValue::from_static(""))
 }
 
 /// Reads a body of a request: JSON, YAML, or CBOR with its prefix.

@@ -13,9 +13,9 @@ use crate::{
     },
     deprecation, fight_events,
     flow_control::{FlowController, FlowHeaders},
-    incoming::{RequestBody, requested_time},
     nonresource,
     read::Reader,
+    request_time::requested_time,
     subresources::{Subresources, is_connection, take_proxied_path},
     write::Writer,
 };
@@ -46,7 +46,7 @@ use tenure_catalog::{
 };
 use tenure_http::{
     Authentication, ClientCertificate, FrontProxy, MediaTypes, MemoryBudget, Metrics, OptionalFormats, PLAIN,
-    Query, REQUEST_TIME, Request, RequestPath, Response, ResponseBody, View,
+    Query, REQUEST_TIME, Request, RequestBody, RequestPath, Response, ResponseBody, View,
     compression::{accepts_gzip, compress},
     impersonation::impersonated_user,
     listener::{BodyFault, Handler, discard_body, read_body_within},
@@ -338,8 +338,16 @@ impl Server {
         self.stop.send_replace(true);
     }
 
-    /// Answers a request, whether it comes from a connection or from the same process.
-    pub async fn respond<B: RequestBody>(self: Arc<Self>, request: hyper::Request<B>) -> Response {
+    /// Answers a request, whether it comes from a connection or from the same process. The future is boxed here, so that the code of
+    /// requests is compiled in this crate.
+    pub fn respond(
+        self: Arc<Self>,
+        request: hyper::Request<RequestBody>,
+    ) -> Pin<Box<dyn Future<Output = Response> + Send>> {
+        Box::pin(self.answer(request))
+    }
+
+    async fn answer(self: Arc<Self>, request: hyper::Request<RequestBody>) -> Response {
         let start = Instant::now();
         let (method, path) = (request.method().clone(), request.uri().path().to_string());
         let compressed = accepts_gzip(request.headers());
@@ -400,9 +408,9 @@ impl Server {
     }
 
     /// The way of a request: authenticate, impersonate, authorize, route to a target, read the body, wait for a seat, dispatch.
-    async fn handle_request<B: RequestBody>(
+    async fn handle_request(
         &self,
-        request: hyper::Request<B>,
+        request: hyper::Request<RequestBody>,
         seen: &mut RequestInfo,
     ) -> Result<Response, ApiError> {
         let (head, incoming) = request.into_parts();
@@ -410,15 +418,15 @@ impl Server {
         let outcome = self.handle_parts(head, &mut incoming, seen).await;
         let is_refused = outcome.is_err();
         if let Some(unread) = incoming.filter(|_| is_refused) {
-            discard_body(std::pin::pin!(unread)).await;
+            discard_body(unread).await;
         }
         outcome
     }
 
-    async fn handle_parts<B: RequestBody>(
+    async fn handle_parts(
         &self,
         head: Parts,
-        incoming: &mut Option<B>,
+        incoming: &mut Option<RequestBody>,
         seen: &mut RequestInfo,
     ) -> Result<Response, ApiError> {
         request_guard::check(self.authenticator.access(), &head)?;
@@ -660,19 +668,9 @@ impl Server {
     }
 }
 
-impl Server {
-    /// Answers a request of a connection. The future is boxed here, so that the code of requests is compiled in this crate.
-    pub fn respond_to_connection(
-        self: Arc<Self>,
-        request: hyper::Request<Incoming>,
-    ) -> Pin<Box<dyn Future<Output = Response> + Send>> {
-        Box::pin(self.respond(request))
-    }
-}
-
 impl Handler for Server {
     fn handle(self: Arc<Self>, request: hyper::Request<Incoming>) -> impl Future<Output = Response> + Send {
-        self.respond_to_connection(request)
+        self.respond(request.map(RequestBody::from))
     }
 }
 

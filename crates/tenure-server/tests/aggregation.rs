@@ -2,14 +2,14 @@
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use hyper::{Method, Request, StatusCode, body::Incoming, header::HeaderValue, upgrade::OnUpgrade};
 use hyper_util::rt::TokioIo;
 use rcgen::{CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tenure_auth::{Reloadable, UserInfo, authentication::RequestHeaderNames, authentication::TokenFile};
 use tenure_http::{
-    Authentication, BodyStream, ClientAuthorities, ClientCertificate, FrontProxy, Response,
+    Authentication, BodyStream, ClientAuthorities, ClientCertificate, FrontProxy, RequestBody, Response,
     listener::{Handler, Tls, bind, serve},
 };
 use tenure_server::{ClusterAuthentication, ProxyClientCertificate, Server, ServerOptions};
@@ -200,7 +200,7 @@ async fn send(
         .header("content-type", "application/json")
         .header("x-remote-user", "root")
         .header("x-remote-group", "system:masters")
-        .body(Full::new(Bytes::from(body.to_string())))
+        .body(RequestBody::from(Bytes::from(body.to_string())))
         .unwrap();
     server.clone().respond(request).await
 }
@@ -469,7 +469,7 @@ async fn conditions_say_why_a_server_is_unavailable() {
                 .header("host", "localhost")
                 .header("authorization", format!("Bearer {ADMIN}"))
                 .header("content-type", "application/merge-patch+json")
-                .body(Full::new(Bytes::from(body)))
+                .body(RequestBody::from(Bytes::from(body)))
                 .unwrap();
             let (code, answer) = text(server.respond(request).await).await;
             assert_eq!(code, 200, "{answer}");
@@ -578,7 +578,7 @@ async fn what_the_server_serves_is_registered() {
         .header("host", "localhost")
         .header("authorization", format!("Bearer {ADMIN}"))
         .header("content-type", "application/merge-patch+json")
-        .body(Full::new(Bytes::from(r#"{"spec":{"groupPriorityMinimum":19000}}"#)))
+        .body(RequestBody::from(Bytes::from(r#"{"spec":{"groupPriorityMinimum":19000}}"#)))
         .unwrap();
     assert_eq!(server.clone().respond(patched).await.code, 200);
     until("policy is the second group", || async {
@@ -615,7 +615,7 @@ async fn a_front_proxy_names_the_user() {
                 request = request.header("x-remote-user", user);
             }
             let body = r#"{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}"#;
-            let mut request = request.body(Full::new(Bytes::from(body))).unwrap();
+            let mut request = request.body(RequestBody::from(Bytes::from(body))).unwrap();
             proxy.map(|proxy| request.extensions_mut().insert(proxy));
             certificate.map(|certificate| request.extensions_mut().insert(certificate));
             let (_, body) = text(server.respond(request).await).await;

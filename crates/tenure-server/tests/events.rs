@@ -1,7 +1,7 @@
 //! Events expire after their time to live, counted from their last write.
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use hyper::{Method, Request};
 use std::{
     sync::{
@@ -10,7 +10,7 @@ use std::{
     },
     time::Duration,
 };
-use tenure_http::Authentication;
+use tenure_http::{Authentication, RequestBody};
 use tenure_meta::Timestamp;
 use tenure_server::{Clock, Server, ServerOptions};
 use tenure_store::MemoryStore;
@@ -23,7 +23,7 @@ async fn send(server: &Arc<Server>, method: Method, path: &str, body: &str) -> (
         .uri(path)
         .header("host", "localhost")
         .header("content-type", "application/json")
-        .body(Full::new(Bytes::from(body.to_string())))
+        .body(RequestBody::from(Bytes::from(body.to_string())))
         .unwrap();
     let response = server.clone().respond(request).await;
     let code = response.code.as_u16();

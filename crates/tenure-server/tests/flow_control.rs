@@ -1,14 +1,14 @@
 //! Priority and fairness at the API: the bootstrap objects, the headers, and a flood that does not delay other clients.
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use hyper::{Method, Request};
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering::SeqCst},
 };
 use tenure_auth::authentication::TokenFile;
-use tenure_http::{Authentication, Response};
+use tenure_http::{Authentication, RequestBody, Response};
 use tenure_server::{Authorization, Server, ServerOptions};
 use tenure_store::MemoryStore;
 use tenure_value::Value;
@@ -34,7 +34,7 @@ async fn send(server: &Arc<Server>, token: &str, method: Method, path: &str, bod
         .header("host", "localhost")
         .header("authorization", format!("Bearer {token}"))
         .header("content-type", "application/json")
-        .body(Full::new(Bytes::from(body.to_string())))
+        .body(RequestBody::from(Bytes::from(body.to_string())))
         .unwrap();
     server.clone().respond(request).await
 }

@@ -1,12 +1,12 @@
 //! The admission plugin NodeRestriction: what a kubelet may write.
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use hyper::Request;
 use std::sync::Arc;
 use tenure_admission::{AdmissionChain, PluginSelection};
 use tenure_auth::{Reloadable, authentication::TokenFile};
-use tenure_http::Authentication;
+use tenure_http::{Authentication, RequestBody};
 use tenure_server::{Authorization, Server, ServerOptions};
 use tenure_store::MemoryStore;
 use tenure_value::Value;
@@ -33,7 +33,7 @@ async fn send(server: &Arc<Server>, token: &str, method: &str, path: &str, body:
         .header("host", "localhost")
         .header("authorization", format!("Bearer {token}"))
         .header("content-type", media_type)
-        .body(Full::new(Bytes::from(body.to_string())))
+        .body(RequestBody::from(Bytes::from(body.to_string())))
         .unwrap();
     let response = server.clone().respond(request).await;
     let body = response.body.collect().await.unwrap().to_bytes();

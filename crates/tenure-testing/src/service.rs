@@ -13,7 +13,7 @@ use http::{
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
 };
 use http_body::Body;
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use std::{
     convert::Infallible,
     fmt,
@@ -22,7 +22,7 @@ use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
     task::{Context, Poll},
 };
-use tenure_http::PLAIN;
+use tenure_http::{PLAIN, RequestBody};
 use tenure_meta::{ApiError, Reason};
 use tenure_store::Store;
 use tenure_value::Value;
@@ -179,7 +179,7 @@ impl Inner {
         };
         let verb = if info.is_apply { "apply".to_string() } else { info.verb.clone() };
         let actor = Arc::new(Actor { verb, manager: info.manager.clone(), user });
-        let answer = ACTOR.scope(actor, server.respond(request.map(Full::new))).await;
+        let answer = ACTOR.scope(actor, server.respond(request.map(RequestBody::from))).await;
         let is_json =
             answer.headers.get(CONTENT_TYPE).is_some_and(|of| of.as_bytes().starts_with(b"application/json"));
         let mut body = TestBody::whole(answer.body, answer.memory);

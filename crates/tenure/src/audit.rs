@@ -3,13 +3,13 @@
 use clap::{Args, ValueEnum};
 use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 use tenure_audit::{AuditOptions, Auditor, LogFormat, LogMode, LogOptions, WebhookOptions};
-use tenure_auth::audit::{Level, Policy};
+use tenure_auth::audit::Policy;
 
 /// Which requests are audited, and where events go.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Audit")]
 pub struct AuditFlags {
-    /// The audit policy; without one, every request is recorded at the level Metadata.
+    /// The audit policy; without one, every request is recorded at the level Metadata when it is answered.
     #[arg(long, value_name = "FILE")]
     pub audit_policy_file: Option<PathBuf>,
     /// The file of audit events; - is the standard output.
@@ -78,7 +78,7 @@ impl AuditFlags {
             return Ok(None);
         }
         let policy = match &self.audit_policy_file {
-            None => Policy::everything_at(Level::Metadata),
+            None => Policy::of_responses(),
             Some(path) => {
                 let text = fs::read_to_string(path)
                     .map_err(|error| format!("cannot read {}: {error}", path.display()))?;

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use hyper::{Request, body::Incoming};
 use std::sync::Arc;
-use tenure_http::{BodyStream, Response, ResponseBody, listener::Handler};
+use tenure_http::{BodyStream, RequestBody, Response, ResponseBody, listener::Handler};
 use tenure_server::Server;
 use tenure_ui::{Page, PageBody};
 
@@ -30,7 +30,7 @@ impl Handler for PageAndApi {
             // Boxed, so that requests to the API do not carry the memory of the page.
             return answer(Box::pin(self.page.clone().respond(request)).await);
         }
-        self.api.clone().respond_to_connection(request).await
+        self.api.clone().respond(request.map(RequestBody::from)).await
     }
 }
 

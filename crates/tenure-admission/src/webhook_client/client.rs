@@ -3,38 +3,20 @@
 
 use super::{bounded_map::BoundedMap, endpoint::Endpoint, tls};
 use bytes::{Bytes, BytesMut};
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
-use hyper::{Request, StatusCode, Uri, header};
-use hyper_rustls::{DefaultServerNameResolver, HttpsConnector};
-use hyper_util::{
-    client::legacy::Client,
-    rt::{TokioExecutor, TokioIo, TokioTimer},
-};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::{Request, StatusCode, header};
 use parking_lot::Mutex;
-use std::{
-    future::Future,
-    io,
-    net::SocketAddr,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
+use tenure_transport::{Dialer, Transport, TransportTls, whole_body};
 use tenure_value::{Limits, Text, Value, json};
 use tokio::{
-    net::{TcpStream, lookup_host},
     sync::{Semaphore, SemaphorePermit},
     time::timeout,
 };
 use tokio_rustls::rustls::ClientConfig;
-use tower_service::Service;
 
-/// The timeout of a TCP connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The most idle connections to an endpoint.
 const IDLE_CONNECTIONS: usize = 4;
-/// How long an idle connection is kept.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 /// How many endpoints and TLS configurations are kept.
 const CAPACITY: usize = 256;
 /// The most characters of an unsuccessful response that are quoted.
@@ -44,7 +26,6 @@ const SMALL: usize = 64 << 10;
 /// How many kibibytes the larger responses that are read at once may have together. Others wait, within their timeout.
 const LARGE_KIBIBYTES: u32 = 64 << 10;
 
-type Pool = Client<HttpsConnector<Dialer>, Full<Bytes>>;
 /// What connections are shared by: the TLS configuration, the addresses and the server name.
 type PoolKey = (TlsKey, Vec<(String, u16)>, String);
 /// What TLS configurations are shared by: the `caBundle`, and the certificate of the client and its key.
@@ -61,7 +42,7 @@ pub type Stall = Pin<Box<dyn Future<Output = ()> + Send>>;
 pub struct WebhookClient {
     interceptor: Option<Arc<WebhookInterceptor>>,
     /// Connection pools by `caBundle` and endpoint.
-    pools: Mutex<BoundedMap<PoolKey, Pool>>,
+    pools: Mutex<BoundedMap<PoolKey, Transport>>,
     /// TLS configurations.
     tls: Mutex<BoundedMap<TlsKey, Arc<ClientConfig>>>,
     /// The memory of large responses.
@@ -129,13 +110,13 @@ impl WebhookClient {
             .header(header::CONTENT_TYPE, "application/json")
             .header(header::ACCEPT, "application/json, */*")
             .header(header::USER_AGENT, "tenure")
-            .body(Full::new(body))
+            .body(whole_body(body))
             .map_err(|error| error.to_string())?;
         if let Some(user) = &endpoint.user {
             request.headers_mut().extend(user.headers()?);
         }
         let pool = self.pool(ca_bundle, endpoint)?;
-        let response = pool.request(request).await.map_err(|error| tls::describe(&error))?;
+        let response = pool.send(request).await.map_err(|error| tls::describe(&error))?;
         let code = response.status();
         let mut body = Limited::new(response.into_body(), max_bytes);
         let (mut bytes, mut memory) = (BytesMut::new(), None);
@@ -154,7 +135,7 @@ impl WebhookClient {
         Ok((code, bytes.freeze(), memory))
     }
 
-    fn pool(&self, ca_bundle: &Text, endpoint: &Endpoint) -> Result<Pool, String> {
+    fn pool(&self, ca_bundle: &Text, endpoint: &Endpoint) -> Result<Transport, String> {
         let authority = endpoint.url.authority().map(ToString::to_string).unwrap_or_default();
         let identity = endpoint.user.as_ref().and_then(|user| user.identity.clone());
         let tls_key = (ca_bundle.clone(), identity);
@@ -163,13 +144,7 @@ impl WebhookClient {
             return Ok(pool);
         }
         let dialer = Dialer::new(endpoint.addresses.clone());
-        let names = Arc::new(DefaultServerNameResolver::default());
-        let connector = HttpsConnector::new(dialer, self.tls(&tls_key)?, true, names);
-        let pool = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE_TIMEOUT)
-            .pool_max_idle_per_host(IDLE_CONNECTIONS)
-            .build(connector);
+        let pool = Transport::new(dialer, TransportTls::required(self.tls(&tls_key)?), IDLE_CONNECTIONS);
         self.pools.lock().insert(key, pool.clone());
         Ok(pool)
     }
@@ -183,60 +158,6 @@ impl WebhookClient {
         self.tls.lock().insert(key.clone(), config.clone());
         Ok(config)
     }
-}
-
-/// Connects to the first of several addresses that accepts.
-#[derive(Clone)]
-pub struct Dialer {
-    addresses: Arc<[(String, u16)]>,
-}
-
-impl Dialer {
-    /// Returns a dialer of hosts and ports.
-    pub fn new(addresses: Vec<(String, u16)>) -> Dialer {
-        Dialer { addresses: addresses.into() }
-    }
-}
-
-impl Service<Uri> for Dialer {
-    type Response = TokioIo<TcpStream>;
-    type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<TokioIo<TcpStream>>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, _: Uri) -> Self::Future {
-        let addresses = self.addresses.clone();
-        Box::pin(async move { dial(&addresses).await.map(TokioIo::new).map_err(io::Error::other) })
-    }
-}
-
-async fn dial(addresses: &[(String, u16)]) -> Result<TcpStream, String> {
-    let mut why = String::from("the service has no address");
-    for (host, port) in addresses {
-        let resolved: Vec<SocketAddr> = match lookup_host((host.as_str(), *port)).await {
-            Ok(resolved) => resolved.collect(),
-            Err(error) => {
-                why = format!("lookup {host}: {error}");
-                continue;
-            }
-        };
-        for address in resolved {
-            match timeout(CONNECT_TIMEOUT, TcpStream::connect(address)).await {
-                Ok(Ok(stream)) => {
-                    stream.set_nodelay(true).map_err(|error| format!("dial tcp {address}: {error}"))?;
-                    return Ok(stream);
-                }
-                Ok(Err(error)) => why = format!("dial tcp {address}: {error}"),
-                Err(_) => {
-                    why = format!("dial tcp {address}: no connection within {} s", CONNECT_TIMEOUT.as_secs());
-                }
-            }
-        }
-    }
-    Err(why)
 }
 
 fn parse((code, body, _memory): Answer<'_>, max_bytes: usize) -> Result<Value, String> {

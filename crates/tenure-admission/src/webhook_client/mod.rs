@@ -6,7 +6,7 @@ mod credentials;
 mod endpoint;
 mod tls;
 
-pub use client::{Dialer, Stall, WebhookClient, WebhookInterceptor};
+pub use client::{Stall, WebhookClient, WebhookInterceptor};
 pub use credentials::{WebhookCredentials, WebhookUser};
 pub use endpoint::Endpoint;
 pub use tls::{describe as describe_connection_error, server_verifier};

@@ -3,7 +3,7 @@
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use std::{error::Error as StdError, io, sync::Arc};
-use tenure_tls::TrustedCertificates;
+use tenure_transport::TrustedCertificates;
 use tokio_rustls::rustls::{
     CertificateError, ClientConfig, Error,
     client::danger::ServerCertVerifier,

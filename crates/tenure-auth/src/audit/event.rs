@@ -2,7 +2,7 @@
 
 use super::{Level, Stage};
 use crate::{Attributes, ResourceAttributes, UserInfo};
-use std::{cell::RefCell, sync::OnceLock};
+use std::cell::RefCell;
 use tenure_value::{
     Limits, Text, Value,
     json::{self, Style},
@@ -38,12 +38,28 @@ pub struct ResponseStatus {
     pub error: Option<Value>,
 }
 
-/// What all events of one request have in common, as JSON. Its first event writes it.
-#[derive(Clone, Debug, Default)]
-pub struct RequestText(OnceLock<Common>);
-
+/// A request, as far as it is the same in all of its events.
 #[derive(Clone, Debug)]
-struct Common {
+pub struct RequestRecord<'r> {
+    /// The level of its events.
+    pub level: Level,
+    /// The id that its events share.
+    pub audit_id: &'r str,
+    /// Its attributes.
+    pub attributes: &'r Attributes,
+    /// The URI as it was sent.
+    pub request_uri: &'r str,
+    /// The user; `None` if it was not authenticated.
+    pub user: Option<&'r UserInfo>,
+    /// The addresses that it came through.
+    pub source_ips: &'r [Text],
+    /// The program that sent it.
+    pub user_agent: &'r str,
+}
+
+/// What all events of one request have in common, as JSON.
+#[derive(Clone, Debug)]
+pub struct RequestText {
     text: Vec<u8>,
     /// Where the stage is inserted.
     stage_at: usize,
@@ -62,7 +78,7 @@ const SPARES: usize = 16;
 /// The capacity above which a buffer is not kept.
 const SPARE_CAPACITY: usize = 4 << 10;
 
-impl Drop for Common {
+impl Drop for RequestText {
     fn drop(&mut self) {
         let text = std::mem::take(&mut self.text);
         let keep = |spare: &RefCell<Vec<Vec<u8>>>| {
@@ -76,31 +92,55 @@ impl Drop for Common {
     }
 }
 
+impl RequestText {
+    /// Writes what all events of a request have in common.
+    pub fn new(of: &RequestRecord<'_>) -> RequestText {
+        let mut text = SPARE.try_with(|spare| spare.borrow_mut().pop()).ok().flatten().unwrap_or_default();
+        text.clear();
+        let mut fields = Fields::begin(&mut text);
+        fields.word(name!("kind"), "Event");
+        fields.word(name!("apiVersion"), "audit.k8s.io/v1");
+        fields.word(name!("level"), of.level.name());
+        fields.text(name!("auditID"), of.audit_id);
+        let stage_at = fields.out.len();
+        fields.text(name!("requestURI"), of.request_uri);
+        fields.text(name!("verb"), of.attributes.verb());
+        fields.object(name!("user"), |fields| {
+            if let Some(user) = of.user {
+                user_fields(user, fields);
+            }
+        });
+        let impersonation_at = fields.out.len();
+        if !of.source_ips.is_empty() {
+            fields.texts(name!("sourceIPs"), of.source_ips);
+        }
+        if !of.user_agent.is_empty() {
+            fields.text(name!("userAgent"), shortened(of.user_agent));
+        }
+        let object_at = fields.out.len();
+        if let Attributes::Resource(path) = of.attributes {
+            let unknown = ObjectReference::default();
+            fields.object(name!("objectRef"), |fields| unknown.write_fields(path, fields));
+        }
+        RequestText { text, stage_at, impersonation_at, object_at }
+    }
+}
+
 /// An audit event.
 #[derive(Clone, Debug)]
 pub struct Event<'e> {
-    /// The text that the events of the same request share; empty before the first one is written.
+    /// What the events of the same request share.
     pub text: &'e RequestText,
     /// The level.
     pub level: Level,
     /// The stage.
     pub stage: Stage,
-    /// The id that the events of one request share.
-    pub audit_id: &'e str,
     /// The attributes of the request.
     pub attributes: &'e Attributes,
-    /// The URI as it was sent.
-    pub request_uri: &'e str,
-    /// The user; `None` if it was not authenticated.
-    pub user: Option<&'e UserInfo>,
     /// The impersonated user.
     pub impersonated_user: Option<&'e UserInfo>,
     /// The constrained verb that permitted the impersonation.
     pub impersonation_constraint: Option<&'e str>,
-    /// The addresses that it came through.
-    pub source_ips: &'e [Text],
-    /// The program that sent it.
-    pub user_agent: &'e str,
     /// The metadata of the object beyond the path.
     pub object: &'e ObjectReference,
     /// How it was answered.
@@ -121,7 +161,7 @@ impl Event<'_> {
     /// Appends the event in the format of `audit.k8s.io/v1`, as JSON. Every audited request writes one or two: no document is
     /// built for them.
     pub fn write_json(&self, out: &mut Vec<u8>) {
-        let common = self.text.0.get_or_init(|| self.common());
+        let common = self.text;
         out.extend_from_slice(&common.text[..common.stage_at]);
         let mut fields = Fields { out };
         fields.word(name!("stage"), self.stage.name());
@@ -162,38 +202,6 @@ impl Event<'_> {
             });
         }
         fields.end();
-    }
-
-    /// Writes what all events of the request have in common.
-    fn common(&self) -> Common {
-        let mut text = SPARE.try_with(|spare| spare.borrow_mut().pop()).ok().flatten().unwrap_or_default();
-        text.clear();
-        let mut fields = Fields::begin(&mut text);
-        fields.word(name!("kind"), "Event");
-        fields.word(name!("apiVersion"), "audit.k8s.io/v1");
-        fields.word(name!("level"), self.level.name());
-        fields.text(name!("auditID"), self.audit_id);
-        let stage_at = fields.out.len();
-        fields.text(name!("requestURI"), self.request_uri);
-        fields.text(name!("verb"), self.attributes.verb());
-        fields.object(name!("user"), |fields| {
-            if let Some(user) = self.user {
-                user_fields(user, fields);
-            }
-        });
-        let impersonation_at = fields.out.len();
-        if !self.source_ips.is_empty() {
-            fields.texts(name!("sourceIPs"), self.source_ips);
-        }
-        if !self.user_agent.is_empty() {
-            fields.text(name!("userAgent"), shortened(self.user_agent));
-        }
-        let object_at = fields.out.len();
-        if let Attributes::Resource(of) = self.attributes {
-            let unknown = ObjectReference::default();
-            fields.object(name!("objectRef"), |fields| unknown.write_fields(of, fields));
-        }
-        Common { text, stage_at, impersonation_at, object_at }
     }
 
     /// Returns the event as a document.

@@ -8,6 +8,6 @@ mod policy;
 mod stage;
 
 pub use context::AuditContext;
-pub use event::{Event, ObjectReference, RequestText, ResponseStatus};
+pub use event::{Event, ObjectReference, RequestRecord, RequestText, ResponseStatus};
 pub use policy::{Level, Policy, PolicyError, Selection};
-pub use stage::Stage;
+pub use stage::{Stage, Stages};

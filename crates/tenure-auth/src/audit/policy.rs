@@ -1,6 +1,6 @@
 //! An audit policy: the first rule that matches a request decides how much of it is recorded.
 
-use super::Stage;
+use super::{Stage, Stages};
 use crate::{Attributes, ResourceAttributes, UserInfo, rbac::url_covers};
 use tenure_value::{Limits, Object, Text, Value, yaml};
 
@@ -40,7 +40,7 @@ pub struct Selection {
     /// How much is recorded.
     pub level: Level,
     /// The stages without an event.
-    pub omit_stages: Vec<Stage>,
+    pub omit_stages: Stages,
     /// Whether `metadata.managedFields` is left out of bodies.
     pub omit_managed_fields: bool,
 }
@@ -49,7 +49,7 @@ pub struct Selection {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     rules: Vec<Rule>,
-    omit_stages: Vec<Stage>,
+    omit_stages: Stages,
     omit_managed_fields: bool,
 }
 
@@ -62,7 +62,7 @@ struct Rule {
     resources: Vec<GroupResources>,
     namespaces: Vec<Text>,
     non_resource_urls: Vec<Text>,
-    omit_stages: Vec<Stage>,
+    omit_stages: Stages,
     omit_managed_fields: Option<bool>,
 }
 
@@ -123,13 +123,21 @@ impl Policy {
         Policy { rules: vec![Rule::of_level(level)], ..Policy::default() }
     }
 
+    /// Returns the policy of a server that is given none: every request at the level `Metadata`, with one event. That of the stage
+    /// `RequestReceived` is left out, since the later event tells when the request came, too.
+    pub fn of_responses() -> Policy {
+        Policy { omit_stages: Stage::RequestReceived.into(), ..Policy::everything_at(Level::Metadata) }
+    }
+
     /// Decides about a request; a request that was not authenticated has no user. A request that matches no rule is not recorded.
     pub fn select(&self, user: Option<&UserInfo>, attributes: &Attributes) -> Selection {
         match self.rules.iter().find(|rule| rule.matches(user, attributes)) {
-            None => Selection { level: Level::None, omit_stages: Vec::new(), omit_managed_fields: false },
+            None => {
+                Selection { level: Level::None, omit_stages: Stages::default(), omit_managed_fields: false }
+            }
             Some(rule) => Selection {
                 level: rule.level,
-                omit_stages: self.omit_stages.iter().chain(&rule.omit_stages).copied().collect(),
+                omit_stages: self.omit_stages.union(rule.omit_stages),
                 omit_managed_fields: rule.omit_managed_fields.unwrap_or(self.omit_managed_fields),
             },
         }
@@ -146,7 +154,7 @@ impl Rule {
             resources: Vec::new(),
             namespaces: Vec::new(),
             non_resource_urls: Vec::new(),
-            omit_stages: Vec::new(),
+            omit_stages: Stages::default(),
             omit_managed_fields: None,
         }
     }
@@ -278,7 +286,7 @@ impl<'v> Fields<'v> {
         self.list(field)?.iter().map(|item| item.as_str().map(Text::from).ok_or_else(wrong)).collect()
     }
 
-    fn stages(&self) -> Result<Vec<Stage>, PolicyError> {
+    fn stages(&self) -> Result<Stages, PolicyError> {
         let wrong = || {
             let message = "must be RequestReceived, ResponseStarted, ResponseComplete or Panic";
             PolicyError::new(format!("{}.omitStages", self.at), message)

@@ -6,18 +6,18 @@ mod openapi;
 use crate::{
     ClientError, ConnectOptions, Response,
     config::{Auth, Config, Credentials},
-    connector::{self, HttpClient},
-    managed_fields, response,
+    connector, managed_fields, response,
 };
 use bytes::Bytes;
 use discovery::Discovery;
 use http::{Method, Request, StatusCode, Uri, header};
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use openapi::Schemas;
 use parking_lot::Mutex;
 use std::time::Duration;
 use tenure_ownership::LiveObject;
+use tenure_transport::{Transport, whole_body};
 use tenure_value::{Limits, Value, json};
 
 /// How many requests are sent at once.
@@ -52,7 +52,7 @@ pub struct Cluster {
 /// A client and the credentials that it uses.
 #[derive(Clone)]
 struct Session {
-    client: HttpClient,
+    client: Transport,
     credentials: Credentials,
 }
 
@@ -150,8 +150,8 @@ impl Cluster {
         for (name, value) in &session.credentials.headers {
             parts.headers.append(name, value.clone());
         }
-        let request = Request::from_parts(parts, Full::new(body));
-        session.client.request(request).await.map_err(|error| self.unreachable(&error))
+        let request = Request::from_parts(parts, whole_body(body));
+        session.client.send(request).await.map_err(|error| self.unreachable(&error))
     }
 
     /// Returns the address of a path, which is below the path of the server's address.

@@ -35,6 +35,7 @@ use leader::LeaderElection;
 use mirror::Mirror;
 use read_index::{Health, ReadIndex};
 use std::hash::{BuildHasher, RandomState};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
@@ -63,8 +64,13 @@ pub struct EtcdStore {
 
 impl EtcdStore {
     /// Opens the store, or creates an empty one if there is nothing under the prefix, and loads all of it. Needs a tokio
-    /// runtime, on which it follows etcd until it is dropped.
-    pub async fn open(options: EtcdOptions) -> Result<EtcdStore> {
+    /// runtime, on which it follows etcd until it is dropped. The future is boxed, so that the code of connections is compiled in this
+    /// crate alone.
+    pub fn open(options: EtcdOptions) -> Pin<Box<dyn Future<Output = Result<EtcdStore>> + Send>> {
+        Box::pin(EtcdStore::start(options))
+    }
+
+    async fn start(options: EtcdOptions) -> Result<EtcdStore> {
         let deadline = Instant::now() + options.timeout;
         let cluster = Arc::new(Cluster::new(&options)?);
         let keys = Keys::under(&options.prefix);

@@ -22,7 +22,7 @@ const CRATES: [&str; 19] = [
     "tenure-schema",
     "tenure-server",
     "tenure-store",
-    "tenure-tls",
+    "tenure-transport",
     "tenure-ui",
     "tenure-value",
 ];

@@ -2,9 +2,8 @@
 //! can be tried.
 
 use crate::{Error, document::Document};
-use http_body_util::Full;
 use std::sync::Arc;
-use tenure_http::{Authentication, ResponseBody};
+use tenure_http::{Authentication, RequestBody, ResponseBody};
 use tenure_server::Server;
 use tenure_store::MemoryStore;
 use tenure_value::{Limits, Object, Value, json};
@@ -158,7 +157,7 @@ impl Sandbox {
             .uri(path)
             .header("content-type", media_type)
             .header("accept", "application/json")
-            .body(Full::new(bytes::Bytes::from(json::to_vec(body))));
+            .body(RequestBody::from(bytes::Bytes::from(json::to_vec(body))));
         match request {
             Ok(request) => Response::of(self.runtime.block_on(self.api.clone().respond(request))),
             Err(error) => Response { code: 400, document: Value::object([("message", Value::from(error.to_string()))]) },

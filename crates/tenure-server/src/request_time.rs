@@ -1,20 +1,9 @@
-//! What a client sends with a request besides its head: the body, and how long the request may take.
+//! How long a request may take.
 
-use std::{error::Error, time::Duration};
+use std::time::Duration;
 use tenure_crd::duration_nanoseconds;
 use tenure_http::REQUEST_TIME;
 use tenure_meta::ApiError;
-
-/// The body of a request, from a connection or from memory.
-pub trait RequestBody:
-    hyper::body::Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static
-{
-}
-
-impl<B: hyper::body::Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static> RequestBody
-    for B
-{
-}
 
 /// Returns how long a client asks a request to take at most; zero means as long as the server allows.
 pub(crate) fn requested_time(text: &str) -> Result<Duration, ApiError> {
