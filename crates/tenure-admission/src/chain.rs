@@ -48,7 +48,7 @@ const PLUGINS: [Plugin; 28] = [
     off("NodeRestriction", |_| Box::new(plugins::NodeRestriction)),
     in_rules("TaintNodesByCondition"),
     off("AlwaysPullImages", |_| Box::new(plugins::ALWAYS_PULL_IMAGES)),
-    on("PodSecurity", |config| Box::new(plugins::PodSecurity(config.pod_security.clone()))),
+    on("PodSecurity", |config| Box::new(plugins::PodSecurity::new(config.pod_security.clone()))),
     on("Priority", |_| Box::new(plugins::Priority)),
     in_rules("DefaultTolerationSeconds"),
     off("ExtendedResourceToleration", |_| Box::new(plugins::EXTENDED_RESOURCE_TOLERATION)),
@@ -190,6 +190,18 @@ impl AdmissionChain {
         self.plugins.iter().any(|plugin| {
             plugin.handles(action, config) && plugin.label_prefix(action).is_none_or(&has_labels)
         })
+    }
+
+    /// Returns what the plugins have counted, in the text format of Prometheus.
+    pub fn metrics(&self) -> String {
+        let mut text = String::new();
+        self.plugins.iter().for_each(|plugin| plugin.write_metrics(&mut text));
+        text
+    }
+
+    /// Lets the plugins begin to count anew.
+    pub fn reset_metrics(&self) {
+        self.plugins.iter().for_each(|plugin| plugin.reset_metrics());
     }
 
     /// Runs the mutating phase. If a policy or webhook has changed the object, the chain runs again, so that plugins

@@ -28,6 +28,12 @@ pub trait AdmissionPlugin: Send + Sync {
         None
     }
 
+    /// Writes what the plugin has counted, in the text format of Prometheus.
+    fn write_metrics(&self, _: &mut String) {}
+
+    /// Begins to count anew.
+    fn reset_metrics(&self) {}
+
     /// Changes the object, or refuses the request.
     async fn admit(&self, _: &mut AdmissionAttributes, _: &AdmissionContext<'_>) -> Result<(), ApiError> {
         Ok(())

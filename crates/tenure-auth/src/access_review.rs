@@ -180,7 +180,48 @@ fn attributes(spec: &Value) -> Attributes {
         subresource: text(of, "subresource"),
         namespace: text(of, "namespace"),
         name: text(of, "name"),
+        field_selector: field_selector(of.get("fieldSelector").unwrap_or(&Value::Null)).into(),
+        label_selector: label_selector(of.get("labelSelector").unwrap_or(&Value::Null)).into(),
     })
+}
+
+/// Returns the field selector of a review as text, without what cannot be read.
+fn field_selector(selector: &Value) -> String {
+    let raw = text(selector, "rawSelector");
+    if FieldSelector::parse(&raw).is_ok_and(|selector| !selector.is_everything()) {
+        return raw.into();
+    }
+    let term = |of: &Value| match (text(of, "operator").as_str(), &texts(of.get("values"))[..]) {
+        ("In", [value]) => Some(FieldSelector::term(&text(of, "key"), true, value)),
+        ("NotIn", [value]) => Some(FieldSelector::term(&text(of, "key"), false, value)),
+        _ => None,
+    };
+    requirements(selector).filter_map(term).collect::<Vec<_>>().join(",")
+}
+
+/// Returns the label selector of a review as text, without what cannot be read.
+fn label_selector(selector: &Value) -> String {
+    let raw = text(selector, "rawSelector");
+    if LabelSelector::parse(&raw).is_ok_and(|selector| !selector.is_everything()) {
+        return raw.into();
+    }
+    let term = |of: &Value| {
+        let (key, values) = (text(of, "key"), texts(of.get("values")));
+        let is_plain = |value: &Text| !value.contains(|c: char| c.is_whitespace() || "=!,()<>".contains(c));
+        let values = || values.iter().all(is_plain).then(|| values.join(","));
+        match text(of, "operator").as_str() {
+            "In" => Some(format!("{key} in ({})", values()?)),
+            "NotIn" => Some(format!("{key} notin ({})", values()?)),
+            "Exists" => Some(key.into()),
+            "DoesNotExist" => Some(format!("!{key}")),
+            _ => None,
+        }
+    };
+    requirements(selector).filter_map(term).collect::<Vec<_>>().join(",")
+}
+
+fn requirements(selector: &Value) -> impl Iterator<Item = &Value> {
+    selector.get("requirements").and_then(Value::as_array).into_iter().flat_map(|list| list.iter())
 }
 
 /// Checks that a review names either a resource or a path.

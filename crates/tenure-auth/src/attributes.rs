@@ -35,6 +35,10 @@ pub struct ResourceAttributes {
     pub namespace: Text,
     /// The name of the object, or empty if the request has none.
     pub name: Text,
+    /// The field selector of a request for a collection, as text; empty if it has none.
+    pub field_selector: Text,
+    /// The label selector of a request for a collection, as text; empty if it has none.
+    pub label_selector: Text,
 }
 
 impl ResourceAttributes {

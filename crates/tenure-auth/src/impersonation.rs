@@ -132,6 +132,7 @@ fn check(
             subresource: subresource.into(),
             namespace: namespace.into(),
             name: name.into(),
+            ..ResourceAttributes::default()
         })
     };
     let mut user = wanted.clone();

@@ -1,6 +1,7 @@
 //! Authentication, authorization and audit of clients.
 //!
-//! A request becomes [`Attributes`], its client a [`UserInfo`]; [`rbac::Policy`] decides. The crate knows
+//! A request becomes [`Attributes`], its client a [`UserInfo`]; [`rbac::Policy`], [`node::NodeAuthorizer`] and
+//! [`abac::AbacPolicies`] decide. The crate knows
 //! neither HTTP nor the store, and not how a write is decided: it receives roles and bindings as documents.
 //!
 //! ```
@@ -28,14 +29,18 @@
 //! # Ok::<(), tenure_value::Error>(())
 //! ```
 
+pub mod abac;
 mod access_review;
 mod attributes;
 pub mod audit;
 pub mod authentication;
 mod claim_status;
+mod decision;
 mod impersonation;
+pub mod node;
 pub mod rbac;
 mod reloadable;
+mod review_document;
 mod user;
 
 pub use access_review::{
@@ -43,6 +48,8 @@ pub use access_review::{
 };
 pub use attributes::{Attributes, ResourceAttributes};
 pub use claim_status::{RESOURCE_CLAIMS, check_claim_status};
+pub use decision::{Decision, Opinions, Verdict, aggregate};
 pub use impersonation::{Denied, Impersonated, Mode as ImpersonationMode, impersonate};
 pub use reloadable::Reloadable;
+pub use review_document::{ReviewVersion, review_spec};
 pub use user::UserInfo;

@@ -129,6 +129,7 @@ fn an_event_has_the_form_of_the_api() {
         subresource: "scale".into(),
         namespace: "default".into(),
         name: "web".into(),
+        ..Default::default()
     });
     let body: Value = r#"{"spec":{"replicas":1}}"#.parse().expect("JSON");
     let error: Value =

@@ -1,7 +1,7 @@
 //! Authentication: the user of a client certificate, of a bearer token, or `system:anonymous`.
 //!
 //! Bearer tokens are the administrator's, those of a token file, those of service accounts that this server issued
-//! and whose account and bound object still exist, those that controllers keep in secrets, and those of external issuers. An unknown token is a 401; a
+//! and whose account and bound object still exist, those that controllers keep in secrets, those of external issuers, and those that a webhook knows. An unknown token is a 401; a
 //! request without one is anonymous if that is enabled.
 
 use crate::{
@@ -9,6 +9,7 @@ use crate::{
     token_cache::{TokenCache, TokenDigest},
     token_issuer::{TokenIssuer, TokenOptions},
     token_uses::TokenUses,
+    token_webhook::{TokenWebhook, TokenWebhookOptions},
 };
 use hyper::{HeaderMap, header};
 use std::{future::Future, sync::Arc, time::Duration};
@@ -51,6 +52,8 @@ pub struct IdentityOptions {
     pub request_headers: RequestHeaderNames,
     /// Where the uses of tokens in secrets are recorded.
     pub token_uses: Option<TokenUses>,
+    /// A webhook that knows further tokens.
+    pub token_webhook: Option<TokenWebhookOptions>,
 }
 
 impl Default for IdentityOptions {
@@ -63,6 +66,7 @@ impl Default for IdentityOptions {
             jwt: None,
             request_headers: RequestHeaderNames::default(),
             token_uses: None,
+            token_webhook: None,
         }
     }
 }
@@ -104,6 +108,7 @@ pub struct Authenticator {
     jwt: Option<Reloadable<JwtAuthenticators>>,
     request_headers: RequestHeaderNames,
     pub(crate) token_uses: Option<TokenUses>,
+    webhook: Option<Arc<TokenWebhook>>,
     verified: TokenCache<JwtAuthenticators, Authenticated>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Clock,
@@ -117,7 +122,24 @@ impl Authenticator {
         store: Arc<dyn Store>,
         clock: Clock,
     ) -> Result<Authenticator, ApiError> {
-        let IdentityOptions { anonymous, token_file, tokens, jwt, request_headers, token_uses } = identity;
+        let IdentityOptions {
+            anonymous,
+            token_file,
+            tokens,
+            jwt,
+            request_headers,
+            token_uses,
+            token_webhook,
+        } = identity;
+        let webhook = match &token_webhook {
+            Some(options) => {
+                let connected = TokenWebhook::connect(options).await;
+                Some(Arc::new(
+                    connected.map_err(|error| ApiError::internal(format!("token webhook: {error}")))?,
+                ))
+            }
+            None => None,
+        };
         // A server without authentication has no secrets to share with others over the same store.
         let shared = matches!(access, Authentication::Token(_)).then_some(&*store);
         let tokens = Arc::new(TokenIssuer::open(tokens, shared).await?);
@@ -130,6 +152,7 @@ impl Authenticator {
             jwt,
             request_headers,
             token_uses,
+            webhook,
             verified,
             store,
             clock,
@@ -147,6 +170,7 @@ impl Authenticator {
             request_headers: self.request_headers.clone(),
             // What a fork does is nobody's use.
             token_uses: None,
+            webhook: self.webhook.clone(),
             verified: TokenCache::default(),
             store,
             clock,
@@ -250,7 +274,29 @@ impl Authenticator {
         }
         match self.user_of_secret(token, &self.tokens.audiences).await {
             Ok(found) => Some((authenticated(found.user), found.warning)),
-            Err(_) => Some((self.user_of_issuer(token).await?.ok()?, None)),
+            Err(_) => {
+                let user = match self.user_of_issuer(token).await {
+                    Some(Ok(user)) => user,
+                    _ => self.user_of_webhook(token, &self.tokens.audiences).await?.ok()?.0,
+                };
+                Some((user, None))
+            }
+        }
+    }
+
+    /// Returns the user of a token that a webhook knows, with those of the audiences that it is for, or why it is refused; `None` if
+    /// there is no webhook, or if it does not say why.
+    async fn user_of_webhook(
+        &self,
+        token: &str,
+        audiences: &[Text],
+    ) -> Option<Result<(UserInfo, Vec<Text>), String>> {
+        let webhook = self.webhook.as_ref()?;
+        // Boxed: the future of every request would have room for that.
+        match Box::pin(webhook.authenticate(token, audiences, &self.tokens.audiences)).await {
+            Ok((user, audiences)) => Some(Ok((authenticated(user), audiences))),
+            Err(reason) if reason.is_empty() => None,
+            Err(reason) => Some(Err(reason)),
         }
     }
 
@@ -300,8 +346,16 @@ impl Authenticator {
                         return Err(format!("[invalid bearer token, {reason}]"));
                     }
                     Err(_) => match self.user_of_issuer(token).await {
-                        Some(user) => user.map_err(|reason| format!("[invalid bearer token, {reason}]"))?,
-                        None => return Err("invalid bearer token".into()),
+                        Some(Ok(user)) => user,
+                        refused => {
+                            let reviewed = self.user_of_webhook(token, audiences).await;
+                            let reason = match (reviewed, refused) {
+                                (Some(Ok(found)), _) => return Ok(found),
+                                (Some(Err(reason)), _) | (None, Some(Err(reason))) => reason,
+                                (None, _) => return Err("invalid bearer token".into()),
+                            };
+                            return Err(format!("[invalid bearer token, {reason}]"));
+                        }
                     },
                 },
             },

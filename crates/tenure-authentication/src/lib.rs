@@ -1,5 +1,5 @@
 //! Authentication of requests, as in kube-apiserver: client certificates, the administrator's token, a token file, service
-//! account tokens that this server issued or that secrets hold, and tokens of external issuers. It looks up the accounts and bound objects of
+//! account tokens that this server issued or that secrets hold, tokens of external issuers, and those that a webhook knows. It looks up the accounts and bound objects of
 //! tokens in the store. It does not know what a user may do, nor anything about the request but its path and headers.
 
 mod authenticator;
@@ -8,8 +8,10 @@ mod secret_token;
 mod token_cache;
 mod token_issuer;
 mod token_uses;
+mod token_webhook;
 
 pub use authenticator::{Authenticator, Credential, Identity, IdentityOptions};
 pub use secret_token::LAST_USED;
 pub use token_issuer::{TokenIssuer, TokenKeys, TokenOptions};
 pub use token_uses::{TokenUse, TokenUses};
+pub use token_webhook::TokenWebhookOptions;

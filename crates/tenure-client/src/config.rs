@@ -111,8 +111,12 @@ impl ConnectOptions {
     fn kubeconfig_config(&self, kubeconfig: &Kubeconfig) -> Result<Option<Config>, ClientError> {
         let context = kubeconfig.context(self.context.as_deref())?;
         let of_context = |name| context.and_then(|context| context.text(name));
-        let Some(cluster) = self.cluster.as_deref().or(of_context("cluster")) else { return Ok(None) };
-        let cluster = kubeconfig.cluster(cluster)?;
+        let cluster = match self.cluster.as_deref().or(of_context("cluster")) {
+            Some(cluster) => kubeconfig.cluster(cluster)?,
+            // Without a context the cluster without a name is meant, if there is one, as in the files of webhooks.
+            None if context.is_none() && kubeconfig.cluster("").is_ok() => kubeconfig.cluster("")?,
+            None => return Ok(None),
+        };
         let server = cluster.text("server").or(self.server.as_deref());
         let server = server.ok_or_else(|| ClientError::config("the cluster has no server address"))?;
         let mut config = Config::new(uri("server", server)?);
@@ -127,6 +131,8 @@ impl ConnectOptions {
         }
         if let Some(user) = self.user.as_deref().or(of_context("user")) {
             config.auth = Auth::of_user(kubeconfig.user(user)?, cluster)?;
+        } else if let (None, Ok(user)) = (context, kubeconfig.user("")) {
+            config.auth = Auth::of_user(user, cluster)?;
         }
         Ok(Some(config))
     }
@@ -293,6 +299,18 @@ contexts:
 - {name: one, context: {cluster: c1, user: token, namespace: web}}
 - {name: two, context: {cluster: c2, user: file}}
 ";
+
+    #[tokio::test]
+    async fn a_file_without_contexts_may_have_one_cluster_without_a_name() {
+        let (_directory, options) = kubeconfig(
+            "{clusters: [{cluster: {server: 'http://hook/x'}}], users: [{user: {token: secret}}]}",
+        );
+        let config = options.config().unwrap();
+        assert_eq!(config.server.to_string(), "http://hook/x");
+        assert_eq!(config.auth.credentials().await.unwrap().headers.len(), 1);
+        let (_directory, options) = kubeconfig("{clusters: [{name: c, cluster: {server: 'http://hook/x'}}]}");
+        assert!(options.config().is_err());
+    }
 
     #[tokio::test]
     async fn flags_choose_context_cluster_user_server_and_namespace() {

@@ -6,6 +6,7 @@
 //! - [`Cluster::page`] and [`Cluster::watch`] read the objects of a kind page by page and follow their changes.
 //! - [`Draft`] is a manifest for a server; [`plan`] and [`apply`] show and carry out a server-side apply of it.
 //! - [`hand_over`] and [`undo`] move ownership without changing values.
+//! - [`ReviewWebhook`] sends documents to webhooks that review them.
 //! - [`WebClient`] reads documents of other servers over HTTPS.
 //!
 //! Pure computations are in `tenure-ownership`; this crate does not know files of manifests, terminals or command lines.
@@ -23,6 +24,7 @@ mod kubeconfig;
 mod managed_fields;
 mod resource;
 mod response;
+mod review;
 mod select;
 mod tls;
 mod watch;
@@ -35,6 +37,7 @@ pub use error::ClientError;
 pub use handover::{Rebase, hand_over, undo};
 pub use resource::{Resource, Scope, escaped};
 pub use response::Response;
+pub use review::ReviewWebhook;
 pub use select::{Found, Page, Selection};
 pub use watch::{Event, Watch};
 pub use web::{WebClient, WebError, WebResponse};

@@ -2,12 +2,13 @@
 //! Only resources that are served become labels, label values are escaped, and the number of series is bounded: clients
 //! cannot grow or break this by requesting paths that do not exist.
 
+use crate::health::Check;
 use parking_lot::Mutex;
 use std::{
     collections::BTreeMap,
     fmt::{self, Write},
     sync::atomic::{AtomicU64, Ordering::Relaxed},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tenure_value::Text;
 
@@ -36,6 +37,18 @@ pub struct Metrics {
     pub fights: AtomicU64,
     /// Fields that a manager took from another by changing their values.
     pub takeovers: AtomicU64,
+    /// The health checks that were requested: name and endpoint, and how often they succeeded and failed.
+    checks: Mutex<BTreeMap<(&'static str, &'static str), [u64; 2]>>,
+    start: Start,
+}
+
+/// When the server started.
+struct Start(Instant);
+
+impl Default for Start {
+    fn default() -> Start {
+        Start(Instant::now())
+    }
 }
 
 /// The labels of a request.
@@ -76,6 +89,66 @@ impl Metrics {
             (request.group, request.resource) = (Text::default(), Text::default());
         }
         requests.entry(request).or_default().observe(duration.as_secs_f64());
+    }
+
+    /// Returns how long the server has run.
+    pub fn up(&self) -> Duration {
+        self.start.0.elapsed()
+    }
+
+    /// Counts the health checks of a request for an endpoint, such as `readyz`.
+    pub fn health_checks(&self, endpoint: &'static str, checks: &[Check]) {
+        let mut counted = self.checks.lock();
+        for check in checks {
+            counted.entry((check.name, endpoint)).or_default()[usize::from(check.fault.is_some())] += 1;
+        }
+    }
+
+    /// Returns the state of the server in the text format, as `/metrics/slis` has it: how each check of each endpoint ends now, and
+    /// how often it succeeded and failed when it was requested.
+    pub fn health_text(&self, checks: &[(&'static str, Vec<Check>)]) -> String {
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = self.write_health(&mut text, checks);
+        text
+    }
+
+    fn write_health(&self, text: &mut String, checks: &[(&'static str, Vec<Check>)]) -> fmt::Result {
+        let name = "kubernetes_healthcheck";
+        writeln!(
+            text,
+            "# HELP {name} Whether a health check succeeds: 1, or 0 if it fails.\n# TYPE {name} gauge"
+        )?;
+        for (endpoint, checks) in checks {
+            for check in checks {
+                let value = u8::from(check.fault.is_none());
+                writeln!(text, "{name}{{name=\"{}\",type=\"{endpoint}\"}} {value}", check.name)?;
+            }
+        }
+        let name = "kubernetes_healthchecks_total";
+        writeln!(text, "# HELP {name} Requested health checks by their results.\n# TYPE {name} counter")?;
+        for ((check, endpoint), counts) in self.checks.lock().iter() {
+            for (status, count) in
+                ["success", "error"].into_iter().zip(counts).filter(|(_, count)| **count > 0)
+            {
+                let labels = format!("name=\"{check}\",status=\"{status}\",type=\"{endpoint}\"");
+                writeln!(text, "{name}{{{labels}}} {count}")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins to count anew, as `DELETE /metrics` requests. What is measured now, such as the open watches, stays.
+    pub fn reset(&self) {
+        self.requests.lock().clear();
+        let counters =
+            [&self.conflicts, &self.noops, &self.commits, &self.retries, &self.events, &self.takeovers];
+        counters.into_iter().for_each(|counter| counter.store(0, Relaxed));
+    }
+
+    /// Lets the health checks be counted anew.
+    pub fn reset_health(&self) {
+        self.checks.lock().clear();
     }
 
     /// Returns the metrics in the text format.
@@ -170,6 +243,41 @@ mod tests {
             assert!(text.contains(&line), "{line}\n{text}");
         }
         assert!(text.contains(&format!("tenure_request_duration_seconds_count{{{labels}}} 3")));
+    }
+
+    #[test]
+    fn health_checks_are_counted_by_their_results() {
+        let metrics = Metrics::default();
+        let check = |fault: Option<&str>| vec![Check { name: "store", fault: fault.map(String::from) }];
+        for fault in [None, Some("full"), None] {
+            metrics.health_checks("readyz", &check(fault));
+        }
+        let text = metrics.health_text(&[("livez", check(None)), ("readyz", check(Some("full")))]);
+        for line in [
+            "kubernetes_healthcheck{name=\"store\",type=\"livez\"} 1",
+            "kubernetes_healthcheck{name=\"store\",type=\"readyz\"} 0",
+            "kubernetes_healthchecks_total{name=\"store\",status=\"success\",type=\"readyz\"} 2",
+            "kubernetes_healthchecks_total{name=\"store\",status=\"error\",type=\"readyz\"} 1",
+        ] {
+            assert!(text.lines().any(|of| of == line), "{line}\n{text}");
+        }
+        metrics.reset_health();
+        assert!(!metrics.health_text(&[]).contains("success"));
+    }
+
+    #[test]
+    fn a_reset_begins_to_count_anew() {
+        let metrics = Metrics::default();
+        metrics.request(get("deployments"), Duration::ZERO);
+        metrics.commits.store(3, Relaxed);
+        metrics.watches.store(2, Relaxed);
+        metrics.reset();
+        let text = metrics.text();
+        assert!(
+            text.contains("tenure_store_commits_total 0\n") && text.contains("tenure_watches 2\n"),
+            "{text}"
+        );
+        assert!(!text.contains("deployments"), "{text}");
     }
 
     #[test]

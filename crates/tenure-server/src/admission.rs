@@ -1,6 +1,5 @@
 //! The admission chain of this server with its current configuration, and the review of one action.
 
-use crate::authorization::Authorizer;
 use parking_lot::RwLock;
 use std::{sync::Arc, time::Instant};
 pub(crate) use tenure_admission::Operation;
@@ -9,6 +8,7 @@ use tenure_admission::{
     ResourceAction, ResourceVariant, resource_quota::QuotaConfig,
 };
 use tenure_auth::audit::AuditContext;
+use tenure_authorization::Authorizer;
 use tenure_builtin::{self, role::NAMESPACES};
 use tenure_catalog::{Objects, Target, object::key, read_all};
 use tenure_crd::rules::{Decide, Decision};
@@ -50,6 +50,16 @@ impl Admission {
         let config = RwLock::new(self.config.read().clone());
         let (chain, refreshing) = (self.chain.clone(), Default::default());
         Arc::new(Admission { objects, authorizer, chain, config, refreshing })
+    }
+
+    /// Returns what the plugins have counted, in the text format of Prometheus.
+    pub fn metrics(&self) -> String {
+        self.chain.metrics()
+    }
+
+    /// Lets the plugins begin to count anew.
+    pub fn reset_metrics(&self) {
+        self.chain.reset_metrics();
     }
 
     /// Compiles the stored webhook configurations and policies.

@@ -1,7 +1,7 @@
 //! Priority and fairness: each request gets a seat of its priority level, waits in the queue of its flow, or is refused with
 //! 429. `tenure-flowcontrol` decides; here requests wait, and the configuration follows the stored objects.
 
-use crate::{authorization::selected_name, subresources::Subresources, write::Writer};
+use crate::{subresources::Subresources, write::Writer};
 use hyper::{
     Method,
     header::{self, HeaderName, HeaderValue},
@@ -13,6 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tenure_auth::{Attributes, UserInfo};
+use tenure_authorization::selected_name;
 use tenure_builtin::{registry, role::FLOW_CONTROL};
 use tenure_catalog::{
     CollectionSize, CollectionSizes, Target, Verb,

@@ -7,7 +7,6 @@
 mod admission;
 mod aggregation;
 mod audit;
-mod authorization;
 mod behavior;
 mod bootstrap_roles;
 mod controllers;
@@ -19,14 +18,17 @@ mod nonresource;
 mod read;
 mod request_time;
 mod server;
+mod statusz;
 mod subresources;
 mod write;
 
-pub use authorization::Authorization;
 pub use behavior::Behavior;
 pub use controllers::{ControllerDelays, Controllers};
 pub use fork::ForkOptions;
 pub use server::{BODY_BYTES, DEFAULT_CONCURRENCY, Server, ServerOptions};
 pub use tenure_aggregator::{AggregatorOptions, ClusterAuthentication, ProxyClientCertificate, Routing};
-pub use tenure_authentication::{IdentityOptions, TokenKeys, TokenOptions};
+pub use tenure_authentication::{IdentityOptions, TokenKeys, TokenOptions, TokenWebhookOptions};
+pub use tenure_authorization::{
+    Authorization, AuthorizerOptions, WebhookFailure, WebhookOptions, read_configuration,
+};
 pub use tenure_catalog::{Clock, Identifiers, history::HistoryOptions};

@@ -1,5 +1,6 @@
 //! Paths outside of resources: the index, the version, health, metrics, discovery and OpenAPI.
 
+use crate::{admission::Admission, statusz};
 use hyper::{Method, StatusCode, header};
 use tenure_authentication::TokenIssuer;
 use tenure_catalog::{
@@ -15,6 +16,11 @@ use tenure_meta::{ApiError, Reason, Registry, Timestamp};
 use tenure_store::Store;
 use tenure_value::Value;
 
+/// The endpoints of health checks.
+const HEALTH: [&str; 3] = ["healthz", "livez", "readyz"];
+/// The paths of metrics: those of the server, and those of its health. `DELETE` begins to count anew.
+const METRICS: [&str; 2] = ["/metrics", "/metrics/slis"];
+const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// How many writers and fields are listed by default.
 const MOST_WRITERS: usize = 20;
 
@@ -31,13 +37,15 @@ pub(crate) fn is_document(address: &RequestPath) -> bool {
 pub(crate) async fn respond(
     (catalog, published): (&Catalog, &Published<'_>),
     store: &dyn Store,
-    metrics: &Metrics,
+    (metrics, admission): (&Metrics, &Admission),
     tokens: &TokenIssuer,
     (history, now): (&History, Timestamp),
     address: RequestPath,
     request: &Request,
 ) -> Result<Response, ApiError> {
-    if !matches!(request.method, Method::GET | Method::HEAD) {
+    let is_reset = request.method == Method::DELETE
+        && matches!(&address, RequestPath::Other(path) if METRICS.contains(&path.as_str()));
+    if !is_reset && !matches!(request.method, Method::GET | Method::HEAD) {
         return Err(ApiError::method_not_allowed());
     }
     let path = match address {
@@ -50,12 +58,9 @@ pub(crate) async fn respond(
         "" => Response::document(StatusCode::OK, &index(published.registry()), PLAIN),
         "version" => Response::document(StatusCode::OK, &version(), PLAIN),
         "livez" | "readyz" | "healthz" => {
-            // The server is alive whatever the store does, and however long that takes to answer.
-            let fault = match first {
-                "livez" => None,
-                _ => store.health().await.err().map(|error| error.to_string()),
-            };
-            let checks = [Check { name: "ping", fault: None }, Check { name: "store", fault }];
+            let checks = health_checks(first, store).await;
+            let endpoint = HEALTH.into_iter().find(|name| *name == first).unwrap_or_default();
+            metrics.health_checks(endpoint, &checks);
             health::answer(&path, &request.query, &checks).unwrap_or_else(page_not_found)
         }
         ".well-known" if path == "/.well-known/openid-configuration" => {
@@ -73,10 +78,28 @@ pub(crate) async fn respond(
             }
             public_document(&tokens.key_set(), "application/jwk-set+json")
         }
-        "metrics" => {
-            history.measure(metrics, now);
-            Response::new(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", metrics.text())
+        "metrics" if is_reset => {
+            match path == METRICS[0] {
+                true => {
+                    metrics.reset();
+                    admission.reset_metrics();
+                }
+                false => metrics.reset_health(),
+            }
+            Response::text(StatusCode::OK, "metrics reset\n")
         }
+        "metrics" if path == METRICS[0] => {
+            history.measure(metrics, now);
+            Response::new(StatusCode::OK, METRICS_TYPE, metrics.text() + &admission.metrics())
+        }
+        "metrics" if path == METRICS[1] => {
+            let mut checks = Vec::new();
+            for endpoint in HEALTH {
+                checks.push((endpoint, health_checks(endpoint, store).await));
+            }
+            Response::new(StatusCode::OK, METRICS_TYPE, metrics.health_text(&checks))
+        }
+        "statusz" if path == "/statusz" => statusz::respond(request, now, metrics.up())?,
         "history" if path == "/history/fights" => {
             Response::document(StatusCode::OK, &history.fights(catalog, now), PLAIN)
         }
@@ -87,6 +110,16 @@ pub(crate) async fn respond(
         "openapi" => discovery::openapi(published, &path, request).unwrap_or_else(page_not_found),
         _ => page_not_found(),
     })
+}
+
+/// Returns the health checks of an endpoint.
+async fn health_checks(endpoint: &str, store: &dyn Store) -> Vec<Check> {
+    // The server is alive whatever the store does, and however long that takes to answer.
+    let fault = match endpoint {
+        "livez" => None,
+        _ => store.health().await.err().map(|error| error.to_string()),
+    };
+    vec![Check { name: "ping", fault: None }, Check { name: "store", fault }]
 }
 
 /// Returns a document that any client may cache.
@@ -105,10 +138,12 @@ fn index(registry: &Registry) -> Value {
         "/healthz",
         "/livez",
         "/metrics",
+        "/metrics/slis",
         "/openapi/v2",
         "/openapi/v3",
         "/openid/v1/jwks",
         "/readyz",
+        "/statusz",
         "/version",
     ]
     .map(String::from)

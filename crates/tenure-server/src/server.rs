@@ -5,7 +5,6 @@ use crate::{
     admission::Admission,
     aggregation::{self, AggregatorWriter},
     audit::AuditTrail,
-    authorization::{Authorization, Authorizer, forbidden, request_attributes},
     behavior::Behavior,
     bootstrap_roles,
     controllers::{
@@ -38,6 +37,7 @@ use tenure_aggregator::{Aggregator, AggregatorOptions};
 use tenure_audit::Auditor;
 use tenure_auth::{Attributes, UserInfo};
 use tenure_authentication::{Authenticator, Credential, Identity, IdentityOptions};
+use tenure_authorization::{Authorization, Authorizer, refusal, request_attributes};
 use tenure_builtin::{Kinds, allocate::AddressRange, role::Role};
 use tenure_catalog::{
     Catalog, Clock, CollectionSizes, HISTORY, Identifiers, Objects, Target, Verb,
@@ -122,9 +122,9 @@ impl ServerOptions {
     /// clock.
     pub fn new(access: Authentication) -> ServerOptions {
         let (authorization, concurrency) = match access {
-            Authentication::Token(_) => (Authorization::Rbac, Some(DEFAULT_CONCURRENCY)),
+            Authentication::Token(_) => (Authorization::rbac(), Some(DEFAULT_CONCURRENCY)),
             // Everyone is the same user, whom fairness could not tell apart.
-            Authentication::Anyone => (Authorization::AlwaysAllow, None),
+            Authentication::Anyone => (Authorization::always_allow(), None),
         };
         ServerOptions {
             access,
@@ -214,7 +214,7 @@ impl Server {
         let metrics = Arc::new(Metrics::default());
         let authenticator = Authenticator::open(access, identity, store.clone(), clock.clone()).await?;
         let authenticator = Arc::new(authenticator);
-        let authorizer = Authorizer::open(store.clone(), authorization).await?;
+        let authorizer = Authorizer::open(store.clone(), &authorization).await?;
         let catalog = Catalog::open(store.clone(), behavior.custom_resources).await?;
         let aggregator = Aggregator::open(store.clone(), aggregation).await?;
         let webhooks = WebhookClient::default().with_interceptor(webhook_interceptor);
@@ -234,7 +234,7 @@ impl Server {
         writer.create_initial_namespaces().await?;
         writer.services.migrate().await?;
         controllers::create_default_service_cidr(&writer, service_addresses).await?;
-        if authorizer.is_rbac() {
+        if authorizer.has_rbac() {
             bootstrap_roles::restore(&writer).await?;
             // Aggregated roles grant nothing before their rules are collected.
             controllers::aggregate_roles(&writer).await?;
@@ -453,13 +453,14 @@ impl Server {
         let query = query?;
         let known = || request_attributes(&head.method, path, &address, &query);
         let attributes = || attributes.unwrap_or_else(|| Arc::new(known()));
-        let (user, attributes) = self.impersonate(user, &head.headers, attributes, seen.trail.as_mut())?;
+        let (user, attributes) =
+            self.impersonate(user, &head.headers, attributes, seen.trail.as_mut()).await?;
         let flow = self.flow_control.as_ref().map(|control| match &attributes {
             Some(attributes) => control.classify(&user, attributes),
             None => control.exempt(),
         });
         seen.flow = flow.as_ref().map(|flow| flow.headers.clone());
-        self.authorize(&user, attributes.as_deref(), seen.trail.as_ref())?;
+        self.authorize(&user, attributes.as_deref(), seen.trail.as_ref()).await?;
         if let Some(service) = self.aggregator.route(&address)
             && let Some(body) = incoming.take()
         {
@@ -491,8 +492,8 @@ impl Server {
                 if let Some(host) = host {
                     request.headers.entry(header::HOST).or_insert(host);
                 }
-                let (store, metrics, tokens) =
-                    (&*self.objects.store, &*self.metrics, &self.authenticator.tokens);
+                let (store, tokens) = (&*self.objects.store, &self.authenticator.tokens);
+                let metrics = (&*self.metrics, &*self.writer.admission);
                 let history = (&*self.writer.history, self.objects.clock.now());
                 let is_document = nonresource::is_document(&other);
                 let aggregated = self.aggregator.aggregated();
@@ -593,7 +594,7 @@ impl Server {
 
     /// Returns the user that a request runs as, after impersonation, with what the request asks for; that is `None` if the user
     /// may do everything and never waits.
-    fn impersonate(
+    async fn impersonate(
         &self,
         user: Arc<UserInfo>,
         headers: &HeaderMap,
@@ -601,12 +602,12 @@ impl Server {
         trail: Option<&mut AuditTrail>,
     ) -> Result<(Arc<UserInfo>, Option<Arc<Attributes>>), ApiError> {
         let Some(wanted) = impersonated_user(headers)? else {
-            let is_judged = self.authorizer.is_rbac() || self.flow_control.is_some();
+            let is_judged = self.authorizer.decides() || self.flow_control.is_some();
             let is_free = user.is_in(UserInfo::MASTERS) || !is_judged;
             return Ok((user, (!is_free).then(attributes)));
         };
         let attributes = attributes();
-        let impersonated = self.authorizer.impersonate(&user, &wanted, &attributes)?;
+        let impersonated = Box::pin(self.authorizer.impersonate(&user, &wanted, &attributes)).await?;
         let user = Arc::new(impersonated.user);
         if let Some(trail) = trail {
             trail.set_impersonated(&user, impersonated.mode.constraint());
@@ -615,21 +616,24 @@ impl Server {
     }
 
     /// Checks that a user may do what a request asks for; a request without attributes needs no permission.
-    fn authorize(
+    async fn authorize(
         &self,
         user: &UserInfo,
         attributes: Option<&Attributes>,
         trail: Option<&AuditTrail>,
     ) -> Result<(), ApiError> {
-        let attributes = attributes.filter(|_| self.authorizer.is_rbac());
-        let decision = attributes.map(|attributes| self.authorizer.decide(user, attributes));
+        let attributes = attributes.filter(|_| self.authorizer.decides());
+        let decision = match attributes {
+            Some(attributes) => Some(self.authorizer.decide(user, attributes).await),
+            None => None,
+        };
         if let Some(trail) = trail {
             let reason = decision.as_ref().map_or("", |decision| decision.reason.as_str());
             trail.set_decision(decision.as_ref().is_none_or(|decision| decision.is_allowed()), reason);
         }
         match (attributes, decision) {
             (Some(attributes), Some(decision)) if !decision.is_allowed() => {
-                Err(forbidden(user, attributes, &decision.reason))
+                Err(refusal(user, attributes, &decision))
             }
             _ => Ok(()),
         }

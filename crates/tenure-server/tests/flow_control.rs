@@ -22,7 +22,7 @@ async fn server(seats: u32) -> Arc<Server> {
     let tokens = "flood-token-0123456789,flood,1\nann-token-0123456789,ann,2\n";
     let mut options = ServerOptions::new(Authentication::Token(ADMIN.into()));
     options.identity.token_file = Some(tenure_auth::Reloadable::new(TokenFile::parse(tokens).unwrap()));
-    options.authorization = Authorization::AlwaysAllow;
+    options.authorization = Authorization::always_allow();
     options.concurrency = Some(seats);
     Server::with_options(Arc::new(MemoryStore::new()), options).await.unwrap()
 }

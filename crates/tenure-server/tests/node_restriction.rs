@@ -19,7 +19,7 @@ async fn start() -> Arc<Server> {
     let mut options = ServerOptions::new(Authentication::Token(ADMIN.into()));
     let tokens = format!("{NODE},system:node:one,1,system:nodes\n");
     options.identity.token_file = Some(Reloadable::new(TokenFile::parse(&tokens).unwrap()));
-    options.authorization = Authorization::AlwaysAllow;
+    options.authorization = Authorization::always_allow();
     let enabled = vec!["NodeRestriction".to_string()];
     options.admission = AdmissionChain::new(&PluginSelection { enabled, disabled: Vec::new() }).unwrap();
     Server::with_options(Arc::new(MemoryStore::new()), options).await.unwrap()

@@ -50,7 +50,7 @@ enum Source {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct BaseSettings {
     behavior: Behavior,
-    authorization: Authorization,
+    always_allow: bool,
     service_accounts: bool,
     controllers: Controllers,
     event_ttl: Option<Duration>,
@@ -60,7 +60,7 @@ impl Default for BaseSettings {
     fn default() -> BaseSettings {
         BaseSettings {
             behavior: Behavior::kubernetes(),
-            authorization: Authorization::Rbac,
+            always_allow: false,
             service_accounts: false,
             controllers: Controllers::default(),
             event_ttl: Some(EVENT_TTL),
@@ -89,7 +89,7 @@ impl TestServerBuilder {
 
     /// Allows every request. By default RBAC decides, and requests without credentials are the administrator's.
     pub fn always_allow(mut self) -> TestServerBuilder {
-        self.base.authorization = Authorization::AlwaysAllow;
+        self.base.always_allow = true;
         self
     }
 
@@ -192,7 +192,10 @@ async fn build(settings: BaseSettings) -> Result<TestServer, TestError> {
     let authorization = HeaderValue::try_from(format!("Bearer {token}"))
         .map_err(|error| ApiError::internal(error.to_string()))?;
     let mut options = ServerOptions::new(Authentication::Token(token));
-    options.authorization = settings.authorization;
+    options.authorization = match settings.always_allow {
+        true => Authorization::always_allow(),
+        false => Authorization::rbac(),
+    };
     options.behavior = settings.behavior;
     options.controllers = settings.controllers;
     options.controller_delays = ControllerDelays::none();

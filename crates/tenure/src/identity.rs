@@ -1,32 +1,46 @@
 //! The flags of `tenure serve` about identity and permissions, by the names that kube-apiserver gives them.
 
-use crate::{oidc::OidcFlags, reload::Reloader};
-use clap::{Args, ValueEnum};
+use crate::{
+    authorization::{AuthorizationFlags, duration, review_version},
+    oidc::OidcFlags,
+    reload::Reloader,
+};
+use clap::Args;
 use std::{
     fs,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 use tenure_auth::{
-    Reloadable,
+    Reloadable, ReviewVersion,
     authentication::{KeyError, RequestHeaderNames, SigningKey, TokenFile, VerifyingKey},
 };
 use tenure_crd::duration_nanoseconds;
 use tenure_http::ClientAuthorities;
-use tenure_server::{Authorization, ClusterAuthentication, ServerOptions, TokenKeys};
+use tenure_server::{ClusterAuthentication, ServerOptions, TokenKeys, TokenWebhookOptions};
 
 /// How users are authenticated and authorized.
 #[derive(Args, Clone)]
 pub struct IdentityFlags {
-    /// How requests are authorized; without TLS everyone may do everything.
-    #[arg(long, value_enum, value_name = "MODE")]
-    pub authorization_mode: Option<AuthorizationMode>,
+    /// How requests are authorized.
+    #[command(flatten)]
+    pub authorization: AuthorizationFlags,
     /// Whether requests without credentials run as `system:anonymous` [default: true].
     #[arg(long, value_name = "BOOL", action = clap::ArgAction::Set)]
     pub anonymous_auth: Option<bool>,
     /// A file of static tokens: lines of TOKEN,USER,UID and, in quotes, groups.
     #[arg(long, value_name = "FILE")]
     pub token_auth_file: Option<PathBuf>,
+    /// The kubeconfig of a webhook that knows further tokens: it names the server and the credentials.
+    #[arg(long, value_name = "FILE")]
+    pub authentication_token_webhook_config_file: Option<PathBuf>,
+    /// The version of the reviews that the token webhook is sent: v1 or v1beta1 [default: v1beta1].
+    #[arg(long, value_name = "VERSION", value_parser = review_version)]
+    pub authentication_token_webhook_version: Option<ReviewVersion>,
+    /// How long an answer of the token webhook counts [default: 2m].
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub authentication_token_webhook_cache_ttl: Option<Duration>,
     /// The authorities of client certificates, in PEM. CN is the user, O the groups.
     #[arg(long, value_name = "FILE")]
     pub client_ca_file: Option<PathBuf>,
@@ -69,17 +83,6 @@ pub struct IdentityFlags {
     /// External issuers.
     #[command(flatten)]
     pub oidc: OidcFlags,
-}
-
-/// How requests are authorized.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum AuthorizationMode {
-    /// By the stored roles and bindings.
-    #[value(name = "RBAC")]
-    Rbac,
-    /// Everyone may do everything.
-    #[value(name = "AlwaysAllow")]
-    AlwaysAllow,
 }
 
 impl IdentityFlags {
@@ -137,10 +140,8 @@ impl IdentityFlags {
 
     /// Sets the options of a server, and has files read again when they change.
     pub fn apply(&self, options: &mut ServerOptions, reloader: &mut Reloader) -> Result<(), String> {
-        match self.authorization_mode {
-            Some(AuthorizationMode::Rbac) => options.authorization = Authorization::Rbac,
-            Some(AuthorizationMode::AlwaysAllow) => options.authorization = Authorization::AlwaysAllow,
-            None => {}
+        if let Some(authorization) = self.authorization.authorization()? {
+            options.authorization = authorization;
         }
         let authentication = self.cluster_authentication(reloader)?;
         let identity = &mut options.identity;
@@ -153,6 +154,12 @@ impl IdentityFlags {
             let file = path.clone();
             reloader
                 .add("token file", [path.clone()], move || token_file(&file).map(|file| tokens.set(file)));
+        }
+        if let Some(path) = &self.authentication_token_webhook_config_file {
+            let mut webhook = TokenWebhookOptions::new(path);
+            webhook.version = self.authentication_token_webhook_version.unwrap_or(webhook.version);
+            webhook.cache_ttl = self.authentication_token_webhook_cache_ttl.unwrap_or(webhook.cache_ttl);
+            identity.token_webhook = Some(webhook);
         }
         let signing = self.service_account_signing_key_file.clone();
         let verifying = self.service_account_key_file.clone();

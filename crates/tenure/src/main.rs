@@ -3,6 +3,7 @@
 
 mod aggregation;
 mod audit;
+mod authorization;
 mod change_text;
 mod command;
 mod compatibility;

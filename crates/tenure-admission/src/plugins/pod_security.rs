@@ -6,8 +6,8 @@ use super::{items, meta_text, text};
 use crate::{
     AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, Operation, ResourceAction,
     pod_security::{
-        LABEL_PREFIX, LabelError, Level, PodSecurityConfig, Policy, PolicyLevel, Violation, describe,
-        violations,
+        LABEL_PREFIX, LabelError, Level, Mode, PodSecurityConfig, PodSecurityMetrics, Policy, PolicyLevel,
+        RequestLabels, Violation, describe, violations,
     },
 };
 use async_trait::async_trait;
@@ -33,7 +33,10 @@ const WORKLOADS: [(&str, &str, &[&str]); 8] = [
 
 /// Applies the Pod Security standards.
 #[derive(Default)]
-pub(crate) struct PodSecurity(pub PodSecurityConfig);
+pub(crate) struct PodSecurity {
+    config: PodSecurityConfig,
+    metrics: PodSecurityMetrics,
+}
 
 #[async_trait]
 impl AdmissionPlugin for PodSecurity {
@@ -43,7 +46,15 @@ impl AdmissionPlugin for PodSecurity {
     }
 
     fn label_prefix(&self, action: &ResourceAction<'_>) -> Option<&'static str> {
-        (!is_namespace(action) && self.0.defaults.is_privileged()).then_some(LABEL_PREFIX)
+        (!is_namespace(action) && self.config.defaults.is_privileged()).then_some(LABEL_PREFIX)
+    }
+
+    fn write_metrics(&self, text: &mut String) {
+        self.metrics.write(text);
+    }
+
+    fn reset_metrics(&self) {
+        self.metrics.reset();
     }
 
     async fn validate(
@@ -55,58 +66,101 @@ impl AdmissionPlugin for PodSecurity {
             return self.validate_namespace(attributes, context).await;
         }
         if let Some(reason) = self.exemption(attributes) {
-            annotate(attributes, "exempt", reason.into());
+            self.exempt(attributes, reason);
             return Ok(());
         }
-        let is_update = attributes.operation == Operation::Update;
         if is_pod(&attributes.action()) {
-            if is_update && !is_significant_update(&attributes.old_object, &attributes.object) {
-                return Ok(());
-            }
-            let pod = attributes.object.clone();
-            if self.is_exempt_class(&pod) {
-                annotate(attributes, "exempt", "runtimeClass".into());
-                return Ok(());
-            }
-            let policy = self.policy_of(attributes, context).await?;
-            annotate(attributes, "enforce-policy", policy.enforce.to_string());
-            audit(attributes, &policy, &pod);
-            let found = violations(policy.enforce, &pod);
-            if !found.is_empty() {
-                let why = format!("violates PodSecurity \"{}\": {}", policy.enforce, describe(&found));
-                return Err(attributes.forbidden(&why));
-            }
-            warn(attributes, &policy, &pod);
-            return Ok(());
+            return self.validate_pod(attributes, context).await;
         }
         let Some(path) = template_path(&attributes.action()) else { return Ok(()) };
-        if let Some(template) = attributes.object.at(path.iter().copied()).cloned() {
-            if self.is_exempt_class(&template) {
-                annotate(attributes, "exempt", "runtimeClass".into());
-                return Ok(());
-            }
-            let policy = self.policy_of(attributes, context).await?;
-            audit(attributes, &policy, &template);
-            warn(attributes, &policy, &template);
+        let Some(template) = attributes.object.at(path.iter().copied()).cloned() else { return Ok(()) };
+        let policy = self.policy_of(attributes, context).await?;
+        if policy.audit.level == Level::Privileged && policy.warn.level == Level::Privileged {
+            return Ok(());
         }
+        if self.is_exempt_class(&template) {
+            self.exempt(attributes, "runtimeClass");
+            return Ok(());
+        }
+        self.audit(attributes, &policy, &template);
+        self.warn(attributes, &policy, &template);
         Ok(())
     }
 }
 
 impl PodSecurity {
+    /// Returns the plugin with its configuration.
+    pub fn new(config: PodSecurityConfig) -> PodSecurity {
+        PodSecurity { config, metrics: PodSecurityMetrics::default() }
+    }
+
+    async fn validate_pod(
+        &self,
+        attributes: &mut AdmissionAttributes,
+        context: &AdmissionContext<'_>,
+    ) -> Result<(), ApiError> {
+        let policy = self.policy_of(attributes, context).await?;
+        if policy.is_privileged() {
+            annotate(attributes, "enforce-policy", policy.enforce.to_string());
+            self.metrics.evaluated(Mode::Enforce, policy.enforce, false, labels(attributes));
+            return Ok(());
+        }
+        let is_update = attributes.operation == Operation::Update;
+        if is_update && !is_significant_update(&attributes.old_object, &attributes.object) {
+            return Ok(());
+        }
+        let pod = attributes.object.clone();
+        if self.is_exempt_class(&pod) {
+            self.exempt(attributes, "runtimeClass");
+            return Ok(());
+        }
+        annotate(attributes, "enforce-policy", policy.enforce.to_string());
+        self.audit(attributes, &policy, &pod);
+        let found = violations(policy.enforce, &pod);
+        self.metrics.evaluated(Mode::Enforce, policy.enforce, !found.is_empty(), labels(attributes));
+        if !found.is_empty() {
+            let why = format!("violates PodSecurity \"{}\": {}", policy.enforce, describe(&found));
+            return Err(attributes.forbidden(&why));
+        }
+        self.warn(attributes, &policy, &pod);
+        Ok(())
+    }
+
+    /// Records that a request is exempt.
+    fn exempt(&self, attributes: &mut AdmissionAttributes, reason: &str) {
+        annotate(attributes, "exempt", reason.into());
+        self.metrics.exempted(labels(attributes));
+    }
+
+    /// Records in the audit event what breaks the level that the namespace audits.
+    fn audit(&self, attributes: &mut AdmissionAttributes, policy: &Policy, pod: &Value) {
+        if let Some(violated) = violation(policy.audit, pod) {
+            self.metrics.evaluated(Mode::Audit, policy.audit, true, labels(attributes));
+            annotate(attributes, "audit-violations", violated);
+        }
+    }
+
+    /// Warns about what in a pod breaks the level that the namespace warns of.
+    fn warn(&self, attributes: &mut AdmissionAttributes, policy: &Policy, pod: &Value) {
+        if let Some(violated) = violation(policy.warn, pod) {
+            self.metrics.evaluated(Mode::Warn, policy.warn, true, labels(attributes));
+            attributes.warnings.push(violated);
+        }
+    }
+
     /// Returns why the pods of a request are not checked.
     fn exemption(&self, attributes: &AdmissionAttributes) -> Option<&'static str> {
         let user = text(&attributes.user, "username");
-        if self.0.namespaces.contains(&attributes.namespace) {
+        if self.config.namespaces.contains(&attributes.namespace) {
             return Some("namespace");
         }
-        self.0.usernames.contains(user).then_some("user")
+        self.config.usernames.contains(user).then_some("user")
     }
 
     /// Whether pods of the runtime class of a pod or a template are not checked.
     fn is_exempt_class(&self, pod: &Value) -> bool {
         let class = pod.at(["spec", "runtimeClassName"]).and_then(Value::as_str);
-        class.is_some_and(|class| self.0.runtime_classes.contains(class))
+        class.is_some_and(|class| self.config.runtime_classes.contains(class))
     }
 
     async fn policy_of(
@@ -116,7 +170,11 @@ impl PodSecurity {
     ) -> Result<Policy, ApiError> {
         let namespace = context.cluster.get("v1", "Namespace", "", &attributes.namespace).await?;
         let labels = namespace.as_ref().and_then(|namespace| namespace.at(["metadata", "labels"]));
-        Ok(Policy::of_labels(labels, self.0.defaults).0)
+        let (policy, errors) = Policy::of_labels(labels, self.config.defaults);
+        if !errors.is_empty() {
+            self.metrics.failed(self::labels(attributes));
+        }
+        Ok(policy)
     }
 
     /// Checks the labels of a namespace, and the existing pods if it enforces a stricter level than before.
@@ -126,7 +184,7 @@ impl PodSecurity {
         context: &AdmissionContext<'_>,
     ) -> Result<(), ApiError> {
         let read =
-            |namespace: &Value| Policy::of_labels(namespace.at(["metadata", "labels"]), self.0.defaults);
+            |namespace: &Value| Policy::of_labels(namespace.at(["metadata", "labels"]), self.config.defaults);
         let (policy, errors) = read(&attributes.object);
         let (old, old_errors) = read(&attributes.old_object);
         let is_update = attributes.operation == Operation::Update;
@@ -138,9 +196,9 @@ impl PodSecurity {
         let (old, new) = (old.enforce, policy.enforce);
         let is_relaxed = new.version == old.version && new.level <= old.level;
         let is_checked = is_update && new != old && new.level != Level::Privileged && !is_relaxed;
-        if self.0.namespaces.contains(&attributes.name) {
+        if self.config.namespaces.contains(&attributes.name) {
             let labels = attributes.object.at(["metadata", "labels"]);
-            let ignored = policy.ignored(labels, &self.0.defaults).filter(|_| is_checked || !is_update);
+            let ignored = policy.ignored(labels, &self.config.defaults).filter(|_| is_checked || !is_update);
             attributes.warnings.extend(ignored.map(|ignored| {
                 let name = &attributes.name;
                 format!("namespace \"{name}\" is exempt from Pod Security, and the policy ({ignored}) will be ignored")
@@ -169,21 +227,20 @@ fn template_path(action: &ResourceAction<'_>) -> Option<&'static [&'static str]>
     action.subresource.is_empty().then_some(row.2)
 }
 
-/// Records in the audit event what breaks the level that the namespace audits.
-fn audit(attributes: &mut AdmissionAttributes, policy: &Policy, pod: &Value) {
-    if let Some(violated) = violation(policy.audit, pod) {
-        annotate(attributes, "audit-violations", violated);
-    }
-}
-
-/// Warns about what in a pod breaks the level that the namespace warns of.
-fn warn(attributes: &mut AdmissionAttributes, policy: &Policy, pod: &Value) {
-    attributes.warnings.extend(violation(policy.warn, pod));
-}
-
 fn violation(level: PolicyLevel, pod: &Value) -> Option<String> {
     let found = violations(level, pod);
     (!found.is_empty()).then(|| format!("would violate PodSecurity \"{level}\": {}", describe(&found)))
+}
+
+/// Returns the request as the counters name it.
+fn labels(attributes: &AdmissionAttributes) -> RequestLabels {
+    let action = attributes.action();
+    let subresource = POD_SUBRESOURCES.into_iter().find(|name| *name == action.subresource);
+    RequestLabels {
+        operation: if action.operation == Operation::Create { "create" } else { "update" },
+        resource: if is_pod(&action) { "pod" } else { "controller" },
+        subresource: subresource.unwrap_or_default(),
+    }
 }
 
 /// Annotates the audit event.

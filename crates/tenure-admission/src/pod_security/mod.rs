@@ -4,10 +4,12 @@
 
 mod checks;
 mod config;
+mod metrics;
 mod namespace;
 
 pub use checks::{Violation, violations};
 pub use config::PodSecurityConfig;
+pub use metrics::{Mode, PodSecurityMetrics, RequestLabels};
 pub use namespace::{LABEL_PREFIX, LabelError, Policy, PolicyLevel};
 
 use std::fmt;

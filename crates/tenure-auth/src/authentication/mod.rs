@@ -11,6 +11,7 @@ mod secret_token;
 mod service_account;
 mod signing_key;
 mod token_file;
+mod token_review;
 
 pub use bearer::bearer_token;
 pub use certificate::{CertificateUser, certificate_expiry, user_of_certificate};
@@ -20,3 +21,4 @@ pub use secret_token::{SECRET_TOKEN_ISSUER, SecretTokenClaims};
 pub use service_account::{BoundObject, ServiceAccountClaims, ServiceAccountTokenError, TokenRequest};
 pub use signing_key::{KeyError, SigningKey, VerifyingKey, jwk_set};
 pub use token_file::{TokenFile, TokenFileError};
+pub use token_review::{TokenStatus, token_review};

@@ -1,8 +1,8 @@
 //! Recent decisions. A decision depends on the policy, the name and the groups of the user, and the attributes of the
 //! request; it is valid until the policy changes.
 
-use super::{Decision, Policy};
-use crate::{Attributes, UserInfo};
+use super::Policy;
+use crate::{Attributes, Decision, UserInfo};
 use std::{
     hash::{BuildHasher, RandomState},
     sync::{Mutex, PoisonError},
@@ -42,13 +42,13 @@ impl DecisionCache {
             return policy.authorize(user, attributes);
         }
         let generation = policy.generation();
-        let hash = self.hasher.hash_one((&user.name, &user.groups, attributes)) as usize;
+        let hash = self.hasher.hash_one((&user.name, &user.groups, judged(attributes))) as usize;
         let slot = &self.slots[hash % SLOTS];
         if let Some(entry) = &*slot.lock().unwrap_or_else(PoisonError::into_inner)
             && entry.generation == generation
             && entry.name == user.name
             && entry.groups == user.groups
-            && entry.attributes == *attributes
+            && judged(&entry.attributes) == judged(attributes)
         {
             return entry.decision.clone();
         }
@@ -62,5 +62,15 @@ impl DecisionCache {
         };
         *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(entry);
         decision
+    }
+}
+
+/// Returns what roles are compared with: whether a resource is asked for, and the attributes but for version and selectors.
+fn judged(attributes: &Attributes) -> (bool, [&str; 6]) {
+    match attributes {
+        Attributes::Resource(of) => {
+            (true, [&of.verb, &of.group, &of.resource, &of.subresource, &of.namespace, &of.name])
+        }
+        Attributes::NonResource { verb, path } => (false, [verb, path, "", "", "", ""]),
     }
 }

@@ -19,7 +19,7 @@ pub use escalation::{Uncovered, uncovered};
 pub use field_rule::{
     FIELD_RULES_ANNOTATION, FieldPattern, FieldRule, FieldRuleError, FieldWrite, check_fields,
 };
-pub use policy::{Binding, Decision, Grant, Policy, Role, RoleRef, WritePermission};
+pub use policy::{Binding, Grant, Policy, Role, RoleRef, WritePermission};
 pub use rule::PolicyRule;
 pub(crate) use rule::url_covers;
 pub use subject::Subject;

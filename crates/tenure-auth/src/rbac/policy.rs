@@ -1,7 +1,7 @@
 //! The roles and bindings of a server, indexed by subject, and the decision about a request.
 
 use super::{FIELD_RULES_ANNOTATION, FieldRule, FieldRuleError, PolicyRule, Subject};
-use crate::{Attributes, ResourceAttributes, UserInfo};
+use crate::{Attributes, Decision, ResourceAttributes, UserInfo, Verdict, aggregate};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     fmt,
@@ -33,26 +33,6 @@ pub struct Binding {
     pub role: RoleRef,
     /// The subjects.
     pub subjects: Vec<Subject>,
-}
-
-/// The decision about a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decision {
-    allowed: bool,
-    /// The binding that allows it, or the errors of resolving roles; may be empty.
-    pub reason: String,
-}
-
-impl Decision {
-    /// Returns the decision of a server without authorization.
-    pub fn allowed() -> Decision {
-        Decision { allowed: true, reason: String::new() }
-    }
-
-    /// Whether the request may continue.
-    pub fn is_allowed(&self) -> bool {
-        self.allowed
-    }
 }
 
 /// A role that a binding grants to a user.
@@ -171,13 +151,10 @@ impl Policy {
             Some(_) => ControlFlow::Continue(()),
         });
         match found {
-            ControlFlow::Break(grant) => {
-                Decision { allowed: true, reason: format!("RBAC: allowed by {grant}") }
-            }
+            ControlFlow::Break(grant) => Decision::new(Verdict::Allow, format!("RBAC: allowed by {grant}")),
             ControlFlow::Continue(()) => {
-                let reason = aggregate(&missing);
-                let reason = if reason.is_empty() { reason } else { format!("RBAC: {reason}") };
-                Decision { allowed: false, reason }
+                let reason = aggregate(missing.iter().map(String::as_str));
+                Decision::no_opinion(if reason.is_empty() { reason } else { format!("RBAC: {reason}") })
             }
         }
     }
@@ -221,7 +198,7 @@ impl Policy {
             }
             ControlFlow::<std::convert::Infallible>::Continue(())
         });
-        (rules, aggregate(&missing))
+        (rules, aggregate(missing.iter().map(String::as_str)))
     }
 
     /// Returns the rules of the role that a binding in a namespace grants, if there is such a role.
@@ -371,16 +348,6 @@ impl fmt::Display for Grant<'_> {
         }
         let (kind, role) = role.parts();
         write!(out, " of {kind} {role:?} to {}", self.subject)
-    }
-}
-
-/// Joins errors: one alone as it is, several in brackets.
-fn aggregate(errors: &BTreeSet<String>) -> String {
-    let list: Vec<&str> = errors.iter().map(String::as_str).collect();
-    match list[..] {
-        [] => String::new(),
-        [only] => only.to_string(),
-        _ => format!("[{}]", list.join(", ")),
     }
 }
 

@@ -73,6 +73,28 @@ impl FieldSelector {
         self.0.is_empty()
     }
 
+    /// Whether the selector demands that a field has a value.
+    pub fn demands(&self, field: &str, value: &str) -> bool {
+        self.0.iter().any(|of| of.equal && of.field.name == field && of.value == value)
+    }
+
+    /// Returns the requirements: a field, whether it must have or must not have a value, and the value.
+    pub fn requirements(&self) -> impl Iterator<Item = (&Text, bool, &Text)> {
+        self.0.iter().map(|of| (&of.field.name, of.equal, &of.value))
+    }
+
+    /// Returns the text of one requirement, with what needs it escaped.
+    pub fn term(field: &str, equal: bool, value: &str) -> String {
+        let mut text = format!("{field}{}", if equal { "=" } else { "!=" });
+        for character in value.chars() {
+            if "\\,=".contains(character) {
+                text.push('\\');
+            }
+            text.push(character);
+        }
+        text
+    }
+
     /// Returns the only name that the selector matches, if there is one.
     pub fn name(&self) -> Option<&Text> {
         self.0.iter().find(|of| of.equal && of.field.name == "metadata.name").map(|of| &of.value)

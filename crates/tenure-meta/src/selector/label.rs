@@ -62,6 +62,20 @@ impl LabelSelector {
         self.0.is_empty()
     }
 
+    /// Returns the requirements on labels that `matchExpressions` can have: the label, the operator and the values.
+    pub fn requirements(&self) -> impl Iterator<Item = (&Text, &'static str, &[Text])> {
+        self.0.iter().filter_map(|of| {
+            let (operator, values): (_, &[Text]) = match &of.test {
+                Test::Exists => ("Exists", &[]),
+                Test::Absent => ("DoesNotExist", &[]),
+                Test::In(values) => ("In", values),
+                Test::NotIn(values) => ("NotIn", values),
+                Test::Above(_) | Test::Below(_) => return None,
+            };
+            Some((&of.label, operator, values))
+        })
+    }
+
     /// Returns the requirements that an index can answer, and whether these are all of them.
     pub fn index_terms(&self) -> (Vec<IndexTerm>, bool) {
         let term = |requirement: &Requirement| {

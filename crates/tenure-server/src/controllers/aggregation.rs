@@ -1,9 +1,10 @@
 //! Aggregated cluster roles: their rules are those of the cluster roles that they select by label.
 
 use super::Outcome;
-use crate::{authorization::RBAC_PREFIX, write::Writer};
+use crate::write::Writer;
 use std::collections::BTreeMap;
 use tenure_auth::rbac::{PolicyRule, aggregate_rules};
+use tenure_authorization::RBAC_PREFIX;
 use tenure_builtin::role::CLUSTER_ROLES;
 use tenure_catalog::{
     Target, Verb,

@@ -17,7 +17,7 @@ mod quotas;
 mod removal;
 mod service_cidrs;
 
-use crate::{admission::CONFIGURATION_PREFIX, authorization::RBAC_PREFIX, write::Writer};
+use crate::{admission::CONFIGURATION_PREFIX, write::Writer};
 pub(crate) use checkpoint::Checkpoint;
 use checkpoint::Knowledge;
 pub(crate) use default_objects::{DefaultObjects, create_default_objects};
@@ -26,6 +26,7 @@ use parking_lot::{Mutex, MutexGuard};
 use removal::{DELETION_MARK, OWNERS, key_text};
 pub(crate) use service_cidrs::create_default as create_default_service_cidr;
 use std::{collections::HashMap, sync::Arc, time::Duration};
+use tenure_authorization::RBAC_PREFIX;
 use tenure_catalog::{
     WorkQueue,
     object::{OBJECTS, Stored, meta_text},

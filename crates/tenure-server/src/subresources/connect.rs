@@ -104,6 +104,7 @@ fn creation(target: &Target) -> ResourceAttributes {
         subresource: target.subresource.clone(),
         namespace: target.namespace.clone(),
         name: target.name.clone(),
+        ..ResourceAttributes::default()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Subresources, token::texts};
 use hyper::StatusCode;
-use tenure_auth::{AccessReview, Attributes, ReviewScope, UserInfo, rbac::PolicyRule};
+use tenure_auth::{AccessReview, Attributes, ReviewScope, UserInfo, Verdict, rbac::PolicyRule};
 use tenure_catalog::{Target, object::seconds};
 use tenure_http::{Format, Request, Response};
 use tenure_meta::ApiError;
@@ -24,12 +24,12 @@ impl Subresources {
                     user: request.user.as_ref().clone(),
                     ..read(ReviewScope::Client, posted)?
                 };
-                self.access_status(&review)
+                self.access_status(&review).await
             }
-            "SubjectAccessReview" => self.access_status(&read(ReviewScope::User, posted)?),
+            "SubjectAccessReview" => self.access_status(&read(ReviewScope::User, posted)?).await,
             "LocalSubjectAccessReview" => {
                 let scope = ReviewScope::UserInNamespace(&target.namespace);
-                self.access_status(&read(scope, posted)?)
+                self.access_status(&read(scope, posted)?).await
             }
             "SelfSubjectRulesReview" => self.rules_status(posted, &request.user)?,
             "SelfSubjectReview" => Value::object([("userInfo", request.user.to_value())]),
@@ -56,10 +56,11 @@ impl Subresources {
     }
 
     /// Returns whether a user has the access that a review checks.
-    fn access_status(&self, review: &AccessReview) -> Value {
+    async fn access_status(&self, review: &AccessReview) -> Value {
         let authorizer = &self.writer.authorizer;
-        let decision = authorizer.decide(&review.user, &review.attributes);
-        let (mut allowed, mut reason) = (decision.is_allowed(), decision.reason);
+        let decision = authorizer.decide(&review.user, &review.attributes).await;
+        let (mut allowed, denied) = (decision.is_allowed(), decision.verdict == Verdict::Deny);
+        let mut reason = decision.reason;
         if let (true, Attributes::Resource(of)) = (allowed, &review.attributes) {
             match &review.write {
                 Some(write) => {
@@ -71,11 +72,16 @@ impl Subresources {
             }
         }
         let mut fields = vec![("allowed", Value::Bool(allowed))];
+        if denied {
+            fields.push(("denied", Value::Bool(true)));
+        }
         if !reason.is_empty() {
             fields.push(("reason", Value::from(reason)));
         }
-        if !review.evaluation_errors.is_empty() {
-            fields.push(("evaluationError", Value::from(review.evaluation_errors.join(", "))));
+        let errors: Vec<String> =
+            decision.error.into_iter().chain(review.evaluation_errors.iter().cloned()).collect();
+        if !errors.is_empty() {
+            fields.push(("evaluationError", Value::from(errors.join(", "))));
         }
         Value::object(fields)
     }
@@ -86,12 +92,12 @@ impl Subresources {
         if namespace.is_empty() {
             return Err(ApiError::bad_request("no namespace on request"));
         }
-        let (rules, error) = self.writer.authorizer.rules_of(user, namespace);
+        let (rules, is_incomplete, error) = self.writer.authorizer.rules_of(user, namespace);
         let list = |rules: Vec<PolicyRule>| Value::array(rules.iter().map(PolicyRule::to_value));
         let (resources, paths): (Vec<PolicyRule>, Vec<PolicyRule>) =
             rules.into_iter().partition(|rule| rule.non_resource_urls.is_empty());
         let mut fields = vec![
-            ("incomplete", Value::Bool(false)),
+            ("incomplete", Value::Bool(is_incomplete)),
             ("resourceRules", list(resources)),
             ("nonResourceRules", list(paths)),
         ];

@@ -205,6 +205,7 @@ fn attributes_of(target: &Target, verb: &str, name: &str) -> ResourceAttributes 
         subresource: target.subresource.clone(),
         namespace: target.namespace.clone(),
         name: name.into(),
+        ..ResourceAttributes::default()
     }
 }
 

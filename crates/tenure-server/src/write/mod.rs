@@ -24,7 +24,7 @@ mod retry;
 mod scale;
 mod update;
 
-use crate::{admission::Admission, authorization::Authorizer, behavior::Behavior, read::Reader};
+use crate::{admission::Admission, behavior::Behavior, read::Reader};
 pub(crate) use create::Posted;
 pub(crate) use delete_options::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
 pub(crate) use finalization::is_finished;
@@ -32,6 +32,7 @@ pub(crate) use quota::{Enforcement, QuotaChange, is_counted};
 pub(crate) use request::{Change, Next, WriteRequest};
 pub(crate) use scale::scale_response;
 use std::sync::Arc;
+use tenure_authorization::Authorizer;
 use tenure_catalog::{Catalog, Objects, Target, Verb, history::History};
 pub(crate) use tenure_http::TextErrors;
 use tenure_http::{Metrics, Request, Response};

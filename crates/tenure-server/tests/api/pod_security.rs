@@ -50,3 +50,22 @@ fn a_label_that_is_not_a_level_is_refused() {
     let message = refused.document().get("message").map(Value::to_string).unwrap_or_default();
     assert!(message.contains("must be one of privileged, baseline, restricted"), "{message}");
 }
+
+#[test]
+fn evaluations_are_counted() {
+    let server = Server::start();
+    server.create(PODS, &pod("before"));
+    assert_eq!(label(&server, "enforce", "baseline").code, 200);
+    assert_eq!(server.post(PODS, &pod("p")).code, 403);
+    let text = server.get("/metrics").text();
+    let count = |decision: &str, level: &str| {
+        let line = format!(
+            "pod_security_evaluations_total{{decision=\"{decision}\",mode=\"enforce\",policy_level=\"{level}\",policy_version=\"latest\",\
+             request_operation=\"create\",resource=\"pod\",subresource=\"\"}} "
+        );
+        text.lines().find_map(|of| of.strip_prefix(&line).map(str::to_owned))
+    };
+    assert_eq!(count("allow", "privileged").as_deref(), Some("1"), "{text}");
+    assert_eq!(count("deny", "baseline").as_deref(), Some("1"), "{text}");
+    assert!(text.contains("pod_security_exemptions_total{"), "{text}");
+}

@@ -8,10 +8,11 @@ use super::{
 use crate::{
     aggregation::AggregationFlags,
     audit::{AuditFlags, Format, Mode},
+    authorization::{AuthorizationFlags, AuthorizationMode, duration, review_version},
     control_plane::ControlPlane,
     controllers::controllers,
     feature_gates,
-    identity::{AuthorizationMode, IdentityFlags, token_expiration},
+    identity::{IdentityFlags, token_expiration},
     logging,
     oidc::OidcFlags,
     reload::Reloader,
@@ -20,9 +21,10 @@ use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 use tenure_admission::{AdmissionChain, PluginConfiguration, PluginSelection, plugin_names};
-use tenure_auth::Reloadable;
+use tenure_auth::{Reloadable, ReviewVersion};
 use tenure_builtin::allocate::AddressRange;
 use tenure_http::{
     Authentication, ConnectionLimits, ServingCertificate,
@@ -202,13 +204,16 @@ impl Settings {
 
 fn identity(flags: &Flags) -> Result<IdentityFlags, FlagError> {
     let path = |name: &str| flags.last(name).filter(|path| !path.is_empty()).map(PathBuf::from);
-    let mode = authorization_mode(flags)?;
-    let allows_everything = mode == AuthorizationMode::AlwaysAllow;
+    let authorization = authorization(flags)?;
+    let allows_everything = authorization.authorization_mode.contains(&AuthorizationMode::AlwaysAllow);
     Ok(IdentityFlags {
-        authorization_mode: Some(mode),
+        authorization,
         // Anonymous requests that may do everything would need no credentials at all.
         anonymous_auth: if allows_everything { Some(false) } else { flags.switch("anonymous-auth") },
         token_auth_file: path("token-auth-file"),
+        authentication_token_webhook_config_file: path("authentication-token-webhook-config-file"),
+        authentication_token_webhook_version: version(flags, "authentication-token-webhook-version")?,
+        authentication_token_webhook_cache_ttl: ttl(flags, "authentication-token-webhook-cache-ttl")?,
         client_ca_file: path("client-ca-file"),
         service_account_signing_key_file: path("service-account-signing-key-file"),
         service_account_key_file: flags.all("service-account-key-file").iter().map(PathBuf::from).collect(),
@@ -306,18 +311,43 @@ fn audit(flags: &Flags) -> Result<AuditFlags, FlagError> {
     })
 }
 
-fn authorization_mode(flags: &Flags) -> Result<AuthorizationMode, FlagError> {
+fn authorization(flags: &Flags) -> Result<AuthorizationFlags, FlagError> {
     const NAME: &str = "authorization-mode";
-    let modes = flags.list(NAME).unwrap_or_else(|| vec!["AlwaysAllow".to_owned()]);
-    let has = |mode: &str| modes.iter().any(|of| of == mode);
-    if let Some(other) = modes.iter().find(|mode| !["AlwaysAllow", "Node", "RBAC"].contains(&mode.as_str())) {
-        return Err(invalid(NAME, other, "expected RBAC, Node,RBAC or AlwaysAllow"));
-    }
-    match (has("AlwaysAllow"), has("RBAC")) {
-        (true, _) => Ok(AuthorizationMode::AlwaysAllow),
-        (false, true) => Ok(AuthorizationMode::Rbac),
-        (false, false) => Err(invalid(NAME, &modes.join(","), "expected RBAC, Node,RBAC or AlwaysAllow")),
-    }
+    let path = |name: &str| flags.last(name).filter(|path| !path.is_empty()).map(PathBuf::from);
+    let config = path("authorization-config");
+    let default = || if config.is_some() { Vec::new() } else { vec!["AlwaysAllow".to_owned()] };
+    let names = flags.list(NAME).unwrap_or_else(default);
+    let mode = |name: &String| {
+        let known = AuthorizationMode::NAMES.iter().find(|(of, _)| of == name).map(|(_, mode)| *mode);
+        known.ok_or_else(|| {
+            let names = AuthorizationMode::NAMES.map(|(name, _)| name).join(", ");
+            invalid(NAME, name, format!("expected a list of {names}"))
+        })
+    };
+    Ok(AuthorizationFlags {
+        authorization_mode: names.iter().map(mode).collect::<Result<_, _>>()?,
+        authorization_config: config,
+        authorization_policy_file: path("authorization-policy-file"),
+        authorization_webhook_config_file: path("authorization-webhook-config-file"),
+        authorization_webhook_version: version(flags, "authorization-webhook-version")?,
+        authorization_webhook_cache_authorized_ttl: ttl(flags, "authorization-webhook-cache-authorized-ttl")?,
+        authorization_webhook_cache_unauthorized_ttl: ttl(
+            flags,
+            "authorization-webhook-cache-unauthorized-ttl",
+        )?,
+    })
+}
+
+/// Reads how long answers of a webhook count.
+fn ttl(flags: &Flags, name: &str) -> Result<Option<Duration>, FlagError> {
+    let given = flags.last(name).filter(|text| !text.is_empty());
+    given.map(|text| duration(text).map_err(|why| invalid(name, text, why))).transpose()
+}
+
+/// Reads the version of the reviews that a webhook is sent.
+fn version(flags: &Flags, name: &str) -> Result<Option<ReviewVersion>, FlagError> {
+    let given = flags.last(name).filter(|text| !text.is_empty());
+    given.map(|text| review_version(text).map_err(|why| invalid(name, text, why))).transpose()
 }
 
 fn plugins(flags: &Flags) -> Result<PluginSelection, FlagError> {

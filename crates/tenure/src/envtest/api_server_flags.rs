@@ -21,10 +21,39 @@ const HONOURED: &[(&str, Kind, &str)] = &[
         "An AuthenticationConfiguration: issuers of tokens, anonymous requests.",
     ),
     (
+        "authentication-token-webhook-cache-ttl",
+        Value,
+        "How long an answer of the token webhook counts. [default=2m]",
+    ),
+    (
+        "authentication-token-webhook-config-file",
+        Value,
+        "The kubeconfig of a webhook that knows further tokens.",
+    ),
+    (
+        "authentication-token-webhook-version",
+        Value,
+        "The version of reviews of tokens: v1 or v1beta1. [default=v1beta1]",
+    ),
+    ("authorization-config", Value, "An AuthorizationConfiguration: the authorizers in a file."),
+    (
         "authorization-mode",
         Value,
-        "RBAC, which may be combined with Node, or AlwaysAllow. [default=AlwaysAllow]",
+        "A list of Node, RBAC, ABAC, Webhook, AlwaysAllow and AlwaysDeny. [default=AlwaysAllow]",
     ),
+    ("authorization-policy-file", Value, "The policies of the mode ABAC: one JSON object per line."),
+    (
+        "authorization-webhook-cache-authorized-ttl",
+        Value,
+        "How long a permission of the webhook counts. [default=5m]",
+    ),
+    (
+        "authorization-webhook-cache-unauthorized-ttl",
+        Value,
+        "How long any other answer of the webhook counts. [default=30s]",
+    ),
+    ("authorization-webhook-config-file", Value, "The kubeconfig of the mode Webhook."),
+    ("authorization-webhook-version", Value, "The version of reviews: v1 or v1beta1. [default=v1beta1]"),
     ("audit-log-compress", Switch, "Whether rotated audit logs are compressed. [default=false]"),
     ("audit-log-format", Value, "How an audit event is written: json or legacy. [default=json]"),
     ("audit-log-maxage", Value, "How many days rotated audit logs are kept. [default=no limit]"),
@@ -116,9 +145,7 @@ const IGNORED_VALUES: &str = "allow-metric-labels allow-metric-labels-manifest a
     audit-webhook-batch-buffer-size audit-webhook-batch-initial-backoff audit-webhook-batch-max-size \
     audit-webhook-batch-max-wait audit-webhook-batch-throttle-burst audit-webhook-batch-throttle-qps \
     audit-webhook-initial-backoff audit-webhook-mode audit-webhook-truncate-max-batch-size \
-    audit-webhook-truncate-max-event-size audit-webhook-version authentication-token-webhook-cache-ttl \
-    authentication-token-webhook-version authorization-webhook-cache-authorized-ttl \
-    authorization-webhook-cache-unauthorized-ttl authorization-webhook-version coordinated-leadership-lease-duration \
+    audit-webhook-truncate-max-event-size audit-webhook-version coordinated-leadership-lease-duration \
     coordinated-leadership-renew-deadline coordinated-leadership-retry-period cors-allowed-origins debug-socket-path \
     default-not-ready-toleration-seconds default-unreachable-toleration-seconds default-watch-cache-size \
     delete-collection-workers disabled-metrics egress-selector-config-file emulated-version encryption-provider-config \
@@ -137,13 +164,8 @@ const IGNORED_VALUES: &str = "allow-metric-labels allow-metric-labels-manifest a
     watch-cache-sizes";
 
 /// Flags that would change what users may do, and need something that Tenure does not have.
-const UNSUPPORTED: &[(&str, &str)] = &[
-    ("authentication-token-webhook-config-file", "token webhooks"),
-    ("authorization-config", "structured authorization"),
-    ("authorization-policy-file", "ABAC"),
-    ("authorization-webhook-config-file", "authorization webhooks"),
-    ("service-account-signing-endpoint", "external signers of service account tokens"),
-];
+const UNSUPPORTED: &[(&str, &str)] =
+    &[("service-account-signing-endpoint", "external signers of service account tokens")];
 
 /// Reads a command line of kube-apiserver.
 pub fn parse(arguments: &[String]) -> Result<Flags, FlagError> {
@@ -243,13 +265,13 @@ mod tests {
             ("--insecure-port=0", "unknown flag: --insecure-port"),
             ("--such-flag", "unknown flag: --such-flag"),
             (
-                "--authorization-policy-file=/a",
-                "flag not supported by Tenure: --authorization-policy-file: ABAC",
+                "--service-account-signing-endpoint=/a",
+                "flag not supported by Tenure: --service-account-signing-endpoint: external signers of service account tokens",
             ),
         ] {
             assert_eq!(parse_line(line).unwrap_err(), error);
         }
-        assert!(parse_line("--authorization-policy-file=").is_ok());
+        assert!(parse_line("--service-account-signing-endpoint=").is_ok());
     }
 
     #[test]

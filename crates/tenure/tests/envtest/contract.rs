@@ -82,7 +82,12 @@ fn wrong_flags_are_named() {
         ("kube-apiserver", &["--nope=1"][..], "Error: unknown flag: --nope\n"),
         ("kube-apiserver", &["--secure-port", "0"], r#"invalid argument "0" for "--secure-port" flag"#),
         ("kube-apiserver", &["--bind-address=here"], r#"invalid argument "here" for "--bind-address" flag"#),
-        ("kube-apiserver", &["--authorization-mode=ABAC"], r#"invalid argument "ABAC""#),
+        ("kube-apiserver", &["--authorization-mode=Nope"], r#"invalid argument "Nope""#),
+        (
+            "kube-apiserver",
+            &["--authorization-mode=ABAC"],
+            "authorization-mode ABAC needs --authorization-policy-file",
+        ),
         ("kube-apiserver", &["--enable-admission-plugins=Nope"], r#"invalid argument "Nope""#),
         ("kube-apiserver", &["--controllers=-node"], "unknown controller \"-node\""),
         ("kube-apiserver", &["--tls-cert-file=/a"], "flag needs an argument: --tls-private-key-file"),

@@ -5,10 +5,11 @@ use crate::{crates, modules, tokens};
 use std::{collections::BTreeSet, path::Path};
 
 /// The crates that are checked.
-const CRATES: [&str; 19] = [
+const CRATES: [&str; 20] = [
     "tenure-apply",
     "tenure-audit",
     "tenure-authentication",
+    "tenure-authorization",
     "tenure-catalog",
     "tenure-cel",
     "tenure-fields",
@@ -28,10 +29,12 @@ const CRATES: [&str; 19] = [
 ];
 
 /// Files and folders that may name kinds, and the kinds that they may name; none for all.
-const SUBJECTS: [(&str, &[&str]); 7] = [
+const SUBJECTS: [(&str, &[&str]); 8] = [
     // Each file is about the kinds of its endpoint.
     ("tenure-server/src/subresources", &[]),
     ("tenure-catalog/src/scale_document.rs", &["Scale"]),
+    // The authorizer of kubelets.
+    ("tenure-authorization/src/config.rs", &["Node"]),
     // The segment is part of the syntax of paths.
     ("tenure-http/src/request_path.rs", &["namespaces"]),
     // Fields of EndpointSlices, and names that documents repeat.

@@ -9,12 +9,7 @@ use tenure_http::{Query, RequestPath};
 use tenure_value::Text;
 
 /// Returns the attributes of a request.
-pub(crate) fn request_attributes(
-    method: &Method,
-    path: &str,
-    address: &RequestPath,
-    query: &Query,
-) -> Attributes {
+pub fn request_attributes(method: &Method, path: &str, address: &RequestPath, query: &Query) -> Attributes {
     let RequestPath::Resource(of) = address else {
         let verb = Text::from(method.as_str().to_ascii_lowercase());
         return Attributes::NonResource { verb, path: path.into() };
@@ -50,11 +45,21 @@ pub(crate) fn request_attributes(
         subresource: of.subresource.clone(),
         namespace,
         name,
+        field_selector: selector(verb, query, "fieldSelector"),
+        label_selector: selector(verb, query, "labelSelector"),
     })
 }
 
+/// Returns a selector of a request for a collection, as text.
+fn selector(verb: &str, query: &Query, parameter: &str) -> Text {
+    match verb {
+        "list" | "watch" | "deletecollection" => query.given(parameter).cloned().unwrap_or_default(),
+        _ => Text::default(),
+    }
+}
+
 /// Returns the name that a field selector demands: a collection of which one object is selected is authorized as that object.
-pub(crate) fn selected_name(query: &Query) -> Text {
+pub fn selected_name(query: &Query) -> Text {
     let selector = query.given("fieldSelector").map_or("", |selector| selector.as_str());
     let mut terms = selector.split(',').map(str::trim);
     let name = terms.find_map(|term| {

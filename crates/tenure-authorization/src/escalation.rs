@@ -1,0 +1,105 @@
+//! No escalation: who writes a role or a binding must have the permissions that it grants, or the permission to grant others.
+
+use crate::Authorizer;
+use tenure_auth::{
+    Attributes, ResourceAttributes, UserInfo,
+    rbac::{PolicyRule, RoleRef, Uncovered, uncovered},
+};
+use tenure_builtin::role::ROLES;
+use tenure_catalog::object::{metadata, with_metadata};
+use tenure_meta::ApiError;
+use tenure_value::{Text, Value};
+
+impl Authorizer {
+    /// Checks that a user who writes a role or a binding does not grant more than it has. `object` is the new state and
+    /// `old` the stored one, if there is one.
+    pub fn check_escalation(
+        &self,
+        user: &UserInfo,
+        attributes: &ResourceAttributes,
+        old: Option<&Value>,
+        object: &Value,
+    ) -> Result<(), ApiError> {
+        if !self.decides() || user.is_in(UserInfo::MASTERS) {
+            return Ok(());
+        }
+        // Garbage collection and finalizers must be able to let go of a role or binding.
+        if old.is_some_and(|old| without_collection_fields(old) == without_collection_fields(object)) {
+            return Ok(());
+        }
+        let name = Text::from(object.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default());
+        let namespace = attributes.namespace.as_str();
+        let is_allowed = |verb: &str, resource: &str, name: &Text| {
+            let asked = ResourceAttributes {
+                verb: verb.into(),
+                resource: resource.into(),
+                subresource: Text::default(),
+                name: name.clone(),
+                ..attributes.clone()
+            };
+            self.decide_blocking(user, &Attributes::Resource(asked)).is_allowed()
+        };
+        let rules = match attributes.resource.as_str() {
+            resource if ROLES.contains(&resource) => {
+                // A new object has no name in its path, so that names in a rule do not match it.
+                if is_allowed("escalate", &attributes.resource, &attributes.name) {
+                    return Ok(());
+                }
+                let has_selectors =
+                    |role: &Value| role.get("aggregationRule").is_some_and(|rule| !rule.is_null());
+                let is_aggregated = has_selectors(object) || old.is_some_and(has_selectors);
+                // An aggregated role can collect any rule.
+                if is_aggregated
+                    && uncovered(&self.policy().rules_of(user, namespace).0, &PolicyRule::everything())
+                        .is_some()
+                {
+                    let why = "must have cluster-admin privileges to use the aggregationRule";
+                    return Err(ApiError::forbidden(&attributes.group, &attributes.resource, &name, why));
+                }
+                PolicyRule::list(object.get("rules"))
+            }
+            _ => {
+                // Validation refuses what is not a role.
+                let Some(role) = object.get("roleRef").and_then(RoleRef::read) else { return Ok(()) };
+                let name = role.parts().1;
+                if is_allowed("bind", role.resource(), name) {
+                    return Ok(());
+                }
+                match self.policy().rules_of_role(&role, namespace) {
+                    Some(rules) => rules.to_vec(),
+                    None => return Err(ApiError::not_found(&attributes.group, &attributes.resource, name)),
+                }
+            }
+        };
+        let refuse = |why: String| {
+            let named = object.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
+            Err(ApiError::forbidden(&attributes.group, &attributes.resource, named, &why))
+        };
+        let policy = self.policy();
+        let (owned, errors) = policy.rules_of(user, namespace);
+        let who = format!("user {:?} (groups={:?})", user.name, user.groups);
+        match uncovered(&owned, &rules) {
+            None => Ok(()),
+            Some(Uncovered::TooMany) => refuse(format!(
+                "{who} is attempting to grant rules with too many combinations to compare; split the rules"
+            )),
+            Some(Uncovered::Rules(rules)) => {
+                let listed: Vec<String> = rules.iter().map(PolicyRule::to_string).collect();
+                let mut why = format!(
+                    "{who} is attempting to grant RBAC permissions not currently held:\n{}",
+                    listed.join("\n")
+                );
+                if !errors.is_empty() {
+                    why.push_str(&format!("; resolution errors: [{errors}]"));
+                }
+                refuse(why)
+            }
+        }
+    }
+}
+
+/// Returns a role or binding without the fields that garbage collection uses.
+fn without_collection_fields(object: &Value) -> Value {
+    let metadata = metadata(object).without("finalizers").without("ownerReferences");
+    with_metadata(object, metadata)
+}
