@@ -15,12 +15,11 @@ use hyper::{
     body::Incoming,
     header::{self, HeaderName, HeaderValue},
     http::request::Parts,
-    upgrade::OnUpgrade,
 };
 use hyper_util::rt::TokioIo;
 use std::{net::IpAddr, sync::Arc, time::Duration};
 use tenure_auth::UserInfo;
-use tenure_http::{BodyStream, PLAIN, Response, ResponseBody};
+use tenure_http::{BodyStream, OnUpgrade, PLAIN, Response, ResponseBody};
 use tenure_meta::{ApiError, Reason};
 use tokio::{
     sync::OwnedSemaphorePermit,
@@ -165,8 +164,8 @@ impl Aggregator {
             let _place = place;
             let copy = async {
                 let (client, server) = (client.await, hyper::upgrade::on(response).await);
-                if let (Ok(client), Ok(server)) = (client, server) {
-                    let (mut client, mut server) = (TokioIo::new(client), TokioIo::new(server));
+                if let (Ok(mut client), Ok(server)) = (client, server) {
+                    let mut server = TokioIo::new(server);
                     // Either side may break off.
                     let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
                 }

@@ -100,6 +100,14 @@ pub(crate) struct Connection {
     close: Notify,
 }
 
+/// What a connection is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Any,
+    /// There are too many connections: only health checks are answered.
+    Health,
+}
+
 /// Whether a connection is accepted.
 pub(crate) enum Admission {
     /// It is.

@@ -3,22 +3,18 @@
 //! (`shutdown`).
 
 use super::{
-    ClientAuthorities, ClientCertificate, ConnectionLimits, FrontProxy, Response,
-    connections::{Admission, ConnectionTable},
+    ClientAuthorities, ConnectionLimits, Response,
+    connections::{Admission, ConnectionTable, Purpose},
+    http1::{Http1Connection, Http1Limits},
     memory::{MemoryBudget, Reservation},
-    sent_body::hyper_response,
-    shutdown::{Connections, Shutdown},
-    websocket::Upgrade,
+    service::{Peer, Respond, Service},
+    shutdown::{ConnectionError, Connections, Shutdown},
+    tls_stream::TlsStream,
 };
 use bytes::{Bytes, BytesMut};
-use hyper::{
-    Method, Request,
-    body::Incoming,
-    server::conn::{http1, http2},
-    service::service_fn,
-};
+use hyper::{Request, body::Incoming, server::conn::http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use std::{convert::Infallible, future::Future, io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
+use std::{future::Future, io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 use tenure_auth::Reloadable;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -26,7 +22,7 @@ use tokio::{
     sync::Semaphore,
     time::timeout,
 };
-use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
+use tokio_rustls::rustls::ServerConfig;
 
 /// The timeout of a TLS handshake and of the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(10);
@@ -50,15 +46,10 @@ static DISCARDED_AT_ONCE: Semaphore = Semaphore::const_new(1000);
 const WAITING_BYTES: usize = 16 * 1024;
 /// How long a body may pause.
 const BODY_PAUSE: Duration = Duration::from_secs(10);
-/// The paths that tell whether the server is healthy.
-const HEALTH_PATHS: [&str; 3] = ["/livez", "/readyz", "/healthz"];
 /// The most concurrent requests of an HTTP/2 connection; each watch occupies one.
 const STREAMS: u32 = 1000;
 /// The most bytes of the head of a request.
 const HEAD_BYTES: usize = 64 * 1024;
-
-/// Why a connection failed.
-type ConnectionError = Box<dyn std::error::Error + Send + Sync>;
 
 /// TLS of a listener.
 #[derive(Clone)]
@@ -69,18 +60,11 @@ pub struct Tls {
     pub authorities: Option<ClientAuthorities>,
 }
 
-/// The address that a request came from; an extension of the request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ClientAddress(pub SocketAddr);
-
 /// Responds to requests.
 pub trait Handler: Send + Sync + 'static {
     /// Responds to one request.
     fn handle(self: Arc<Self>, request: Request<Incoming>) -> impl Future<Output = Response> + Send;
 }
-
-/// A handler whose type is erased, so that the code of connections is compiled once, in this crate, and not for every handler.
-type Respond = Arc<dyn Fn(Request<Incoming>) -> Pin<Box<dyn Future<Output = Response> + Send>> + Send + Sync>;
 
 /// Binds a listener.
 pub async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
@@ -154,21 +138,6 @@ pub async fn serve_within<H: Handler>(
     }
 }
 
-/// What a connection is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Purpose {
-    Any,
-    /// There are too many connections: only health checks are answered.
-    Health,
-}
-
-/// The client of a connection.
-struct Peer {
-    address: SocketAddr,
-    certificate: Option<ClientCertificate>,
-    front_proxy: Option<FrontProxy>,
-}
-
 /// The HTTP version of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
@@ -179,7 +148,7 @@ pub enum Protocol {
 }
 
 /// A future that serves a connection until it closes.
-type Connection = Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>;
+type Connection = Pin<Box<dyn Future<Output = Result<(), ConnectionError>> + Send>>;
 
 /// Serves a connection in a task of its own.
 fn spawn_connection(
@@ -189,39 +158,46 @@ fn spawn_connection(
     shutdown: Shutdown,
     purpose: Purpose,
 ) {
-    tokio::spawn(async move {
-        let serving = serve_connection(stream, tls, respond, shutdown, purpose);
-        let ended = match purpose {
-            Purpose::Any => serving.await,
-            Purpose::Health => timeout(HEALTH_CHECK_TIME, Box::pin(serving)).await.unwrap_or(Ok(())),
-        };
-        if let Err(error) = ended {
-            tracing::debug!(%error, "connection ended");
+    // The future of a connection lives as long as the connection, an hour for a watch. What comes before is boxed, so that its
+    // memory is freed when it is done.
+    let established = Box::pin(establish(stream, tls, respond, shutdown, purpose));
+    let serving = async move {
+        match established.await? {
+            Some(connection) => connection.await,
+            None => Ok(()),
         }
-    });
+    };
+    match purpose {
+        Purpose::Any => drop(tokio::spawn(async move { log_end(serving.await) })),
+        Purpose::Health => drop(tokio::spawn(async move {
+            log_end(timeout(HEALTH_CHECK_TIME, serving).await.unwrap_or(Ok(())));
+        })),
+    }
 }
 
-async fn serve_connection(
+fn log_end(ended: Result<(), ConnectionError>) {
+    if let Err(error) = ended {
+        tracing::debug!(%error, "connection ended");
+    }
+}
+
+/// Prepares a connection; returns `None` if the server stops meanwhile.
+async fn establish(
     (stream, client): (TcpStream, SocketAddr),
     tls: Option<Arc<Tls>>,
     respond: Respond,
     mut shutdown: Shutdown,
     purpose: Purpose,
-) -> Result<(), ConnectionError> {
+) -> Result<Option<Connection>, ConnectionError> {
     stream.set_nodelay(true)?;
     let (silence, interval) = TCP_PROBE;
     let probes = socket2::TcpKeepalive::new().with_time(silence).with_interval(interval).with_retries(3);
     socket2::SockRef::from(&stream).set_tcp_keepalive(&probes)?;
-    // The future of a connection lives as long as the connection, an hour for a watch. The handshake is boxed, so that
-    // its memory is freed when it is done.
     let handshake = handshake((stream, client), tls, respond, shutdown.clone(), purpose);
-    let handshake = Box::pin(timeout(HEAD_TIME, handshake));
-    let connection = tokio::select! {
-        connection = handshake => connection??,
-        () = shutdown.requested() => return Ok(()),
-    };
-    drop(shutdown);
-    Ok(connection.await?)
+    tokio::select! {
+        connection = timeout(HEAD_TIME, handshake) => Ok(Some(connection??)),
+        () = shutdown.requested() => Ok(None),
+    }
 }
 
 /// Performs the handshake and returns the future that serves the connection.
@@ -234,13 +210,13 @@ async fn handshake(
 ) -> Result<Connection, ConnectionError> {
     Ok(match tls {
         Some(tls) => {
-            let stream = TlsAcceptor::from(tls.config.clone()).accept(stream).await?;
-            let chain = stream.get_ref().1.peer_certificates();
+            let stream = TlsStream::accept(stream, tls.config.clone()).await?;
+            let chain = stream.state().peer_certificates();
             let authorities = tls.authorities.as_ref();
             let certificate = authorities.and_then(|authorities| authorities.identify(chain));
             let front_proxy = authorities.and_then(|authorities| authorities.front_proxy(chain));
             let peer = Peer { address: client, certificate, front_proxy };
-            let protocol = match stream.get_ref().1.alpn_protocol() {
+            let protocol = match stream.state().alpn_protocol() {
                 Some(b"h2") => Protocol::Http2,
                 _ => Protocol::Http1,
             };
@@ -284,45 +260,11 @@ fn http_connection<S>(
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let (state, lasting) = (shutdown.entry.connection.clone(), shutdown.clone());
-    let service = service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(ClientAddress(peer.address));
-        if let Some(certificate) = &peer.certificate {
-            request.extensions_mut().insert(certificate.clone());
-        }
-        if let Some(front_proxy) = peer.front_proxy {
-            request.extensions_mut().insert(front_proxy);
-        }
-        let is_head = request.method() == Method::HEAD;
-        let upgrade = Upgrade::of(&mut request);
-        let is_answered = purpose == Purpose::Any || HEALTH_PATHS.contains(&request.uri().path());
-        let response = is_answered.then(|| respond(request));
-        let running = state.start_request();
-        let (state, lasting) = (state.clone(), lasting.clone());
-        async move {
-            let response = match response {
-                Some(response) => response.await,
-                None => Response::busy("there are too many connections, try again later"),
-            };
-            let response = match upgrade {
-                // The request lasts as long as the WebSocket, its response ends at once.
-                Some(upgrade) => upgrade.respond(response, state.start_request(), lasting),
-                None if is_head => response.without_body(),
-                None => response,
-            };
-            Ok::<_, Infallible>(hyper_response(response, running))
-        }
-    });
-    let stream = TokioIo::new(stream);
+    let service = Service { respond, shutdown: shutdown.clone(), purpose, peer, handover: None };
     match protocol {
         Protocol::Http1 => {
-            let mut http = http1::Builder::new();
-            // No pipeline_flush: it would buffer a body as fast as it is produced, whether or not the client reads.
-            http.timer(TokioTimer::new())
-                .header_read_timeout(HEAD_TIME)
-                .max_buf_size(HEAD_BYTES)
-                .keep_alive(purpose == Purpose::Any);
-            Box::pin(shutdown.drive(http.serve_connection(stream, service).with_upgrades()))
+            let limits = Http1Limits { head_time: HEAD_TIME, head_bytes: HEAD_BYTES };
+            Box::pin(shutdown.drive(Box::pin(Http1Connection::new(stream, service, limits))))
         }
         Protocol::Http2 => {
             let mut http = http2::Builder::new(TokioExecutor::new());
@@ -331,7 +273,7 @@ where
                 .keep_alive_interval(PING.0)
                 .keep_alive_timeout(PING.1)
                 .max_header_list_size(HEAD_BYTES as u32);
-            Box::pin(shutdown.drive(http.serve_connection(stream, service)))
+            Box::pin(shutdown.drive(Box::pin(http.serve_connection(TokioIo::new(stream), service))))
         }
     }
 }

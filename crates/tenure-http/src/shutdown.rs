@@ -7,38 +7,25 @@ use super::connections::Entry;
 use hyper::{
     body::{Body, Incoming},
     rt::{Read, Write, bounds::Http2ServerConnExec},
-    server::conn::{http1, http2},
+    server::conn::http2,
     service::HttpService,
 };
-use std::{
-    error::Error,
-    future::Future,
-    pin::{Pin, pin},
-    sync::Arc,
-    time::Duration,
-};
+use std::{error::Error, future::Future, pin::Pin, sync::Arc, time::Duration};
 use tokio::{sync::watch, time::timeout};
 
 /// How long a connection between requests may take to send what is left of its last response and to say goodbye.
 const GOODBYE_TIME: Duration = Duration::from_millis(100);
 
-/// A connection that can end after its running requests. Hyper has no such trait for connections that can be upgraded.
-pub(super) trait HttpConnection: Future<Output = hyper::Result<()>> {
+/// Why a connection failed.
+pub(super) type ConnectionError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A connection that can end after its running requests.
+pub(super) trait HttpConnection: Future<Output = Result<(), Self::Fault>> {
+    /// Why the connection failed.
+    type Fault: Into<ConnectionError>;
+
     /// Ends the connection after its running requests.
     fn finish(self: Pin<&mut Self>);
-}
-
-impl<I, B, S> HttpConnection for http1::UpgradeableConnection<I, S>
-where
-    S: HttpService<Incoming, ResBody = B>,
-    S::Error: Into<Box<dyn Error + Send + Sync>>,
-    I: Read + Write + Unpin + Send + 'static,
-    B: Body + 'static,
-    B::Error: Into<Box<dyn Error + Send + Sync>>,
-{
-    fn finish(self: Pin<&mut Self>) {
-        self.graceful_shutdown();
-    }
 }
 
 impl<I, B, S, E> HttpConnection for http2::Connection<I, S, E>
@@ -50,6 +37,8 @@ where
     B::Error: Into<Box<dyn Error + Send + Sync>>,
     E: Http2ServerConnExec<S::Future, B>,
 {
+    type Fault = hyper::Error;
+
     fn finish(self: Pin<&mut Self>) {
         self.graceful_shutdown();
     }
@@ -91,11 +80,14 @@ impl Shutdown {
         }
     }
 
-    /// Serves a connection until it ends or should close.
-    pub async fn drive<C: HttpConnection>(mut self, connection: C) -> hyper::Result<()> {
-        let mut connection = pin!(connection);
+    /// Serves a connection until it ends or should close. It is boxed: a future keeps its arguments, and this one would contain the
+    /// connection twice.
+    pub async fn drive<C: HttpConnection>(
+        mut self,
+        mut connection: Pin<Box<C>>,
+    ) -> Result<(), ConnectionError> {
         tokio::select! {
-            ended = &mut connection => return ended,
+            ended = &mut connection => return ended.map_err(Into::into),
             () = self.requested() => {}
         }
         let state = &self.entry.connection;
@@ -104,10 +96,10 @@ impl Shutdown {
         }
         connection.as_mut().finish();
         if state.is_idle() {
-            return timeout(GOODBYE_TIME, connection).await.unwrap_or(Ok(()));
+            return timeout(GOODBYE_TIME, connection).await.unwrap_or(Ok(())).map_err(Into::into);
         }
         tokio::select! {
-            ended = connection => ended,
+            ended = connection => ended.map_err(Into::into),
             // The client does not read: there is nothing to wait for.
             () = state.closed() => Ok(()),
         }

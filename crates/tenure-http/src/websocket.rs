@@ -2,16 +2,16 @@
 //! CBOR.
 //! Clients have nothing to say but to answer and to close; what else they send is dropped.
 
-use super::{BodyStream, Response, ResponseBody, connections::ActiveRequest, shutdown::Shutdown};
+use super::{
+    BodyStream, Response, ResponseBody, connections::ActiveRequest, shutdown::Shutdown, upgrade::OnUpgrade,
+};
 use base64::{Engine, engine::general_purpose::STANDARD, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::{Buf, Bytes, BytesMut};
 use hyper::{
     HeaderMap, Method, Request, StatusCode, Version,
     body::Incoming,
     header::{self, HeaderName, HeaderValue},
-    upgrade::OnUpgrade,
 };
-use hyper_util::rt::TokioIo;
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use std::{future::poll_fn, io, pin::pin};
 use tokio::{
@@ -86,7 +86,7 @@ impl Upgrade {
             let _running = running;
             if let Ok(connection) = connection.await {
                 // A client that is gone needs no answer.
-                let _ = send(TokioIo::new(connection), stream, framing, shutdown).await;
+                let _ = send(connection, stream, framing, shutdown).await;
             }
         });
         let body = ResponseBody::Whole(Bytes::new());

@@ -3,13 +3,12 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use http_body_util::BodyExt;
-use hyper::{Method, Request, StatusCode, body::Incoming, header::HeaderValue, upgrade::OnUpgrade};
-use hyper_util::rt::TokioIo;
+use hyper::{Method, Request, StatusCode, body::Incoming, header::HeaderValue};
 use rcgen::{CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tenure_auth::{Reloadable, UserInfo, authentication::RequestHeaderNames, authentication::TokenFile};
 use tenure_http::{
-    Authentication, BodyStream, ClientAuthorities, ClientCertificate, FrontProxy, RequestBody, Response,
+    Authentication, BodyStream, ClientAuthorities, ClientCertificate, FrontProxy, OnUpgrade, RequestBody, Response,
     listener::{Handler, Tls, bind, serve},
 };
 use tenure_server::{ClusterAuthentication, ProxyClientCertificate, Server, ServerOptions};
@@ -98,7 +97,7 @@ impl Handler for Extension {
                 let upgrade =
                     request.extensions_mut().remove::<OnUpgrade>().expect("an upgradable connection");
                 tokio::spawn(async move {
-                    let mut stream = TokioIo::new(upgrade.await.expect("the protocol changes"));
+                    let mut stream = upgrade.await.expect("the protocol changes");
                     let mut four = [0; 4];
                     stream.read_exact(&mut four).await.expect("four bytes");
                     stream.write_all(&four).await.expect("the client reads");
