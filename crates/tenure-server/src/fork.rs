@@ -2,7 +2,6 @@
 //! of the two changes it, caches start empty, and no task runs before controllers are started, so that a fork costs microseconds.
 
 use crate::{
-    read::Reader,
     server::{Server, idlers},
     subresources::Subresources,
 };
@@ -11,6 +10,7 @@ use tenure_admission::{WebhookClient, WebhookInterceptor};
 use tenure_catalog::{Catalog, Clock, CollectionSizes, Identifiers, Objects, history::HistoryReader};
 use tenure_http::{Metrics, offload::Offload};
 use tenure_meta::ApiError;
+use tenure_read::Reader;
 use tenure_store::Store;
 
 /// What a fork has of its own.

@@ -1,6 +1,6 @@
 //! The API server: the Kubernetes API over a store.
 //!
-//! `server.rs` builds the parts in the order of their dependencies and dispatches requests: `admission`, `read`, `write`,
+//! `server.rs` builds the parts in the order of their dependencies and dispatches requests: `admission`, `write`,
 //! `subresources`, `controllers`, over the catalog and the objects of `tenure-catalog` and the protocol of `tenure-http`. The crate
 //! does not know terminals, and decides no rule of a particular kind.
 
@@ -15,7 +15,6 @@ mod fight_events;
 mod flow_control;
 mod fork;
 mod nonresource;
-mod read;
 mod request_time;
 mod server;
 mod statusz;

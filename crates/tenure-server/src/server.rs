@@ -13,7 +13,6 @@ use crate::{
     deprecation, fight_events,
     flow_control::{FlowController, FlowHeaders},
     nonresource,
-    read::Reader,
     request_time::requested_time,
     subresources::{Subresources, is_connection, take_proxied_path},
     write::Writer,
@@ -55,6 +54,7 @@ use tenure_http::{
     request_guard,
 };
 use tenure_meta::{ApiError, Reason};
+use tenure_read::Reader;
 use tenure_store::{Revision, Store};
 use tenure_value::Text;
 use tokio::sync::{mpsc, oneshot};

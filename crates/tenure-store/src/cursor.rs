@@ -89,6 +89,14 @@ impl WatchSource for Cursor {
         self.state.catch_up(&mut self.place);
         self.place.seen
     }
+
+    fn skip_to(&mut self, revision: Revision) {
+        self.place.seen = self.place.seen.max(revision);
+    }
+
+    fn audience(&self) -> usize {
+        self.place.topic.watchers()
+    }
 }
 
 impl Drop for Cursor {

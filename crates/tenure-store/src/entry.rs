@@ -4,7 +4,7 @@
 use crate::Revision;
 use bytes::Bytes;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// A value under its key, with the revisions that created it and last changed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,9 +91,28 @@ impl Changes {
         self.commit.records.iter().filter(move |(key, _)| changed(key)).map(|(key, record)| (key, record))
     }
 
+    /// Returns a reference that does not keep the changes in memory.
+    pub fn downgrade(&self) -> WeakChanges {
+        WeakChanges { commit: Arc::downgrade(&self.commit), part: self.part.clone() }
+    }
+
     /// Iterates over the changes.
     pub fn iter(&self) -> std::slice::Iter<'_, Change> {
         self.commit.changes[self.part.clone()].iter()
+    }
+}
+
+/// Changes that exist as long as the history has them.
+#[derive(Clone, Debug)]
+pub struct WeakChanges {
+    commit: Weak<Commit>,
+    part: Range<usize>,
+}
+
+impl WeakChanges {
+    /// Returns the changes, unless the history has been compacted past them.
+    pub fn upgrade(&self) -> Option<Changes> {
+        Some(Changes { commit: self.commit.upgrade()?, part: self.part.clone() })
     }
 }
 

@@ -34,7 +34,7 @@ pub use clock::Clock;
 pub use cow_map::CowMap;
 pub use embedded::{EmbeddedOptions, EmbeddedStore};
 pub use encryption::{Encryption, EncryptionProvider, EncryptionRule};
-pub use entry::{Change, Changes, Entry};
+pub use entry::{Change, Changes, Entry, WeakChanges};
 pub use error::{Error, Result};
 #[cfg(feature = "etcd")]
 pub use etcd::{EtcdOptions, EtcdStore};

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use tokio::sync::Notify;
 
 /// A watched prefix.
@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 pub(crate) struct Topic {
     pub(crate) prefix: Bytes,
     pub(crate) changed: Notify,
+    watchers: AtomicUsize,
     /// The newest match; watchers that have seen it know without a lock that nothing is pending.
     latest: AtomicU64,
     matches: Mutex<Matches>,
@@ -40,6 +41,11 @@ pub(crate) enum NextMatch {
 }
 
 impl Topic {
+    /// Returns the number of watchers.
+    pub(crate) fn watchers(&self) -> usize {
+        self.watchers.load(Ordering::Relaxed)
+    }
+
     /// Tells whether there may be a change after a revision.
     pub(crate) fn has_news(&self, after: Revision) -> bool {
         self.latest.load(Ordering::Acquire) > after.get()
@@ -70,10 +76,10 @@ impl Topic {
     }
 }
 
-/// The topics, with the number of watchers of each.
+/// The topics.
 #[derive(Debug, Default)]
 pub(crate) struct Topics {
-    by_prefix: HashMap<Bytes, (Arc<Topic>, usize)>,
+    by_prefix: HashMap<Bytes, Arc<Topic>>,
     /// How many topics have a prefix of each length: a key is looked up once per length, not once per topic.
     lengths: BTreeMap<usize, usize>,
 }
@@ -81,8 +87,8 @@ pub(crate) struct Topics {
 impl Topics {
     /// Adds a watcher of a prefix. A new topic knows all matches after the current revision.
     pub(crate) fn join(&mut self, prefix: &Bytes, current: Revision) -> Arc<Topic> {
-        if let Some((topic, watchers)) = self.by_prefix.get_mut(prefix) {
-            *watchers += 1;
+        if let Some(topic) = self.by_prefix.get(prefix) {
+            topic.watchers.fetch_add(1, Ordering::Relaxed);
             return topic.clone();
         }
         let matches = Matches { complete_after: current, recent: VecDeque::new() };
@@ -90,24 +96,25 @@ impl Topics {
         let topic = Arc::new(Topic {
             prefix: prefix.clone(),
             changed: Notify::new(),
+            watchers: AtomicUsize::new(1),
             latest: AtomicU64::new(current.get()),
             matches: matches.into(),
         });
         *self.lengths.entry(prefix.len()).or_default() += 1;
-        self.by_prefix.insert(prefix, (topic.clone(), 1));
+        self.by_prefix.insert(prefix, topic.clone());
         topic
     }
 
     /// Removes a watcher, and with the last one the topic.
     pub(crate) fn leave(&mut self, left: &Arc<Topic>) {
         let prefix = &left.prefix;
-        let Some((topic, watchers)) = self.by_prefix.get_mut(prefix) else { return };
+        let Some(topic) = self.by_prefix.get(prefix) else { return };
         // A watcher of a replaced state does not belong to the topic that has its prefix now.
         if !Arc::ptr_eq(topic, left) {
             return;
         }
-        *watchers -= 1;
-        if *watchers > 0 {
+        // Watchers join and leave under the lock of the topics.
+        if topic.watchers.fetch_sub(1, Ordering::Relaxed) > 1 {
             return;
         }
         self.by_prefix.remove(prefix);
@@ -123,7 +130,7 @@ impl Topics {
     pub(crate) fn publish(&self, commit: &Commit, touched: &mut Vec<Arc<Topic>>) {
         for change in &commit.changes {
             for length in self.lengths.range(..=change.key.len()).map(|(length, _)| *length) {
-                if let Some((topic, _)) = self.by_prefix.get(&change.key[..length]) {
+                if let Some(topic) = self.by_prefix.get(&change.key[..length]) {
                     topic.matched(commit.revision);
                     touched.push(topic.clone());
                 }
@@ -134,7 +141,7 @@ impl Topics {
     /// Removes all topics, since the state that they belong to was replaced, and returns them to wake their watchers.
     pub(crate) fn clear(&mut self) -> Vec<Arc<Topic>> {
         self.lengths.clear();
-        let topics: Vec<_> = self.by_prefix.drain().map(|(_, (topic, _))| topic).collect();
+        let topics: Vec<_> = self.by_prefix.drain().map(|(_, topic)| topic).collect();
         for topic in &topics {
             topic.latest.store(u64::MAX, Ordering::Release);
         }

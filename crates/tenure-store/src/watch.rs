@@ -61,6 +61,12 @@ pub trait WatchSource: Send {
 
     /// Returns a revision up to which everything has been delivered, as new as is known without waiting.
     fn progress(&mut self) -> Revision;
+
+    /// Continues after a revision: everything up to it has been delivered in another way.
+    fn skip_to(&mut self, revision: Revision);
+
+    /// Returns the number of watchers that the same changes wake.
+    fn audience(&self) -> usize;
 }
 
 /// The changes under a prefix: every one, in order, exactly once.
@@ -86,6 +92,16 @@ impl Watch {
     /// Returns a revision up to which everything has been delivered: the store's current one unless changes are pending.
     pub fn progress(&mut self) -> Revision {
         self.source.progress()
+    }
+
+    /// Continues after a revision, for a watcher that got the changes up to it from another one; does nothing if it is further.
+    pub fn skip_to(&mut self, revision: Revision) {
+        self.source.skip_to(revision);
+    }
+
+    /// Returns the number of watchers that the same changes wake, this one included.
+    pub fn audience(&self) -> usize {
+        self.source.audience()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Watches by selector: of thousands of watchers of a collection, a change wakes those whose selector it can match. The watchers of a
 //! label or field with a value share a topic; one task per collection follows the store, looks at each change once and notes it in
-//! the topics of the values that the object had before or has now. A topic is a hint, not a queue: it remembers revisions, and the
-//! changes themselves are read from the history of the store.
+//! the topics of the values that the object had before or has now. A topic is a hint, not a queue: it remembers revisions, and refers
+//! to the changes in the history of the store without keeping them there.
 
 use super::{Collection, poll};
 use crate::{catalog::ResourceHandler, objects::Objects};
@@ -15,7 +15,9 @@ use std::{
     time::Duration,
 };
 use tenure_meta::{ApiError, IndexTerm, IndexedBy};
-use tenure_store::{Change, Error, Revision, Signal, Store, Watch, WatchRequest, WatchSource};
+use tenure_store::{
+    Change, Changes, Error, Revision, Signal, Store, Watch, WatchRequest, WatchSource, WeakChanges,
+};
 use tenure_value::{Text, Value};
 use tokio::sync::Notify;
 
@@ -61,16 +63,16 @@ struct Topic {
     state: Mutex<TopicState>,
 }
 
-/// The revisions that matched, all of those after `complete_after`.
+/// The changes that matched, all of those after `complete_after`.
 struct TopicState {
     watchers: usize,
     complete_after: Revision,
-    recent: VecDeque<Revision>,
+    recent: VecDeque<(Revision, WeakChanges)>,
 }
 
 /// Where a watcher finds its next change.
 enum Next {
-    At(Revision),
+    At(Revision, WeakChanges),
     /// No change up to this revision.
     None(Revision),
     /// In the history up to this revision.
@@ -80,17 +82,18 @@ enum Next {
 }
 
 impl Topic {
-    fn matched(&self, revision: Revision) {
+    fn matched(&self, changes: &Changes) {
+        let revision = changes.revision();
         let mut state = self.state.lock();
-        if state.recent.back() == Some(&revision) {
+        if state.recent.back().is_some_and(|(newest, _)| *newest == revision) {
             return;
         }
         if state.recent.len() == RECENT
-            && let Some(oldest) = state.recent.pop_front()
+            && let Some((oldest, _)) = state.recent.pop_front()
         {
             state.complete_after = oldest;
         }
-        state.recent.push_back(revision);
+        state.recent.push_back((revision, changes.downgrade()));
         drop(state);
         self.changed.notify_waiters();
     }
@@ -153,11 +156,11 @@ impl GroupState {
     }
 
     /// Notes a change in the topics of an object that it is about, before or after.
-    fn note(&self, object: &Value, revision: Revision) {
+    fn note(&self, object: &Value, changes: &Changes) {
         for (by, values) in &self.by {
             let Some(value) = by.value(object) else { continue };
             for topic in values.any.iter().chain(values.by_value.get(&value).into_iter().flatten()) {
-                topic.matched(revision);
+                topic.matched(changes);
             }
         }
     }
@@ -174,9 +177,9 @@ impl Group {
         if seen < state.complete_after {
             return Next::Behind(state.complete_after);
         }
-        let before = state.recent.partition_point(|revision| *revision <= seen);
+        let before = state.recent.partition_point(|(revision, _)| *revision <= seen);
         match state.recent.get(before) {
-            Some(revision) => Next::At(*revision),
+            Some((revision, changes)) => Next::At(*revision, changes.clone()),
             None if group.has_ended => Next::Ended,
             None => Next::None(group.seen),
         }
@@ -201,11 +204,9 @@ impl Group {
                     let mut state = self.state.lock();
                     state.seen = changes.revision();
                     match objects {
-                        Ok(objects) => {
-                            objects.iter().for_each(|object| state.note(object, changes.revision()))
-                        }
+                        Ok(objects) => objects.iter().for_each(|object| state.note(object, &changes)),
                         // The watchers report what cannot be read.
-                        Err(_) => state.all_topics().for_each(|topic| topic.matched(changes.revision())),
+                        Err(_) => state.all_topics().for_each(|topic| topic.matched(&changes)),
                     }
                 }
                 Err(_) => {
@@ -331,7 +332,11 @@ impl WatchSource for SelectedWatch {
             // From here on no notification is missed; a change from just before is found below.
             changed.as_mut().enable();
             match self.group.next(&topic, seen) {
-                Next::At(revision) => {
+                Next::At(revision, changes) => {
+                    if let Some(changes) = changes.upgrade() {
+                        self.seen = revision;
+                        return Ok(Signal::Changes(changes));
+                    }
                     let before = Revision::from_number(revision.get() - 1);
                     self.read_after(before.max(seen), Some(revision)).await?;
                 }
@@ -354,6 +359,20 @@ impl WatchSource for SelectedWatch {
             self.seen = self.seen.max(until);
         }
         self.seen
+    }
+
+    fn skip_to(&mut self, revision: Revision) {
+        self.seen = self.seen.max(revision);
+        if let Some((watch, until)) = &mut self.reading {
+            watch.skip_to(revision);
+            if until.is_some_and(|until| until <= revision) {
+                self.reading = None;
+            }
+        }
+    }
+
+    fn audience(&self) -> usize {
+        self.topic.state.lock().watchers
     }
 }
 

@@ -73,7 +73,7 @@ pub fn deliver(count: usize) {
 /// Whether many watchers keep up with many changes: where each change concerns a few of them, and where it concerns all.
 pub fn sustain() {
     sustained(1_000, 100, 1_000, 8);
-    for rate in [1_000, 500, 250] {
+    for rate in [2_000, 1_000, 500] {
         if sustained(1_000, 1, rate, 8) {
             break;
         }

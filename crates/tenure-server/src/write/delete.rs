@@ -9,7 +9,6 @@ use super::{
     request::Admitted,
     retry::{ATTEMPTS, MODIFIED, pause},
 };
-use crate::read::{Selected, Selection};
 use hyper::StatusCode;
 use std::sync::atomic::Ordering::Relaxed;
 use tenure_builtin::role::{self, Role};
@@ -20,6 +19,7 @@ use tenure_catalog::{
 };
 use tenure_http::{Format, Request, Response};
 use tenure_meta::{ApiError, Timestamp};
+use tenure_read::{Selected, Selection};
 use tenure_store::{Expected, Revision, Transaction};
 use tenure_value::{Text, Value};
 

@@ -24,7 +24,7 @@ mod retry;
 mod scale;
 mod update;
 
-use crate::{admission::Admission, behavior::Behavior, read::Reader};
+use crate::{admission::Admission, behavior::Behavior};
 pub(crate) use create::Posted;
 pub(crate) use delete_options::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
 pub(crate) use finalization::is_finished;
@@ -37,6 +37,7 @@ use tenure_catalog::{Catalog, Objects, Target, Verb, history::History};
 pub(crate) use tenure_http::TextErrors;
 use tenure_http::{Metrics, Request, Response};
 use tenure_meta::ApiError;
+use tenure_read::Reader;
 use tenure_services::ServiceAllocator;
 
 /// Carries out writes.

@@ -43,5 +43,6 @@ mod server;
 mod service_cidrs;
 mod stream;
 mod watch;
+mod watch_selection;
 mod watchers;
 mod writes;

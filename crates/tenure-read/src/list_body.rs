@@ -10,9 +10,12 @@ use tenure_value::{Text, Value, json};
 
 /// The metadata of a list.
 #[derive(Default)]
-pub(crate) struct ListMetadata {
+pub struct ListMetadata {
+    /// The revision that it shows.
     pub revision: Revision,
+    /// The token of the next page.
     pub resume: Option<String>,
+    /// How many objects follow, if that is known.
     pub remaining: Option<usize>,
 }
 

@@ -2,8 +2,9 @@
 //! history that moves when its client reads. Nothing is queued for a slow client; one that falls behind the history receives an
 //! error. What several watchers receive is decoded and encoded once.
 
-use super::{
+use crate::{
     Reader,
+    broadcast::{Broadcast, SharedBatch},
     encode_cache::Form,
     event_cache::SharedEvent,
     frame::{Event, frame, object_frame},
@@ -31,7 +32,7 @@ use tenure_http::{
 use tenure_meta::{ApiError, Scope};
 use tenure_store::{Error, ListRequest, Revision, Signal, Watch, WatchRequest};
 use tenure_value::{Object, Value};
-use tokio::time::Instant;
+use tokio::time::{Instant, Sleep, sleep};
 
 /// The longest time that a watch lasts.
 const LASTING: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -42,6 +43,14 @@ const FAREWELL: Duration = Duration::from_secs(2);
 
 /// Frames of this many bytes are sent even if more are ready.
 const BATCH_BYTES: usize = 32 * 1024;
+
+/// How long a watcher lets changes gather while they keep coming, for each watcher that the same changes wake: sending to many costs
+/// more than the changes do.
+const PAUSE_PER_WATCHER: Duration = Duration::from_micros(500);
+/// The longest of these pauses, and the shortest that is worth a timer.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(2));
+/// Changes keep coming if the last ones were sent before no more than this many pauses.
+const KEEP_COMING: u32 = 4;
 
 /// How a watch starts.
 #[derive(Clone, Copy)]
@@ -103,8 +112,11 @@ impl Reader {
             end: self.objects.clock.instant() + lasting.min(LASTING),
             may_be_behind: request.query.given("resourceVersion").is_some(),
             table_begun: false,
+            broadcast: None,
+            sent: None,
         };
         self.metrics.watches.fetch_add(1, Relaxed);
+        let watcher = Box::new(watcher);
         let stream = BodyStream::new(|outlet| watcher.run(start, outlet));
         Ok(Response::stream(media_type, stream)
             .with_header(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private")))
@@ -158,6 +170,10 @@ struct Watcher {
     may_be_behind: bool,
     /// Whether the columns of a table have been sent.
     table_begun: bool,
+    /// What it shares with other watchers of everything.
+    broadcast: Option<Arc<Broadcast>>,
+    /// When it last sent changes.
+    sent: Option<Instant>,
 }
 
 impl Drop for Watcher {
@@ -199,12 +215,20 @@ impl Batch {
     }
 
     fn is_full(&self) -> bool {
-        self.joined.len() >= BATCH_BYTES
+        self.first.as_ref().map_or(0, Bytes::len) + self.joined.len() >= BATCH_BYTES
     }
 
     fn take(self) -> Option<Bytes> {
         self.first.or_else(|| (!self.joined.is_empty()).then(|| self.joined.freeze()))
     }
+}
+
+/// Changes that one watcher gathers for all.
+struct Gathered {
+    first: Revision,
+    last: Revision,
+    count: u64,
+    frames: Batch,
 }
 
 /// Returns the next signal if it is ready.
@@ -216,8 +240,16 @@ async fn at_hand(watch: &mut Watch) -> Option<Result<Signal, Error>> {
     }
 }
 
+/// Waits until a pause is over.
+async fn elapsed(pause: &mut Option<Pin<Box<Sleep>>>) {
+    if let Some(pause) = pause {
+        pause.as_mut().await;
+    }
+}
+
 impl Watcher {
-    async fn run(mut self, start: Start, outlet: BodySender) {
+    /// Serves the client. Boxed, since a future keeps its arguments beside what it makes of them.
+    async fn run(mut self: Box<Self>, start: Start, outlet: BodySender) {
         self.outlet = outlet;
         if let Err(failure) = self.follow(start).await {
             let last = frame(Event::Error, &failure.status(), self.format.encoding);
@@ -235,12 +267,21 @@ impl Watcher {
             Start::EverythingMarked => {
                 let revision = Box::pin(self.everything()).await?;
                 if self.bookmarks {
-                    self.bookmark(revision, true).await;
+                    Box::pin(self.bookmark(revision, true)).await;
                 }
                 Some(revision)
             }
         };
         let mut watch = Box::pin(self.open(after)).await?;
+        let is_shared = self.selection.is_everything()
+            && self.format.view != View::Table
+            && !self.target.handler.has_conversion_webhook();
+        if is_shared {
+            self.broadcast =
+                Some(self.reader.broadcasts.join(self.place(), &self.target.handler, self.format));
+        }
+        // Allocated only while it is needed.
+        let mut pause: Option<Pin<Box<Sleep>>> = None;
         let mut stop = self.reader.stopping.clone();
         let mut told = after.unwrap_or_default();
         let objects = self.reader.objects.clone();
@@ -280,7 +321,7 @@ impl Watcher {
                     let progress = watch.progress();
                     if due || parting && progress > told {
                         told = progress;
-                        self.bookmark(progress, false).await;
+                        Box::pin(self.bookmark(progress, false)).await;
                     }
                     alarm.set(clock.sleep_until(schedule.next()));
                 }
@@ -288,13 +329,32 @@ impl Watcher {
                 () = &mut redefined => {
                     // The objects of a definition that is removed were deleted before it.
                     while let Some(signal) = at_hand(&mut watch).await {
-                        self.deliver(signal, &mut watch, after).await?;
+                        Box::pin(self.deliver(signal, &mut watch, after)).await?;
                     }
                     return Ok(());
                 }
-                signal = watch.next() => self.deliver(signal, &mut watch, after).await?,
+                () = elapsed(&mut pause), if pause.is_some() => pause = None,
+                signal = watch.next(), if pause.is_none() => {
+                    // Boxed, so that a watch that waits does not keep its memory.
+                    Box::pin(self.deliver(signal, &mut watch, after)).await?;
+                    pause = self.pause(watch.audience()).map(|time| Box::pin(sleep(time)));
+                }
             }
         }
+    }
+
+    /// Returns how long to let changes gather after some were sent to a number of watchers. The first changes after a while are
+    /// followed by none: whoever waits for them reacts at once.
+    fn pause(&mut self, audience: usize) -> Option<Duration> {
+        let (longest, shortest) = PAUSES;
+        let pause =
+            PAUSE_PER_WATCHER.saturating_mul(u32::try_from(audience).unwrap_or(u32::MAX)).min(longest);
+        if pause < shortest {
+            return None;
+        }
+        let now = Instant::now();
+        let before = self.sent.replace(now);
+        before.filter(|before| now - *before <= pause * KEEP_COMING).map(|_| pause)
     }
 
     /// Sends what a signal says. A watcher that is behind gets everything that is ready at once.
@@ -304,21 +364,53 @@ impl Watcher {
         watch: &mut Watch,
         after: Option<Revision>,
     ) -> Result<(), ApiError> {
-        let (mut batch, mut next, mut ended) = (Batch::default(), Some(signal), Ok(()));
+        let (mut batch, mut gathered, mut ended) = (Batch::default(), None, Ok(()));
+        let mut next = Some(signal);
         while let Some(signal) = next {
-            ended = self.gather(signal, after, &mut batch).await;
-            next = if ended.is_ok() && !batch.is_full() { at_hand(watch).await } else { None };
+            match self.shared_batch(&signal, after) {
+                Some(shared) => {
+                    self.offer(&mut gathered, &mut batch);
+                    self.reader.metrics.events.fetch_add(shared.count, Relaxed);
+                    batch.add(shared.frames);
+                    watch.skip_to(shared.last);
+                }
+                None => ended = self.gather(signal, after, &mut gathered).await,
+            }
+            let is_full = batch.is_full() || gathered.as_ref().is_some_and(|of| of.frames.is_full());
+            next = if ended.is_ok() && !is_full { at_hand(watch).await } else { None };
         }
+        if ended.is_err() {
+            // The last transaction may be incomplete, which is not for others.
+            self.broadcast = None;
+        }
+        self.offer(&mut gathered, &mut batch);
         self.send_batch(batch).await;
         ended
     }
 
-    /// Adds the frames of a signal to a batch.
+    /// Returns the batch that begins with a signal, if another watcher has gathered it.
+    fn shared_batch(&self, signal: &Result<Signal, Error>, after: Option<Revision>) -> Option<SharedBatch> {
+        let (Some(broadcast), Ok(Signal::Changes(changes))) = (&self.broadcast, signal) else { return None };
+        let first = changes.revision();
+        if after.is_some_and(|after| first <= after) { None } else { broadcast.find(first) }
+    }
+
+    /// Moves gathered frames to a batch, and offers them to the other watchers.
+    fn offer(&self, gathered: &mut Option<Gathered>, batch: &mut Batch) {
+        let Some(Gathered { first, last, count, frames }) = gathered.take() else { return };
+        let Some(frames) = frames.take() else { return };
+        if let Some(broadcast) = &self.broadcast {
+            broadcast.offer(SharedBatch { first, last, count, frames: frames.clone() });
+        }
+        batch.add(frames);
+    }
+
+    /// Adds the frames of a signal to those that were gathered.
     async fn gather(
         &mut self,
         signal: Result<Signal, Error>,
         after: Option<Revision>,
-        batch: &mut Batch,
+        gathered: &mut Option<Gathered>,
     ) -> Result<(), ApiError> {
         let Signal::Changes(changes) = signal? else { return Ok(()) };
         let revision = changes.revision();
@@ -331,7 +423,12 @@ impl Watcher {
                 let event = self.reader.event_cache.event(&self.target.handler, revision, change);
                 if let Some(frame) = self.change(&event).await? {
                     self.reader.metrics.events.fetch_add(1, Relaxed);
-                    batch.add(frame);
+                    let new =
+                        || Gathered { first: revision, last: revision, count: 0, frames: Batch::default() };
+                    let gathered = gathered.get_or_insert_with(new);
+                    gathered.frames.add(frame);
+                    gathered.count += 1;
+                    gathered.last = revision;
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Events that several watchers receive, decoded once and encoded once per format. Only the newest are kept: most watchers are at
 //! the end of the history, and those that are behind encode their own.
 
-use super::{
+use crate::{
     Reader,
     encode_cache::{Form, Standing},
     frame::{Event, around, object_frame},

@@ -7,7 +7,7 @@ use tenure_value::Value;
 
 /// Which objects of a collection a request selects.
 #[derive(Clone, Default)]
-pub(crate) struct Selection {
+pub struct Selection {
     labels: LabelSelector,
     fields: FieldSelector,
     /// The name in the path, if it names one object.

@@ -1,6 +1,6 @@
 //! LIST: a collection, or a page of it. What an index cannot select is selected during the scan.
 
-use super::{
+use crate::{
     Reader,
     encode_cache::{EncodedObject, Form, Standing},
     list_body::{Items, ListMetadata, list_of},
@@ -14,8 +14,10 @@ use tenure_meta::ApiError;
 use tenure_store::Entry;
 
 /// A page of a collection.
-pub(crate) struct Selected {
+pub struct Selected {
+    /// The objects.
     pub items: Vec<Stored>,
+    /// The metadata of their list.
     pub metadata: ListMetadata,
     /// The memory of the items.
     pub memory: Option<Reservation>,

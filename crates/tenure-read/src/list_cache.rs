@@ -2,7 +2,7 @@
 //! changed, which a watch of the store tells; then a list costs what sending it costs. After a change the next list reuses the
 //! pieces that the change did not touch. A collection that is too large to be kept is encoded while it is sent.
 
-use super::{
+use crate::{
     Reader,
     encode_cache::Form,
     list_body::{Items, list_of},

@@ -1,7 +1,7 @@
 //! Objects as clients read them, encoded once per revision and format: reads, lists and watches share the bytes. A cached form
 //! belongs to a key and a revision, so that it can be missing but never out of date: only the store knows what is current.
 
-use super::{
+use crate::{
     Reader,
     frame::{Event, around},
 };
@@ -28,7 +28,7 @@ const OVERHEAD: usize = 320;
 
 /// Where an encoded object is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Standing {
+pub enum Standing {
     /// Alone, as a response or in an event.
     Alone,
     /// As an item of a list.
@@ -39,7 +39,7 @@ pub(crate) enum Standing {
 
 /// What the encodings of one state of an object differ in.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Form {
+pub struct Form {
     /// The generation of the strategy: a definition that changes reads its objects differently.
     generation: u64,
     api_version: Text,
@@ -181,8 +181,10 @@ impl Form {
 
 /// An encoded object, with what label selectors look at.
 #[derive(Clone, Debug)]
-pub(crate) struct EncodedObject {
+pub struct EncodedObject {
+    /// Its labels.
     pub labels: Value,
+    /// The bytes that a client gets.
     pub bytes: Bytes,
 }
 
@@ -271,7 +273,7 @@ impl Reader {
     }
 
     /// Returns the live object under a key in a form, encoded on first use.
-    pub(crate) fn encoded_live(
+    pub fn encoded_live(
         &self,
         handler: &ResourceHandler,
         key: &Bytes,

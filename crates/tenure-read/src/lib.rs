@@ -1,7 +1,8 @@
 //! Reads: get, list and watch, and the caches that let them share work. The store knows what exists and at which revision; the
 //! caches are keyed by revision and hold only encoded or decoded forms of it.
 
-pub(crate) mod encode_cache;
+mod broadcast;
+mod encode_cache;
 mod event_cache;
 mod frame;
 mod list;
@@ -13,24 +14,30 @@ mod selection;
 mod view;
 mod watch;
 
-use encode_cache::{EncodeCache, Form, Standing};
+use broadcast::Broadcasts;
+use encode_cache::EncodeCache;
+pub use encode_cache::{EncodedObject, Form, Standing};
 use event_cache::EventCache;
 use hyper::StatusCode;
-pub(crate) use list::Selected;
+pub use list::Selected;
+pub use list_body::ListMetadata;
 use list_cache::ListCache;
-pub(crate) use scan::parse_version;
-pub(crate) use selection::Selection;
+pub use scan::parse_version;
+pub use selection::Selection;
 use std::{sync::Arc, time::Duration};
 use tenure_catalog::{FieldsV1Cache, Objects, SelectorIndexes, Target, WatchDispatch};
 use tenure_http::{MemoryBudget, Metrics, Request, Response};
 use tenure_meta::ApiError;
 
 /// Answers reads.
-pub(crate) struct Reader {
+pub struct Reader {
+    /// Access to stored objects.
     pub objects: Arc<Objects>,
+    /// What is counted.
     pub metrics: Arc<Metrics>,
     encode_cache: EncodeCache,
     event_cache: EventCache,
+    broadcasts: Broadcasts,
     list_cache: ListCache,
     fields_v1_cache: FieldsV1Cache,
     indexes: SelectorIndexes,
@@ -44,6 +51,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
+    /// Creates a reader. Its watches end when `stopping` becomes true.
     pub fn new(
         objects: Arc<Objects>,
         metrics: Arc<Metrics>,
@@ -56,6 +64,7 @@ impl Reader {
             metrics,
             encode_cache: EncodeCache::default(),
             event_cache: EventCache::default(),
+            broadcasts: Broadcasts::default(),
             list_cache: ListCache::default(),
             fields_v1_cache: FieldsV1Cache::default(),
             indexes: SelectorIndexes::default(),

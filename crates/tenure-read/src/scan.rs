@@ -349,7 +349,7 @@ pub(super) fn no_memory_for_list() -> ApiError {
 }
 
 /// Reads a resource version.
-pub(crate) fn parse_version(text: &str) -> Result<Revision, String> {
+pub fn parse_version(text: &str) -> Result<Revision, String> {
     text.parse().map(Revision::from_number).map_err(|_| {
         format!("resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax; use a version that the server gave, or 0")
     })
