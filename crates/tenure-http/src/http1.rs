@@ -104,10 +104,11 @@ pub(super) struct Http1Connection<S> {
     is_last: bool,
 }
 
+#[allow(clippy::large_enum_variant)]
 enum State<S> {
     /// Hyper serves requests. Boxed, so that a stream does not keep its memory.
     Requests(Box<http1::Connection<TokioIo<Connected<S>>, Service>>),
-    /// A stream is being sent.
+    /// A stream is being sent. It may be larger: it lasts, and would only have a second allocation.
     Stream(Streaming<S>),
     Ended,
 }
@@ -132,7 +133,7 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin + 'static> Http1Connection<S> {
     }
 
     /// Lets a stream take the connection over.
-    fn start_stream(&mut self, takeover: Box<Takeover>) {
+    fn start_stream(&mut self, takeover: Takeover) {
         let State::Requests(connection) = std::mem::replace(&mut self.state, State::Ended) else { return };
         let parts = connection.into_parts();
         let Connected { before, stream, .. } = parts.io.into_inner();
@@ -190,7 +191,7 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin + 'static> Future for Http1Connect
                     Poll::Ready(Ok(())) => this.end(),
                     Poll::Ready(Err(error)) => return Poll::Ready(Err(error.into())),
                     Poll::Pending => match this.handover.takeover() {
-                        Some(takeover) => this.start_stream(takeover),
+                        Some(takeover) => this.start_stream(*takeover),
                         None => return Poll::Pending,
                     },
                 },

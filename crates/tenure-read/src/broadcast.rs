@@ -1,5 +1,5 @@
-//! The frames that all watchers of a collection get, joined once. Watchers that are woken together are at the same revision: the first
-//! of them gathers the frames of everything that has changed, and the others send the same bytes and continue after its last change.
+//! The frames that several watchers get, joined once. Watchers that are woken together are at the same revision: the first of them
+//! gathers the frames of everything that has changed, and the others send the same bytes and continue after its last change.
 
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -14,17 +14,17 @@ use tenure_store::Revision;
 /// How many batches are kept for watchers that are behind.
 const KEPT: usize = 8;
 
-/// The collections that are watched without a selector.
+/// What is watched by more than one.
 #[derive(Default)]
 pub(crate) struct Broadcasts {
     by_stream: Mutex<HashMap<StreamKey, Weak<Broadcast>>>,
 }
 
-/// What the watchers of a stream have in common: the prefix of the keys, the generation of the rules and the resource by which objects
-/// are read, and the format.
-type StreamKey = (String, u64, usize, Format);
+/// What the watchers of a stream have in common: the prefix of the keys, the selectors, the generation of the rules and the resource by
+/// which objects are read, and the format.
+type StreamKey = (String, Box<str>, u64, usize, Format);
 
-/// What watchers of everything in a collection share.
+/// What watchers of the same objects share.
 pub(crate) struct Broadcast {
     /// Keeps the resource alive, so that no other resource has its address.
     _handler: ResourceHandler,
@@ -42,9 +42,16 @@ pub(crate) struct SharedBatch {
 }
 
 impl Broadcasts {
-    /// Returns what a watcher of a collection shares with the others.
-    pub fn join(&self, prefix: String, handler: &ResourceHandler, format: Format) -> Arc<Broadcast> {
-        let key = (prefix, handler.generation(), Arc::as_ptr(&handler.resource) as usize, format);
+    /// Returns what a watcher of the objects that selectors select shares with the others.
+    pub fn join(
+        &self,
+        prefix: String,
+        selectors: &str,
+        handler: &ResourceHandler,
+        format: Format,
+    ) -> Arc<Broadcast> {
+        let key =
+            (prefix, selectors.into(), handler.generation(), Arc::as_ptr(&handler.resource) as usize, format);
         let mut by_stream = self.by_stream.lock();
         if let Some(known) = by_stream.get(&key).and_then(Weak::upgrade) {
             return known;

@@ -112,6 +112,7 @@ impl Reader {
             end: self.objects.clock.instant() + lasting.min(LASTING),
             may_be_behind: request.query.given("resourceVersion").is_some(),
             table_begun: false,
+            selectors: selectors_of(&request),
             broadcast: None,
             sent: None,
         };
@@ -120,6 +121,15 @@ impl Reader {
         let stream = BodyStream::new(|outlet| watcher.run(start, outlet));
         Ok(Response::stream(media_type, stream)
             .with_header(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private")))
+    }
+}
+
+/// Returns the selectors of a request as they were sent.
+fn selectors_of(request: &Request) -> Box<str> {
+    let text = |name: &str| request.query.get(name).map_or("", |value| value.as_str());
+    match ["labelSelector", "fieldSelector"].map(text) {
+        ["", ""] => Box::default(),
+        [labels, fields] => format!("{labels}\n{fields}").into(),
     }
 }
 
@@ -170,7 +180,9 @@ struct Watcher {
     may_be_behind: bool,
     /// Whether the columns of a table have been sent.
     table_begun: bool,
-    /// What it shares with other watchers of everything.
+    /// The selectors as the client sent them: equal ones mean the same.
+    selectors: Box<str>,
+    /// What it shares with other watchers of the same objects.
     broadcast: Option<Arc<Broadcast>>,
     /// When it last sent changes.
     sent: Option<Instant>,
@@ -251,8 +263,8 @@ impl Watcher {
     /// Serves the client. Boxed, since a future keeps its arguments beside what it makes of them.
     async fn run(mut self: Box<Self>, start: Start, outlet: BodySender) {
         self.outlet = outlet;
-        if let Err(failure) = self.follow(start).await {
-            let last = frame(Event::Error, &failure.status(), self.format.encoding);
+        let ended = self.follow(start).await.map_err(|failure| failure.status());
+        if let Err(last) = ended.map_err(|status| frame(Event::Error, &status, self.format.encoding)) {
             self.send(last).await;
         }
     }
@@ -273,13 +285,6 @@ impl Watcher {
             }
         };
         let mut watch = Box::pin(self.open(after)).await?;
-        let is_shared = self.selection.is_everything()
-            && self.format.view != View::Table
-            && !self.target.handler.has_conversion_webhook();
-        if is_shared {
-            self.broadcast =
-                Some(self.reader.broadcasts.join(self.place(), &self.target.handler, self.format));
-        }
         // Allocated only while it is needed.
         let mut pause: Option<Pin<Box<Sleep>>> = None;
         let mut stop = self.reader.stopping.clone();
@@ -364,6 +369,7 @@ impl Watcher {
         watch: &mut Watch,
         after: Option<Revision>,
     ) -> Result<(), ApiError> {
+        self.join(watch);
         let (mut batch, mut gathered, mut ended) = (Batch::default(), None, Ok(()));
         let mut next = Some(signal);
         while let Some(signal) = next {
@@ -386,6 +392,16 @@ impl Watcher {
         self.offer(&mut gathered, &mut batch);
         self.send_batch(batch).await;
         ended
+    }
+
+    /// Shares batches with others that get the same, if there are any.
+    fn join(&mut self, watch: &Watch) {
+        let handler = &self.target.handler;
+        let can_share = self.format.view != View::Table && !handler.has_conversion_webhook();
+        if self.broadcast.is_none() && can_share && watch.audience() > 1 {
+            let shared = self.reader.broadcasts.join(self.place(), &self.selectors, handler, self.format);
+            self.broadcast = Some(shared);
+        }
     }
 
     /// Returns the batch that begins with a signal, if another watcher has gathered it.

@@ -322,7 +322,8 @@ impl WatchSource for SelectedWatch {
     async fn next(&mut self) -> Result<Signal, Error> {
         loop {
             while self.reading.is_some() {
-                if let Some(signal) = self.read().await? {
+                // Boxed, like all that is rare, so that a watcher that waits does not keep its memory.
+                if let Some(signal) = Box::pin(self.read()).await? {
                     return Ok(signal);
                 }
             }
@@ -338,10 +339,10 @@ impl WatchSource for SelectedWatch {
                         return Ok(Signal::Changes(changes));
                     }
                     let before = Revision::from_number(revision.get() - 1);
-                    self.read_after(before.max(seen), Some(revision)).await?;
+                    Box::pin(self.read_after(before.max(seen), Some(revision))).await?;
                 }
-                Next::Behind(until) => self.read_after(seen, Some(until)).await?,
-                Next::Ended => self.read_after(seen, None).await?,
+                Next::Behind(until) => Box::pin(self.read_after(seen, Some(until))).await?,
+                Next::Ended => Box::pin(self.read_after(seen, None)).await?,
                 Next::None(until) => {
                     self.seen = seen.max(until);
                     changed.await;
