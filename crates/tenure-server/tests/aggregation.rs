@@ -8,7 +8,8 @@ use rcgen::{CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tenure_auth::{Reloadable, UserInfo, authentication::RequestHeaderNames, authentication::TokenFile};
 use tenure_http::{
-    Authentication, BodyStream, ClientAuthorities, ClientCertificate, FrontProxy, OnUpgrade, RequestBody, Response,
+    Authentication, BodyStream, ClientAuthorities, ClientCertificate, FrontProxy, OnUpgrade, RequestBody,
+    Response,
     listener::{Handler, Tls, bind, serve},
 };
 use tenure_server::{ClusterAuthentication, ProxyClientCertificate, Server, ServerOptions};
