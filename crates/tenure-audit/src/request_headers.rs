@@ -62,7 +62,8 @@ mod tests {
 
     #[test]
     fn addresses_come_in_the_order_of_the_proxies_and_once() {
-        let cases: &[(&[(&str, &str)], Option<&str>, &[&str])] = &[
+        type Case<'c> = (&'c [(&'static str, &'static str)], Option<&'c str>, &'c [&'c str]);
+        let cases: &[Case<'_>] = &[
             (&[], Some("::ffff:10.0.0.1"), &["10.0.0.1"]),
             (
                 &[("x-forwarded-for", "1.1.1.1, 2.2.2.2"), ("x-real-ip", "3.3.3.3")],
