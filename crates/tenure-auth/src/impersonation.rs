@@ -43,7 +43,7 @@ pub struct Impersonated {
 /// A permission that is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denied {
-    /// The requested user.
+    /// What the requester may not do.
     pub attributes: Attributes,
     /// Why the authorizer denied it; may be empty.
     pub reason: String,
@@ -88,18 +88,18 @@ fn runs_on(requester: &UserInfo, node_user: &str) -> bool {
         && node.is_some_and(|node| node_user.strip_prefix(NODE) == Some(node))
 }
 
-/// Decides whether a requester may act as the wanted user for a request. `authorize` returns the reason of a denial.
-pub fn impersonate(
+/// Decides whether a requester may act as the wanted user for a request. `require` checks one permission of the requester.
+pub async fn impersonate<R: Future<Output = Result<(), Box<Denied>>>>(
     requester: &UserInfo,
     wanted: &UserInfo,
     request: &Attributes,
     last: Option<Mode>,
-    authorize: impl Fn(&Attributes) -> Result<(), String>,
+    require: impl Fn(Attributes) -> R,
 ) -> Result<Impersonated, Box<Denied>> {
     let mut denied = None;
     let modes = last.into_iter().chain(MODES.into_iter().filter(|mode| Some(*mode) != last));
     for mode in modes.filter(|mode| mode.applies(requester, wanted)) {
-        match check(mode, wanted, request, &authorize) {
+        match check(mode, wanted, request, &require).await {
             Ok(user) => return Ok(Impersonated { user, mode }),
             Err(first) => drop(denied.get_or_insert(first)),
         }
@@ -107,18 +107,14 @@ pub fn impersonate(
     Err(denied.unwrap_or_else(|| Box::new(Denied { attributes: request.clone(), reason: String::new() })))
 }
 
-fn check(
+async fn check<R: Future<Output = Result<(), Box<Denied>>>>(
     mode: Mode,
     wanted: &UserInfo,
     request: &Attributes,
-    authorize: &impl Fn(&Attributes) -> Result<(), String>,
+    require: &impl Fn(Attributes) -> R,
 ) -> Result<UserInfo, Box<Denied>> {
-    let require = |attributes: Attributes| match authorize(&attributes) {
-        Ok(()) => Ok(()),
-        Err(reason) => Err(Box::new(Denied { attributes, reason })),
-    };
     if let Some(name) = mode.name() {
-        require(with_verb(request, format!("impersonate-on:{name}:{}", request.verb())))?;
+        require(with_verb(request, format!("impersonate-on:{name}:{}", request.verb()))).await?;
     }
     let verb = Text::from(mode.constraint().unwrap_or_else(|| "impersonate".into()));
     // The legacy verb applies to users and groups of the core group.
@@ -138,7 +134,7 @@ fn check(
     let mut user = wanted.clone();
     match (wanted.as_service_account(), wanted.name.strip_prefix(NODE)) {
         (Some((namespace, name)), _) => {
-            require(on(group, "serviceaccounts", "", namespace, name))?;
+            require(on(group, "serviceaccounts", "", namespace, name)).await?;
             if user.groups.is_empty() {
                 user.groups = UserInfo::service_account(namespace, name).groups;
             }
@@ -146,13 +142,13 @@ fn check(
         (None, Some(node)) if mode != Mode::Legacy => {
             // For the requester's own node, the permission on any associated node suffices.
             let node = if mode == Mode::AssociatedNode { "*" } else { node };
-            require(on(group, "nodes", "", "", node))?;
+            require(on(group, "nodes", "", "", node)).await?;
             user.groups = vec!["system:nodes".into()];
         }
-        _ => require(on(group, "users", "", "", &wanted.name))?,
+        _ => require(on(group, "users", "", "", &wanted.name)).await?,
     }
     if !wanted.uid.is_empty() {
-        require(on(AUTHENTICATION, "uids", "", "", &wanted.uid))?;
+        require(on(AUTHENTICATION, "uids", "", "", &wanted.uid)).await?;
     }
     let refuse = |attributes: Attributes, why: &str| Err(Box::new(Denied { attributes, reason: why.into() }));
     let is_constrained = mode != Mode::Legacy;
@@ -166,9 +162,9 @@ fn check(
         return refuse(on(group, "groups", "", "", UserInfo::MASTERS), why);
     }
     let is_many = is_constrained && wanted.groups.len() >= MANY;
-    if !(is_many && require(on(group, "groups", "", "", "*")).is_ok()) {
+    if !(is_many && require(on(group, "groups", "", "", "*")).await.is_ok()) {
         for name in &wanted.groups {
-            require(on(group, "groups", "", "", name))?;
+            require(on(group, "groups", "", "", name)).await?;
         }
     }
     if let Some(why) = wanted.extra.iter().find_map(extra_fault).filter(|_| is_constrained) {
@@ -176,10 +172,10 @@ fn check(
     }
     let count: usize = wanted.extra.iter().map(|(_, values)| values.len()).sum();
     let is_many = is_constrained && (count >= MANY || wanted.extra.len() >= MANY);
-    if !(is_many && require(on(AUTHENTICATION, "userextras", "*", "", "*")).is_ok()) {
+    if !(is_many && require(on(AUTHENTICATION, "userextras", "*", "", "*")).await.is_ok()) {
         for (key, values) in &wanted.extra {
             for value in values {
-                require(on(AUTHENTICATION, "userextras", key, "", value))?;
+                require(on(AUTHENTICATION, "userextras", key, "", value)).await?;
             }
         }
     }

@@ -1,7 +1,33 @@
 //! Impersonation: which mode permits it, and what constrained modes always refuse.
 
-use tenure_auth::{Attributes, ImpersonationMode, ResourceAttributes, UserInfo, impersonate};
+use std::{
+    future::{Ready, ready},
+    pin::pin,
+    task::{Context, Poll, Waker},
+};
+use tenure_auth::{
+    Attributes, Denied, Impersonated, ImpersonationMode, ResourceAttributes, UserInfo, impersonate,
+};
 use tenure_value::Text;
+
+/// Impersonates with the permissions that `permits` has.
+fn impersonate_with(
+    wanted: &UserInfo,
+    permits: impl Fn(&Attributes) -> bool,
+) -> Result<Impersonated, Box<Denied>> {
+    let require = |attributes: Attributes| -> Ready<Result<(), Box<Denied>>> {
+        ready(match permits(&attributes) {
+            true => Ok(()),
+            false => Err(Box::new(Denied { attributes, reason: String::new() })),
+        })
+    };
+    let (requester, request) = (UserInfo::new("ann"), request());
+    let future = pin!(impersonate(&requester, wanted, &request, None, require));
+    match future.poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(impersonated) => impersonated,
+        Poll::Pending => panic!("permissions that are known at once were waited for"),
+    }
+}
 
 fn request() -> Attributes {
     Attributes::Resource(ResourceAttributes {
@@ -14,14 +40,9 @@ fn request() -> Attributes {
 
 /// Impersonates with the permissions for all verbs that begin with a prefix.
 fn act(wanted: &UserInfo, permitted: &str) -> Result<ImpersonationMode, String> {
-    let requester = UserInfo::new("ann");
-    let authorize = |checked: &Attributes| match checked.verb().starts_with(permitted) {
-        true => Ok(()),
-        false => Err(String::new()),
-    };
-    match impersonate(&requester, wanted, &request(), None, authorize) {
+    match impersonate_with(wanted, |checked| checked.verb().starts_with(permitted)) {
         Ok(impersonated) => Ok(impersonated.mode),
-        Err(denied) => Err(denied.attributes.denial(&requester, &denied.reason)),
+        Err(denied) => Err(denied.attributes.denial(&UserInfo::new("ann"), &denied.reason)),
     }
 }
 
@@ -43,9 +64,7 @@ fn constrained_modes_refuse_what_would_lift_their_limits() {
         ),
     ] {
         // All verbs of the constrained modes, and not the legacy one.
-        let constrained = impersonate(&UserInfo::new("ann"), &wanted, &request(), None, |checked| {
-            if checked.verb() == "impersonate" { Err(String::new()) } else { Ok(()) }
-        });
+        let constrained = impersonate_with(&wanted, |checked| checked.verb() != "impersonate");
         let denied = constrained.unwrap_err();
         assert!(denied.reason.contains(why), "{why}: {denied:?}");
         // The legacy verb keeps its meaning.
@@ -62,14 +81,14 @@ fn many_groups_need_one_permission_for_all_or_one_for_each() {
     let checked = std::cell::RefCell::new(Vec::new());
     let ask = |permits_all: bool| {
         checked.borrow_mut().clear();
-        impersonate(&UserInfo::new("ann"), &many, &request(), None, |attributes| {
+        impersonate_with(&many, |attributes| {
             if let Attributes::Resource(of) = attributes
                 && of.resource == "groups"
             {
                 checked.borrow_mut().push(of.name.to_string());
-                return if of.name == "*" && !permits_all { Err(String::new()) } else { Ok(()) };
+                return of.name != "*" || permits_all;
             }
-            Ok(())
+            true
         })
         .map(|impersonated| impersonated.mode)
     };

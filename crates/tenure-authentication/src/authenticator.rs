@@ -1,8 +1,8 @@
 //! Authentication: the user of a client certificate, of a bearer token, or `system:anonymous`.
 //!
 //! Bearer tokens are the administrator's, those of a token file, those of service accounts that this server issued
-//! and whose account and bound object still exist, those that controllers keep in secrets, those of external issuers, and those that a webhook knows. An unknown token is a 401; a
-//! request without one is anonymous if that is enabled.
+//! and whose account and bound object still exist, those that controllers keep in secrets, bootstrap tokens, those of external
+//! issuers, and those that a webhook knows. An unknown token is a 401; a request without one is anonymous if that is enabled.
 
 use crate::{
     request_header::user_of_headers,
@@ -31,8 +31,8 @@ use tenure_value::{
     time::{Precision, Timestamp},
 };
 
-/// Paths that need no credentials even if anonymous requests are refused: they report whether the server is healthy and
-/// nothing about its contents.
+/// Paths that need no credentials even if anonymous requests are refused, unless the paths of those are configured: they report
+/// whether the server is healthy and nothing about its contents.
 const PUBLIC_PATHS: [&str; 3] = ["/livez", "/readyz", "/healthz"];
 /// The user name of the administrator.
 const ADMINISTRATOR: &str = "admin";
@@ -44,6 +44,8 @@ pub struct IdentityOptions {
     pub anonymous: AnonymousConfig,
     /// Static tokens.
     pub token_file: Option<Reloadable<TokenFile>>,
+    /// Whether the bootstrap tokens in secrets of `kube-system` are valid.
+    pub bootstrap_tokens: bool,
     /// The issuer, the audiences and the keys of service account tokens.
     pub tokens: TokenOptions,
     /// Tokens of external issuers.
@@ -62,6 +64,7 @@ impl Default for IdentityOptions {
         IdentityOptions {
             anonymous,
             token_file: None,
+            bootstrap_tokens: false,
             tokens: TokenOptions::default(),
             jwt: None,
             request_headers: RequestHeaderNames::default(),
@@ -103,6 +106,7 @@ pub struct Authenticator {
     access: Authentication,
     anonymous: AnonymousConfig,
     token_file: Option<Reloadable<TokenFile>>,
+    pub(crate) has_bootstrap_tokens: bool,
     /// Issues and reads service account tokens.
     pub tokens: Arc<TokenIssuer>,
     jwt: Option<Reloadable<JwtAuthenticators>>,
@@ -125,6 +129,7 @@ impl Authenticator {
         let IdentityOptions {
             anonymous,
             token_file,
+            bootstrap_tokens: has_bootstrap_tokens,
             tokens,
             jwt,
             request_headers,
@@ -148,6 +153,7 @@ impl Authenticator {
             access,
             anonymous,
             token_file,
+            has_bootstrap_tokens,
             tokens,
             jwt,
             request_headers,
@@ -165,6 +171,7 @@ impl Authenticator {
             access: self.access.clone(),
             anonymous: self.anonymous.clone(),
             token_file: self.token_file.clone(),
+            has_bootstrap_tokens: self.has_bootstrap_tokens,
             tokens: self.tokens.clone(),
             jwt: self.jwt.clone(),
             request_headers: self.request_headers.clone(),
@@ -225,7 +232,7 @@ impl Authenticator {
         if is_invalid {
             return Err(unauthorized());
         }
-        if self.anonymous.allows(path) || is_public(path) {
+        if self.anonymous.allows(path) || self.anonymous.paths.is_empty() && is_public(path) {
             lasting(UserInfo::anonymous())
         } else {
             Err(unauthorized())
@@ -266,7 +273,7 @@ impl Authenticator {
     /// Returns the user of a bearer token for this server that is not the administrator's, and what the client should know
     /// about the token.
     async fn user_of_token(&self, token: &str) -> Option<(UserInfo, Option<&'static str>)> {
-        if let Some(user) = self.user_of_file(token) {
+        if let Some(user) = self.user_of_opaque_token(token) {
             return Some((user, None));
         }
         if let Ok(claims) = self.account(token, &self.tokens.audiences) {
@@ -323,9 +330,10 @@ impl Authenticator {
         })
     }
 
-    /// Returns the user of a static token.
-    fn user_of_file(&self, token: &str) -> Option<UserInfo> {
-        self.token_file.as_ref()?.get().user(token).cloned().map(authenticated)
+    /// Returns the user of an opaque token: a static one, or a bootstrap token.
+    fn user_of_opaque_token(&self, token: &str) -> Option<UserInfo> {
+        let of_file = self.token_file.as_ref().and_then(|file| file.get().user(token).cloned());
+        of_file.or_else(|| self.user_of_bootstrap_token(token)).map(authenticated)
     }
 
     /// Returns the user of a bearer token and the audiences among the requested ones that it is valid for, or why it is not
@@ -333,7 +341,7 @@ impl Authenticator {
     pub async fn review(&self, token: &str, audiences: &[Text]) -> Result<(UserInfo, Vec<Text>), String> {
         let known = match self.access.knows(token) {
             true => Some(administrator()),
-            false => self.user_of_file(token),
+            false => self.user_of_opaque_token(token),
         };
         let user = match known {
             Some(user) => user,
@@ -425,7 +433,7 @@ impl Authenticator {
     ) -> Option<Value> {
         let resource = tenure_builtin::registry().find(group, version, resource)?;
         let entry = self.store.peek(key(resource, namespace, name).as_bytes()).ok()??;
-        Some(Stored::read(&entry).ok()?.object)
+        Some(Stored::read_object(&entry).ok()?.object)
     }
 }
 

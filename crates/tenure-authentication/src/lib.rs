@@ -1,8 +1,10 @@
 //! Authentication of requests, as in kube-apiserver: client certificates, the administrator's token, a token file, service
-//! account tokens that this server issued or that secrets hold, tokens of external issuers, and those that a webhook knows. It looks up the accounts and bound objects of
-//! tokens in the store. It does not know what a user may do, nor anything about the request but its path and headers.
+//! account tokens that this server issued or that secrets hold, bootstrap tokens, tokens of external issuers, and those that a
+//! webhook knows. It looks up the accounts and bound objects of tokens in the store. It does not know what a user may do, nor
+//! anything about the request but its path and headers.
 
 mod authenticator;
+mod bootstrap_token;
 mod request_header;
 mod secret_token;
 mod token_cache;

@@ -1,7 +1,7 @@
 //! A cache of tokens that were verified, since a signature costs more than the rest of authentication. What can change
 //! while a token lasts is not cached: whether it has expired, and whether its account and its bound object still exist.
 
-use ring::digest::{SHA256, digest};
+use ring::digest::{Context, SHA256};
 use std::{
     sync::{Arc, Weak},
     time::{Duration, Instant},
@@ -29,8 +29,19 @@ struct Entry<S, T> {
 
 impl TokenDigest {
     pub fn of(token: &str) -> TokenDigest {
+        TokenDigest::of_all([token])
+    }
+
+    /// Returns the hash of a token together with what else an answer about it depends on.
+    pub fn of_all<'a>(parts: impl IntoIterator<Item = &'a str>) -> TokenDigest {
+        let mut all = Context::new(&SHA256);
+        for part in parts {
+            // With its length, so that parts cannot be split in another way.
+            all.update(&(part.len() as u64).to_le_bytes());
+            all.update(part.as_bytes());
+        }
         let mut bytes = [0; 32];
-        bytes.copy_from_slice(digest(&SHA256, token.as_bytes()).as_ref());
+        bytes.copy_from_slice(all.finish().as_ref());
         TokenDigest(bytes)
     }
 }

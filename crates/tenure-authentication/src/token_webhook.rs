@@ -1,5 +1,5 @@
 //! A webhook that authenticates tokens: another server is sent a review of each token that this server does not know. Answers are
-//! remembered, by the digest of the token.
+//! remembered, by the digest of the token and the audiences.
 
 use crate::token_cache::TokenDigest;
 use std::{path::PathBuf, time::Duration};
@@ -40,7 +40,7 @@ impl TokenWebhookOptions {
 pub(crate) struct TokenWebhook {
     options: TokenWebhookOptions,
     webhook: ReviewWebhook,
-    answers: Cache<(TokenDigest, Vec<Text>), (TokenStatus, Instant)>,
+    answers: Cache<TokenDigest, (TokenStatus, Instant)>,
 }
 
 impl TokenWebhook {
@@ -58,7 +58,8 @@ impl TokenWebhook {
         wanted: &[Text],
         own: &[Text],
     ) -> Result<(UserInfo, Vec<Text>), String> {
-        let key = (TokenDigest::of(token), wanted.to_vec());
+        let key =
+            TokenDigest::of_all(std::iter::once(token).chain(wanted.iter().map(|audience| &**audience)));
         let known = self.answers.look(&key, |(status, end)| (Instant::now() < *end).then(|| status.clone()));
         let status = match known {
             Some(status) => status,

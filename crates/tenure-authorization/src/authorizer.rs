@@ -3,14 +3,17 @@
 //! A decision of RBAC reads one lock and, unless it was made before, an index of subjects. Roles are read when the server opens, after
 //! each commit of this server, and by the controller that follows the changes of others.
 
-use crate::{Authorization, AuthorizerOptions, node_relations::NodeRelations, webhook::Webhook};
+use crate::{
+    Authorization,
+    chain::{Chain, Link},
+    node_relations::NodeRelations,
+};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use std::{collections::HashMap, sync::Arc};
 use tenure_auth::{
-    Attributes, Decision, Impersonated, ImpersonationMode, Opinions, ResourceAttributes, UserInfo,
-    abac::AbacPolicies,
+    Attributes, Decision, Denied, Impersonated, ImpersonationMode, Opinions, ResourceAttributes, UserInfo,
     aggregate, impersonate,
-    node::{NodeAuthorizer, node_name},
+    node::node_name,
     rbac::{DecisionCache, Policy, PolicyRule},
 };
 use tenure_builtin::role::RBAC;
@@ -23,7 +26,10 @@ use tenure_http::offload::compute;
 use tenure_meta::{ApiError, Reason};
 use tenure_store::Store;
 use tenure_value::Text;
-use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::{
+    runtime::{Handle, RuntimeFlavor},
+    task::JoinSet,
+};
 
 /// The prefix of the keys of roles and bindings in the store.
 pub const RBAC_PREFIX: &str = "objects/rbac.authorization.k8s.io/";
@@ -41,61 +47,8 @@ pub struct Authorizer {
     nodes: Option<NodeRelations>,
     /// The mode that last permitted a requester to impersonate.
     modes: Mutex<HashMap<Text, ImpersonationMode>>,
-}
-
-/// The authorizers. The two most frequent configurations need no chain.
-#[derive(Clone)]
-enum Chain {
-    AlwaysAllow,
-    Rbac,
-    Several(Arc<[Link]>),
-}
-
-/// An authorizer of a chain.
-enum Link {
-    AlwaysAllow,
-    AlwaysDeny,
-    Rbac,
-    Node(NodeAuthorizer),
-    Abac(Arc<AbacPolicies>),
-    Webhook(Box<Webhook>),
-}
-
-impl Chain {
-    async fn open(options: &Authorization) -> Result<Chain, ApiError> {
-        let failed = |problem: String| ApiError::internal(problem);
-        let mut links = Vec::new();
-        for options in options.authorizers() {
-            links.push(match options {
-                AuthorizerOptions::AlwaysAllow => Link::AlwaysAllow,
-                AuthorizerOptions::AlwaysDeny => Link::AlwaysDeny,
-                AuthorizerOptions::Rbac => Link::Rbac,
-                AuthorizerOptions::Node => Link::Node(
-                    NodeAuthorizer::new().map_err(|error| failed(format!("rules of nodes: {error}")))?,
-                ),
-                AuthorizerOptions::Abac(policies) => Link::Abac(policies.clone()),
-                AuthorizerOptions::Webhook(options) => {
-                    let connected = Webhook::connect(options).await;
-                    let connected =
-                        connected.map_err(|error| failed(format!("authorization webhook: {error}")))?;
-                    Link::Webhook(Box::new(connected))
-                }
-            });
-        }
-        Ok(match links[..] {
-            [Link::AlwaysAllow] => Chain::AlwaysAllow,
-            [Link::Rbac] => Chain::Rbac,
-            _ => Chain::Several(links.into()),
-        })
-    }
-
-    fn links(&self) -> &[Link] {
-        match self {
-            Chain::AlwaysAllow => &[Link::AlwaysAllow],
-            Chain::Rbac => &[Link::Rbac],
-            Chain::Several(links) => links,
-        }
-    }
+    /// Replaces the authorizers when others are configured. Forks share them.
+    _follower: JoinSet<()>,
 }
 
 impl Authorizer {
@@ -106,6 +59,10 @@ impl Authorizer {
             true => Some(NodeRelations::open(&store).await?),
             false => None,
         };
+        let mut follower = JoinSet::new();
+        if let Some(task) = chain.follow(options) {
+            follower.spawn(task);
+        }
         let authorizer = Authorizer {
             chain,
             store,
@@ -113,6 +70,7 @@ impl Authorizer {
             decisions: Arc::default(),
             nodes,
             modes: Mutex::default(),
+            _follower: follower,
         };
         authorizer.refresh().await?;
         Ok(Arc::new(authorizer))
@@ -126,6 +84,7 @@ impl Authorizer {
             decisions: self.decisions.clone(),
             nodes: self.nodes.is_some().then(|| NodeRelations::follow(&store)),
             modes: Mutex::default(),
+            _follower: JoinSet::new(),
             store,
         })
     }
@@ -182,7 +141,7 @@ impl Authorizer {
         match &self.chain {
             Chain::AlwaysAllow => false,
             Chain::Rbac => true,
-            Chain::Several(links) => links.iter().any(|link| matches!(link, Link::Rbac)),
+            Chain::Several(links) => links.get().iter().any(|link| matches!(link, Link::Rbac)),
         }
     }
 
@@ -204,10 +163,10 @@ impl Authorizer {
             Chain::AlwaysAllow => return Some(Decision::allowed()),
             Chain::Rbac => return Some(self.decide_by_roles(user, attributes)),
             _ if user.is_in(UserInfo::MASTERS) => return Some(Decision::allowed()),
-            Chain::Several(links) => links,
+            Chain::Several(links) => links.get(),
         };
         let mut opinions = Opinions::default();
-        for link in &**links {
+        for link in links.iter() {
             if let Some(decision) = opinions.add(self.opinion(link, user, attributes)?) {
                 return Some(decision);
             }
@@ -218,7 +177,7 @@ impl Authorizer {
     /// Decides about a request that a webhook must be asked about.
     async fn ask(&self, user: &UserInfo, attributes: &Attributes) -> Decision {
         let mut opinions = Opinions::default();
-        for link in self.chain.links() {
+        for link in self.chain.links().iter() {
             let opinion = match (link, self.opinion(link, user, attributes)) {
                 (_, Some(opinion)) => opinion,
                 (Link::Webhook(webhook), None) => webhook.ask(user, attributes).await,
@@ -272,7 +231,7 @@ impl Authorizer {
             (Link::Webhook(webhook), None) => wait_for(webhook.ask(user, &attributes)),
             (_, None) => Decision::default(),
         };
-        links.iter().filter(decides).any(|link| opinion(link).is_allowed())
+        links.get().iter().filter(decides).any(|link| opinion(link).is_allowed())
     }
 
     /// Returns how CEL expressions and admission plugins ask what a user, or a service account, may do.
@@ -319,29 +278,14 @@ impl Authorizer {
         request: &Attributes,
     ) -> Result<Impersonated, ApiError> {
         let last = self.modes.lock().get(&requester.name).copied();
-        // What a webhook answered. The rules are gone through again with each answer.
-        let mut answers: Vec<(Attributes, Decision)> = Vec::new();
-        let impersonated = loop {
-            let unanswered = Mutex::new(None);
-            let authorize = |attributes: &Attributes| {
-                let answer =
-                    answers.iter().find(|(of, _)| of == attributes).map(|(_, answer)| answer.clone());
-                let Some(decision) = answer.or_else(|| self.decide_now(requester, attributes)) else {
-                    unanswered.lock().get_or_insert(attributes.clone());
-                    return Err(String::new());
-                };
-                if decision.is_allowed() { Ok(()) } else { Err(decision.reason) }
-            };
-            let impersonated = impersonate(requester, wanted, request, last, authorize);
-            match unanswered.into_inner() {
-                None => break impersonated,
-                Some(attributes) => {
-                    let answer = self.decide(requester, &attributes).await;
-                    answers.push((attributes, answer));
-                }
+        let require = |attributes: Attributes| async move {
+            let decision = self.decide(requester, &attributes).await;
+            match decision.is_allowed() {
+                true => Ok(()),
+                false => Err(Box::new(Denied { attributes, reason: decision.reason })),
             }
         };
-        match impersonated {
+        match impersonate(requester, wanted, request, last, require).await {
             Ok(impersonated) => {
                 let mut modes = self.modes.lock();
                 if modes.len() < REMEMBERED_REQUESTERS || modes.contains_key(&requester.name) {
@@ -356,7 +300,7 @@ impl Authorizer {
     /// Returns the rules of a user in a namespace; whether there may be others; and what kept rules from being read.
     pub fn rules_of(&self, user: &UserInfo, namespace: &str) -> (Vec<PolicyRule>, bool, String) {
         let (mut rules, mut is_incomplete, mut errors) = (Vec::new(), false, Vec::new());
-        for link in self.chain.links() {
+        for link in self.chain.links().iter() {
             match link {
                 Link::AlwaysAllow => rules.extend(PolicyRule::everything()),
                 Link::AlwaysDeny => {}

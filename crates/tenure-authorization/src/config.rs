@@ -3,7 +3,6 @@
 use crate::{AuthorizerOptions, MatchConditions, WebhookFailure, WebhookOptions};
 use std::{path::Path, time::Duration};
 use tenure_auth::ReviewVersion;
-use tenure_crd::duration_nanoseconds;
 use tenure_meta::format;
 use tenure_value::{Limits, Value, yaml};
 use thiserror::Error;
@@ -231,10 +230,9 @@ impl<'v> Part<'v> {
         if text.is_empty() {
             return Ok(None);
         }
-        let nanoseconds = duration_nanoseconds(text).and_then(|nanoseconds| u64::try_from(nanoseconds).ok());
-        match nanoseconds {
-            Some(nanoseconds) => Ok(Some(Duration::from_nanos(nanoseconds))),
+        match tenure_crd::duration(text) {
             None => Err(wrong(self.path(field), format!("expected a duration such as 30s, got {text:?}"))),
+            duration => Ok(duration),
         }
     }
 

@@ -6,6 +6,7 @@
 
 mod attributes;
 mod authorizer;
+mod chain;
 mod config;
 mod escalation;
 mod field_permissions;

@@ -4,7 +4,7 @@ use std::{
     fmt,
     sync::{Arc, OnceLock},
 };
-use tenure_auth::{Attributes, UserInfo, aggregate, review_spec};
+use tenure_auth::aggregate;
 use tenure_cel::{Decl, Env, Limits, Program, Type, Val};
 use tenure_value::{Object, Text, Value};
 
@@ -27,18 +27,19 @@ impl MatchConditions {
         sources.into_iter().enumerate().map(compile).collect::<Result<_, _>>().map(MatchConditions)
     }
 
-    /// Whether a request is one that the webhook is asked about; the error is that of the expressions that failed if none is false.
-    pub fn matches(&self, user: &UserInfo, attributes: &Attributes) -> Result<bool, String> {
+    /// Whether the request of a review is one that the webhook is asked about; the error is that of the expressions that failed if
+    /// none is false.
+    pub fn matches(&self, spec: &Value) -> Result<bool, String> {
         if self.0.is_empty() {
             return Ok(true);
         }
-        let document = request(user, attributes);
+        let document = with_empty_texts(spec);
+        let request = Val::from_document(&document, Some(request_decl()));
+        let variables = [request.map_err(|error| error.to_string())?];
         let mut errors = Vec::new();
         for (source, program) in self.0.iter() {
-            let value =
-                Val::from_document(&document, Some(request_decl())).map_err(|error| error.to_string())?;
             // The operator wrote the expression, and a request is short: only memory is limited.
-            match program.eval(&[value], Limits::unlimited_cost()).result {
+            match program.eval(&variables, Limits::unlimited_cost()).result {
                 Ok(Val::Bool(true)) => {}
                 Ok(Val::Bool(false)) => return Ok(false),
                 Ok(_) => errors.push(format!("cel evaluation error: expression '{source}' is not a bool")),
@@ -114,7 +115,7 @@ fn request_decl() -> &'static Decl {
 }
 
 /// Returns the spec of the review with its empty texts, so that expressions need not ask whether they are there.
-fn request(user: &UserInfo, attributes: &Attributes) -> Value {
+fn with_empty_texts(spec: &Value) -> Value {
     const ATTRIBUTES: &str = "resourceAttributes";
     let with = |object: Object, names: &[&'static str], empty: &Value| {
         names.iter().fold(object, |object, name| match object.contains(name) {
@@ -123,7 +124,7 @@ fn request(user: &UserInfo, attributes: &Attributes) -> Value {
         })
     };
     let text = Value::from(Text::default());
-    let spec = review_spec(user, attributes).as_object().cloned().unwrap_or_default();
+    let spec = spec.as_object().cloned().unwrap_or_default();
     let spec = with(spec, &["user", "uid"], &text);
     let spec = with(spec, &["groups"], &Value::array([]));
     let spec = with(spec, &["extra"], &Value::object::<&str>([]));

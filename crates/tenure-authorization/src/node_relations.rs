@@ -14,44 +14,42 @@ use tokio::task::JoinSet;
 const RETRY: Duration = Duration::from_secs(1);
 
 /// The relations of the objects of a store. The tasks end with it.
+#[derive(Default)]
 pub(crate) struct NodeRelations {
     graph: Arc<RwLock<NodeGraph>>,
-    _followers: JoinSet<()>,
+    tasks: JoinSet<()>,
 }
 
 impl NodeRelations {
     /// Reads the objects that relate others to nodes, and follows their changes.
     pub async fn open(store: &Arc<dyn Store>) -> Result<NodeRelations, ApiError> {
-        let graph = Arc::<RwLock<NodeGraph>>::default();
-        let mut followers = JoinSet::new();
-        for resource in resources() {
-            let follower = Follower { graph: graph.clone(), store: store.clone(), resource };
+        let mut relations = NodeRelations::default();
+        for follower in relations.followers(store) {
             let revision = follower.read().await?;
-            followers.spawn(follower.run(Some(revision)));
+            relations.tasks.spawn(follower.run(Some(revision)));
         }
-        Ok(NodeRelations { graph, _followers: followers })
+        Ok(relations)
     }
 
     /// Follows the objects of a fork of a store, which are read in the background.
     pub fn follow(store: &Arc<dyn Store>) -> NodeRelations {
-        let graph = Arc::<RwLock<NodeGraph>>::default();
-        let mut followers = JoinSet::new();
-        for resource in resources() {
-            let follower = Follower { graph: graph.clone(), store: store.clone(), resource };
-            followers.spawn(follower.run(None));
+        let mut relations = NodeRelations::default();
+        for follower in relations.followers(store) {
+            relations.tasks.spawn(follower.run(None));
         }
-        NodeRelations { graph, _followers: followers }
+        relations
+    }
+
+    fn followers(&self, store: &Arc<dyn Store>) -> Vec<Follower> {
+        let find = |(group, version, name)| tenure_builtin::registry().find(group, version, name).cloned();
+        let follow = |resource| Follower { graph: self.graph.clone(), store: store.clone(), resource };
+        RELATING.into_iter().filter_map(find).map(follow).collect()
     }
 
     /// Whether an object is related to a node.
     pub fn relates(&self, node: &str, related: Related, namespace: &str, name: &str) -> bool {
         self.graph.read().relates(node, related, namespace, name)
     }
-}
-
-fn resources() -> impl Iterator<Item = Arc<Resource>> {
-    let find = |(group, version, name)| tenure_builtin::registry().find(group, version, name).cloned();
-    RELATING.into_iter().filter_map(find)
 }
 
 /// Keeps the relations of the objects of one resource.
@@ -104,7 +102,7 @@ impl Follower {
 
     /// Records what an object relates, and returns its namespace and name. Most changes do not change that.
     fn see(&self, entry: &Entry) -> Option<(Text, Text)> {
-        let object = match Stored::read(entry) {
+        let object = match Stored::read_object(entry) {
             Ok(stored) => stored.object,
             Err(failure) => {
                 tracing::warn!(%failure, resource = %self.resource.name, "node authorizer cannot read an object");

@@ -3,10 +3,14 @@
 use crate::webhook::WebhookOptions;
 use std::sync::Arc;
 use tenure_auth::abac::AbacPolicies;
+use tokio::sync::watch;
 
 /// The authorizers of a server, in the order in which they are asked.
 #[derive(Clone, Debug, Default)]
-pub struct Authorization(Vec<AuthorizerOptions>);
+pub struct Authorization {
+    authorizers: watch::Sender<Arc<[AuthorizerOptions]>>,
+    can_change: bool,
+}
 
 /// An authorizer.
 #[derive(Clone, Debug)]
@@ -28,7 +32,40 @@ pub enum AuthorizerOptions {
 impl Authorization {
     /// Returns authorization by these authorizers, in this order.
     pub fn new(authorizers: impl IntoIterator<Item = AuthorizerOptions>) -> Authorization {
-        Authorization(authorizers.into_iter().collect())
+        Authorization {
+            authorizers: watch::Sender::new(authorizers.into_iter().collect()),
+            can_change: false,
+        }
+    }
+
+    /// Returns authorization by these authorizers until [`Authorization::replace`] is called.
+    pub fn changing(authorizers: impl IntoIterator<Item = AuthorizerOptions>) -> Authorization {
+        Authorization { can_change: true, ..Authorization::new(authorizers) }
+    }
+
+    /// Replaces the authorizers of a running server. `Node` and `RBAC` may change their places, but they are not added or removed, as
+    /// in Kubernetes: what they decide by is read at the start.
+    pub fn replace(&self, authorizers: impl IntoIterator<Item = AuthorizerOptions>) -> Result<(), String> {
+        let authorizers: Arc<[AuthorizerOptions]> = authorizers.into_iter().collect();
+        let fixed = |of: &[AuthorizerOptions]| {
+            let has_node = of.iter().any(|of| matches!(of, AuthorizerOptions::Node));
+            (has_node, of.iter().any(|of| matches!(of, AuthorizerOptions::Rbac)))
+        };
+        if fixed(&authorizers) != fixed(&self.authorizers()) {
+            let problem = "authorizers of the types Node and RBAC can be moved, but neither added nor removed without a restart";
+            return Err(problem.into());
+        }
+        self.authorizers.send_replace(authorizers);
+        Ok(())
+    }
+
+    pub(crate) fn can_change(&self) -> bool {
+        self.can_change
+    }
+
+    /// Returns a receiver of the authorizers that replace these, if that can happen.
+    pub(crate) fn changes(&self) -> Option<watch::Receiver<Arc<[AuthorizerOptions]>>> {
+        self.can_change.then(|| self.authorizers.subscribe())
     }
 
     /// Returns authorization by the stored roles and bindings.
@@ -42,7 +79,7 @@ impl Authorization {
     }
 
     /// Returns the authorizers.
-    pub fn authorizers(&self) -> &[AuthorizerOptions] {
-        &self.0
+    pub fn authorizers(&self) -> Arc<[AuthorizerOptions]> {
+        self.authorizers.borrow().clone()
     }
 }

@@ -11,8 +11,8 @@ use tokio::time::Instant;
 
 /// How many answers are remembered.
 const MOST_ANSWERS: usize = 8192;
-/// Answers are not remembered about requests whose attributes have as many bytes or more: clients choose them.
-const MOST_ATTRIBUTE_BYTES: usize = 10_000;
+/// Answers are not remembered about requests whose review has as many bytes or more: clients choose most of them.
+const MOST_REVIEW_BYTES: usize = 10_000;
 
 /// A webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,8 +84,9 @@ impl Webhook {
     /// Returns the decision about a request if the webhook need not be asked: because of its conditions, or because the answer is
     /// remembered.
     pub fn known(&self, user: &UserInfo, attributes: &Attributes) -> Option<Decision> {
-        match self.options.match_conditions.matches(user, attributes) {
-            Ok(true) => self.find(&review_spec(user, attributes).to_string()).map(Answer::decision),
+        let spec = review_spec(user, attributes);
+        match self.options.match_conditions.matches(&spec) {
+            Ok(true) => self.find(&spec.to_string()).map(Answer::decision),
             Ok(false) => Some(Decision::default()),
             Err(problem) => Some(self.failure(problem)),
         }
@@ -102,7 +103,7 @@ impl Webhook {
                     true => self.options.authorized_ttl,
                     false => self.options.unauthorized_ttl,
                 };
-                if !ttl.is_zero() && attribute_bytes(attributes) < MOST_ATTRIBUTE_BYTES {
+                if !ttl.is_zero() && key.len() < MOST_REVIEW_BYTES {
                     self.answers.insert(&key, (answer.clone(), Instant::now() + ttl));
                 }
                 answer.decision()
@@ -146,18 +147,5 @@ impl Answer {
             (false, false) => (Verdict::NoOpinion, None),
         };
         Decision { verdict, reason: self.reason, error }
-    }
-}
-
-/// Returns how many bytes of a review the client chose.
-fn attribute_bytes(attributes: &Attributes) -> usize {
-    match attributes {
-        Attributes::Resource(of) => {
-            let texts =
-                [&of.namespace, &of.verb, &of.group, &of.version, &of.resource, &of.subresource, &of.name];
-            let selectors = [&of.field_selector, &of.label_selector];
-            texts.iter().chain(&selectors).map(|text| text.len()).sum()
-        }
-        Attributes::NonResource { verb, path } => verb.len() + path.len(),
     }
 }

@@ -1,7 +1,7 @@
 //! An AuthorizationConfiguration: what it says, what is wrong in it, and the conditions under which a webhook is asked.
 
 use std::time::Duration;
-use tenure_auth::{Attributes, ResourceAttributes, ReviewVersion, UserInfo};
+use tenure_auth::{Attributes, ResourceAttributes, ReviewVersion, UserInfo, review_spec};
 use tenure_authorization::{
     AuthorizerOptions, MatchConditions, WebhookFailure, WebhookOptions, read_configuration,
 };
@@ -152,7 +152,7 @@ fn conditions_see_the_review() {
         (&["request.resourceAttributes.verb == 'get'", "true"], &get, Err("no such key: resourceAttributes")),
     ] {
         let conditions = MatchConditions::compile(expressions.iter().map(|of| (*of).to_owned())).unwrap();
-        match (conditions.matches(&user, attributes), want) {
+        match (conditions.matches(&review_spec(&user, attributes)), want) {
             (Err(error), Err(want)) => assert!(error.contains(want), "{error}"),
             (found, want) => assert_eq!(found, want.map_err(str::to_owned), "{expressions:?}"),
         }

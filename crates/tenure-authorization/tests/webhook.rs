@@ -249,3 +249,30 @@ async fn impersonation_is_reviewed() {
         .collect();
     assert_eq!(verbs, ["impersonate-on:user-info:list", "impersonate:user-info", "impersonate:user-info"]);
 }
+
+/// Those of a configuration file are replaced when the file changes.
+#[tokio::test]
+async fn authorizers_are_replaced_while_the_server_runs() {
+    let server = Server::start(&[(200, r#"{"allowed":true}"#)]).await;
+    let options = Authorization::changing([AuthorizerOptions::AlwaysDeny]);
+    let authorizer = Authorizer::open(Arc::new(MemoryStore::new()), &options).await.unwrap();
+    let ann = UserInfo::new("ann");
+    assert!(!authorizer.decide(&ann, &list("ns")).await.is_allowed());
+    for authorizer in [AuthorizerOptions::Rbac, AuthorizerOptions::Node] {
+        let refused = options.replace([authorizer]).unwrap_err();
+        assert!(refused.ends_with("neither added nor removed without a restart"), "{refused}");
+    }
+    options.replace([AuthorizerOptions::Webhook(server.options())]).unwrap();
+    tokio::time::timeout(Duration::from_secs(20), async {
+        while !authorizer.decide(&ann, &list("ns")).await.is_allowed() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await
+    .expect("the webhook is asked");
+    assert_eq!(server.reviews().len(), 1);
+    // A kubeconfig that cannot be read changes nothing.
+    options.replace([AuthorizerOptions::Webhook(WebhookOptions::new("/nowhere"))]).unwrap();
+    tokio::task::yield_now().await;
+    assert!(authorizer.decide(&ann, &list("ns")).await.is_allowed());
+}

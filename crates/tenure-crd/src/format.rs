@@ -5,6 +5,7 @@ use super::pattern::Pattern;
 use std::{
     net::{IpAddr, Ipv6Addr},
     sync::LazyLock,
+    time::Duration,
 };
 use tenure_meta::{Timestamp, time::Precision};
 use tenure_value::Value;
@@ -260,7 +261,14 @@ const UNITS: [(&str, f64); 8] = [
     ("d", 86400e9),
 ];
 
-/// Parses a duration such as `1h30m` or `1.5s`.
+/// Parses a duration that is not negative, such as `1h30m` or `1.5s`.
+pub fn duration(text: &str) -> Option<Duration> {
+    duration_nanoseconds(text)
+        .and_then(|nanoseconds| u64::try_from(nanoseconds).ok())
+        .map(Duration::from_nanos)
+}
+
+/// Parses a duration such as `1h30m` or `-1.5s` to nanoseconds.
 pub fn duration_nanoseconds(text: &str) -> Option<i64> {
     let (sign, mut rest) = match text.strip_prefix('-') {
         Some(rest) => (-1.0, rest),

@@ -51,7 +51,7 @@ pub use definition::{
     Webhook, WebhookTarget, accept, check_create, check_create_with, check_update, check_update_with,
     merge_changes, terminating, version_rank,
 };
-pub use format::duration_nanoseconds;
+pub use format::{duration, duration_nanoseconds};
 pub use json_path::JsonPath;
 pub use path::SimplePath;
 pub use review::ConversionReview;

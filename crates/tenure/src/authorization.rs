@@ -1,5 +1,6 @@
 //! The flags of `tenure serve` about authorization, by the names that kube-apiserver gives them.
 
+use crate::{limits::duration, reload::Reloader};
 use clap::{Args, ValueEnum};
 use std::{
     fs,
@@ -8,7 +9,6 @@ use std::{
     time::Duration,
 };
 use tenure_auth::{ReviewVersion, abac::AbacPolicies};
-use tenure_crd::duration_nanoseconds;
 use tenure_server::{Authorization, AuthorizerOptions, WebhookOptions, read_configuration};
 
 /// How requests are authorized.
@@ -62,18 +62,9 @@ pub enum AuthorizationMode {
 }
 
 impl AuthorizationMode {
-    /// The modes by their names.
-    pub const NAMES: [(&str, AuthorizationMode); 6] = [
-        ("ABAC", AuthorizationMode::Abac),
-        ("AlwaysAllow", AuthorizationMode::AlwaysAllow),
-        ("AlwaysDeny", AuthorizationMode::AlwaysDeny),
-        ("Node", AuthorizationMode::Node),
-        ("RBAC", AuthorizationMode::Rbac),
-        ("Webhook", AuthorizationMode::Webhook),
-    ];
-
-    fn name(self) -> &'static str {
-        AuthorizationMode::NAMES.iter().find(|(_, of)| *of == self).map_or("", |(name, _)| name)
+    /// Returns the name that the flag has for a mode.
+    pub fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 }
 
@@ -81,7 +72,7 @@ impl AuthorizationFlags {
     /// Returns how requests are authorized, or `None` for the default.
     pub fn authorization(&self) -> Result<Option<Authorization>, String> {
         if let Some(path) = &self.authorization_config {
-            return self.configured(path).map(Some);
+            return self.configured(path).map(|authorizers| Some(Authorization::changing(authorizers)));
         }
         let modes = &self.authorization_mode;
         let repeated = modes.iter().enumerate().find(|(at, mode)| modes[..*at].contains(mode));
@@ -110,8 +101,17 @@ impl AuthorizationFlags {
         authorizers.collect::<Result<Vec<_>, _>>().map(|authorizers| Some(Authorization::new(authorizers)))
     }
 
+    /// Has the configuration file read again when it changes.
+    pub fn follow(&self, authorization: &Authorization, reloader: &mut Reloader) {
+        let Some(path) = self.authorization_config.clone() else { return };
+        let (flags, authorization, file) = (self.clone(), authorization.clone(), path.clone());
+        reloader.add("authorization configuration", [path], move || {
+            authorization.replace(flags.configured(&file)?)
+        });
+    }
+
     /// Reads the authorizers of a file.
-    fn configured(&self, path: &Path) -> Result<Authorization, String> {
+    fn configured(&self, path: &Path) -> Result<Vec<AuthorizerOptions>, String> {
         let others = [
             !self.authorization_mode.is_empty(),
             self.authorization_webhook_config_file.is_some(),
@@ -136,7 +136,7 @@ impl AuthorizationFlags {
                 ))),
             }
         });
-        options.collect::<Result<Vec<_>, _>>().map(Authorization::new)
+        options.collect()
     }
 
     fn authorizer(&self, mode: AuthorizationMode) -> Result<AuthorizerOptions, String> {
@@ -172,12 +172,6 @@ fn policies(path: &Path) -> Result<AbacPolicies, String> {
 /// Reads the version of reviews.
 pub fn review_version(text: &str) -> Result<ReviewVersion, String> {
     ReviewVersion::parse(text).ok_or_else(|| "expected v1 or v1beta1".into())
-}
-
-/// Reads a duration, such as `30s`.
-pub fn duration(text: &str) -> Result<Duration, String> {
-    let nanoseconds = duration_nanoseconds(text).and_then(|nanoseconds| u64::try_from(nanoseconds).ok());
-    nanoseconds.map(Duration::from_nanos).ok_or_else(|| "expected a duration such as 30s or 5m".into())
 }
 
 #[cfg(test)]
@@ -240,9 +234,8 @@ mod tests {
                     --authorization-webhook-version v1 --authorization-webhook-cache-unauthorized-ttl 1m30s";
         let line = Line::try_parse_from(line.split_whitespace()).unwrap();
         let authorization = line.flags.authorization().unwrap().unwrap();
-        let [AuthorizerOptions::Webhook(webhook)] = authorization.authorizers() else {
-            panic!("{authorization:?}")
-        };
+        let authorizers = authorization.authorizers();
+        let [AuthorizerOptions::Webhook(webhook)] = &authorizers[..] else { panic!("{authorization:?}") };
         let want = WebhookOptions {
             version: ReviewVersion::V1,
             unauthorized_ttl: Duration::from_secs(90),

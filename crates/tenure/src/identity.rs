@@ -1,7 +1,8 @@
 //! The flags of `tenure serve` about identity and permissions, by the names that kube-apiserver gives them.
 
 use crate::{
-    authorization::{AuthorizationFlags, duration, review_version},
+    authorization::{AuthorizationFlags, review_version},
+    limits::duration,
     oidc::OidcFlags,
     reload::Reloader,
 };
@@ -32,6 +33,9 @@ pub struct IdentityFlags {
     /// A file of static tokens: lines of TOKEN,USER,UID and, in quotes, groups.
     #[arg(long, value_name = "FILE")]
     pub token_auth_file: Option<PathBuf>,
+    /// Whether the bootstrap tokens in secrets of kube-system are valid, with which machines join a cluster [default: false].
+    #[arg(long, value_name = "BOOL", default_missing_value = "true", num_args = 0..=1, require_equals = true)]
+    pub enable_bootstrap_token_auth: Option<bool>,
     /// The kubeconfig of a webhook that knows further tokens: it names the server and the credentials.
     #[arg(long, value_name = "FILE")]
     pub authentication_token_webhook_config_file: Option<PathBuf>,
@@ -141,6 +145,7 @@ impl IdentityFlags {
     /// Sets the options of a server, and has files read again when they change.
     pub fn apply(&self, options: &mut ServerOptions, reloader: &mut Reloader) -> Result<(), String> {
         if let Some(authorization) = self.authorization.authorization()? {
+            self.authorization.follow(&authorization, reloader);
             options.authorization = authorization;
         }
         let authentication = self.cluster_authentication(reloader)?;
@@ -155,6 +160,7 @@ impl IdentityFlags {
             reloader
                 .add("token file", [path.clone()], move || token_file(&file).map(|file| tokens.set(file)));
         }
+        identity.bootstrap_tokens = self.enable_bootstrap_token_auth.unwrap_or(false);
         if let Some(path) = &self.authentication_token_webhook_config_file {
             let mut webhook = TokenWebhookOptions::new(path);
             webhook.version = self.authentication_token_webhook_version.unwrap_or(webhook.version);

@@ -40,9 +40,7 @@ pub struct LimitFlags {
 
 /// Reads a duration as Kubernetes writes it.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    let nanoseconds =
-        tenure_crd::duration_nanoseconds(text).and_then(|duration| u64::try_from(duration).ok());
-    nanoseconds.map(Duration::from_nanos).ok_or_else(|| "use a duration such as 30m or 1h".into())
+    tenure_crd::duration(text).ok_or_else(|| "expected a duration such as 30s or 5m".into())
 }
 
 impl LimitFlags {

@@ -164,6 +164,40 @@ fn keys_and_token_files_rotate_without_a_restart() {
 }
 
 #[test]
+fn bootstrap_tokens_are_accepted_until_their_secret_is_deleted() {
+    const TOKEN: &str = "abcdef.0123456789abcdef";
+    const BOOTSTRAP_SECRETS: &str = "/api/v1/namespaces/kube-system/secrets";
+    let secret = r#"{"metadata":{"name":"bootstrap-token-abcdef"},"type":"bootstrap.kubernetes.io/token","stringData":{"token-id":"abcdef",
+        "token-secret":"0123456789abcdef","usage-bootstrap-authentication":"true","auth-extra-groups":"system:bootstrappers:workers"}}"#;
+    for is_enabled in [false, true] {
+        let mut options = options();
+        options.identity.bootstrap_tokens = is_enabled;
+        let server = Server::configured(options);
+        let_read(&server);
+        assert_eq!(code(&server, TOKEN), 401, "there is no secret yet");
+        admin(&server, "POST", BOOTSTRAP_SECRETS, secret);
+        if !is_enabled {
+            assert_eq!(code(&server, TOKEN), 401, "not enabled");
+            continue;
+        }
+        let user = send(&server, TOKEN, "POST", WHO_AM_I, "{}").document();
+        let user = user.at(["status", "userInfo"]).unwrap().to_string();
+        assert_eq!(
+            user,
+            r#"{"groups":["system:bootstrappers","system:bootstrappers:workers","system:authenticated"],"username":"system:bootstrap:abcdef"}"#
+        );
+        let review = format!(r#"{{"spec":{{"token":"{TOKEN}"}}}}"#);
+        let review = admin(&server, "POST", "/apis/authentication.k8s.io/v1/tokenreviews", &review);
+        assert_eq!(review.at(["status", "authenticated"]), Some(&Value::Bool(true)), "{review}");
+        assert_eq!(code(&server, "abcdef.0123456789abcdeg"), 401);
+        let stream = watch(&server, TOKEN);
+        admin(&server, "DELETE", &format!("{BOOTSTRAP_SECRETS}/bootstrap-token-abcdef"), "");
+        assert_eq!(code(&server, TOKEN), 401, "at once");
+        expect_end(stream);
+    }
+}
+
+#[test]
 fn tokens_of_an_external_issuer_are_accepted_until_it_is_not_trusted_any_more() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let key = Key::p256();
@@ -225,7 +259,7 @@ fn tokens_of_an_external_issuer_are_accepted_until_it_is_not_trusted_any_more() 
     // Requests without credentials are served for the given paths only.
     assert_eq!(
         (server.get("/version").code, server.get("/api").code, server.get("/livez").code),
-        (200, 401, 200)
+        (200, 401, 401)
     );
 
     let ending = signed("ann", "tenure", Clock::default().now().seconds + 2);

@@ -3,7 +3,6 @@
 use http::StatusCode;
 use serde_json::{Map, Value as Json};
 use std::time::Duration;
-use tenure_crd::duration_nanoseconds;
 use tenure_http::Query;
 
 /// Why a request is refused.
@@ -95,10 +94,7 @@ impl Fields {
 
     /// Reads a duration as Kubernetes writes it.
     pub fn duration(&mut self, name: &str) -> Result<Option<Duration>, Problem> {
-        let read = |value: &Json| {
-            let nanoseconds = value.as_str().and_then(duration_nanoseconds)?;
-            u64::try_from(nanoseconds).ok().map(Duration::from_nanos)
-        };
+        let read = |value: &Json| value.as_str().and_then(tenure_crd::duration);
         self.take(name, "a duration such as \"90m\" or \"1h30m\"", read)
     }
 

@@ -8,15 +8,17 @@ use super::{
 use crate::{
     aggregation::AggregationFlags,
     audit::{AuditFlags, Format, Mode},
-    authorization::{AuthorizationFlags, AuthorizationMode, duration, review_version},
+    authorization::{AuthorizationFlags, AuthorizationMode, review_version},
     control_plane::ControlPlane,
     controllers::controllers,
     feature_gates,
     identity::{IdentityFlags, token_expiration},
+    limits::duration,
     logging,
     oidc::OidcFlags,
     reload::Reloader,
 };
+use clap::ValueEnum;
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
@@ -211,6 +213,7 @@ fn identity(flags: &Flags) -> Result<IdentityFlags, FlagError> {
         // Anonymous requests that may do everything would need no credentials at all.
         anonymous_auth: if allows_everything { Some(false) } else { flags.switch("anonymous-auth") },
         token_auth_file: path("token-auth-file"),
+        enable_bootstrap_token_auth: flags.switch("enable-bootstrap-token-auth"),
         authentication_token_webhook_config_file: path("authentication-token-webhook-config-file"),
         authentication_token_webhook_version: version(flags, "authentication-token-webhook-version")?,
         authentication_token_webhook_cache_ttl: ttl(flags, "authentication-token-webhook-cache-ttl")?,
@@ -318,10 +321,9 @@ fn authorization(flags: &Flags) -> Result<AuthorizationFlags, FlagError> {
     let default = || if config.is_some() { Vec::new() } else { vec!["AlwaysAllow".to_owned()] };
     let names = flags.list(NAME).unwrap_or_else(default);
     let mode = |name: &String| {
-        let known = AuthorizationMode::NAMES.iter().find(|(of, _)| of == name).map(|(_, mode)| *mode);
-        known.ok_or_else(|| {
-            let names = AuthorizationMode::NAMES.map(|(name, _)| name).join(", ");
-            invalid(NAME, name, format!("expected a list of {names}"))
+        AuthorizationMode::from_str(name, false).map_err(|_| {
+            let names: Vec<String> = AuthorizationMode::value_variants().iter().map(|of| of.name()).collect();
+            invalid(NAME, name, format!("expected a list of {}", names.join(", ")))
         })
     };
     Ok(AuthorizationFlags {

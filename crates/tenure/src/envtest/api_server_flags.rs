@@ -82,6 +82,11 @@ const HONOURED: &[(&str, Kind, &str)] = &[
         Switch,
         "Whether requests go to the endpoints of an extension API server, and not to its cluster IP.",
     ),
+    (
+        "enable-bootstrap-token-auth",
+        Switch,
+        "Whether the bootstrap tokens in secrets of kube-system are valid. [default=false]",
+    ),
     ("enable-garbage-collector", Switch, "Whether dependents of deleted owners are deleted. [default=true]"),
     (
         "feature-gates",
@@ -132,7 +137,7 @@ const HONOURED: &[(&str, Kind, &str)] = &[
 const IGNORED_SWITCHES: &str = "aggregator-reject-forwarding-redirect allow-privileged audit-log-batch-throttle-enable \
     audit-log-truncate-enabled audit-webhook-batch-throttle-enable audit-webhook-truncate-enabled \
     contention-profiling disable-http2-serving emulation-forward-compatible \
-    enable-bootstrap-token-auth enable-logs-handler enable-priority-and-fairness \
+    enable-logs-handler enable-priority-and-fairness \
     encryption-provider-config-automatic-reload log-json-split-stream log-text-split-stream permit-address-sharing \
     permit-port-sharing profiling runtime-config-emulation-forward-compatible service-account-extend-token-expiration \
     service-account-lookup shutdown-send-retry-after watch-cache";
