@@ -366,10 +366,15 @@ mod tests {
         let rule = |row: &str| format!(r#"{{"encoding":{{}},"rules":[{row}]}}"#);
         let pod = r#""type":"io.k8s.api.core.v1.PodSpec","phase":"default""#;
         let check = |row: &str| {
-            format!(r#"{{"optional":{{}},"updates":{{}},"types":{{"core.v1.PodSpec":[{row}]}}}}"#)
+            format!(
+                r#"{{"optional":{{}},"specOnly":[],"statusUpdates":{{}},"updates":{{}},"types":{{"core.v1.PodSpec":[{row}]}}}}"#
+            )
         };
-        let change =
-            |row: &str| format!(r#"{{"optional":{{}},"types":{{}},"updates":{{"v1 Pod":[{row}]}}}}"#);
+        let change = |row: &str| {
+            format!(
+                r#"{{"optional":{{}},"specOnly":[],"statusUpdates":{{}},"types":{{}},"updates":{{"v1 Pod":[{row}]}}}}"#
+            )
+        };
         let cell = |row: &str| format!(r#"{{"tables":{{}},"plain":[{{"name":"A","cell":{row}}}]}}"#);
         let conversion = |row: &str| format!(r#"{{"conversions":[{row}]}}"#);
         let cases = [
@@ -425,6 +430,8 @@ mod tests {
                 "unknown condition \"was\"",
             ),
             ("validation.json", change(r#"{"detail":"x"}"#), "the row names no field"),
+            ("validation.json", change("{}").replace("[],", r#"["core.v1.Nope"],"#), "no such type"),
+            ("validation.json", change("{}").replace("[],", "{},"), "specOnly: expected a list of types"),
             ("tables.json", cell("{}"), "plain[0]: the cell shows nothing"),
             ("tables.json", cell(r#"{"fn":"nope"}"#), "there is no function \"nope\""),
             ("tables.json", cell(r#"{"template":"{a"}"#), "no closing brace"),

@@ -16,6 +16,7 @@ mod part;
 mod registry;
 pub mod role;
 mod service;
+mod status;
 mod strategy;
 mod table;
 mod update;

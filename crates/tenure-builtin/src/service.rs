@@ -107,7 +107,7 @@ pub(crate) fn carry_allocated(old: &Value, new: &Value) -> Value {
         }
     }
     if after.has_address() {
-        if is_empty(after.get("ipFamilyPolicy")) && !is_empty(before.get("ipFamilyPolicy")) {
+        if after.get("ipFamilyPolicy").is_none_or(Value::is_null) && !is_empty(before.get("ipFamilyPolicy")) {
             spec = put(&spec, "ipFamilyPolicy", before.get("ipFamilyPolicy"));
         }
         // A request for one family is unambiguous, regardless of the families of the old service.

@@ -4,7 +4,7 @@
 use crate::{
     Kinds,
     part::{Part, with_stamped_conditions},
-    service,
+    service, status,
 };
 use tenure_meta::{
     CreateContext, Endpoint, Refills, Resource,
@@ -41,9 +41,13 @@ impl Kinds {
         result = carry_system_metadata(&result, old_fields);
         if endpoint == Endpoint::Status {
             // Conditions that an approval sets have times, at every endpoint.
-            return Value::from(match resource.subresource("approval") {
-                Some(_) => with_stamped_conditions(&result, context.now()),
-                None => result,
+            return Value::from(match &*resource.kind {
+                "PersistentVolume" => status::volume(old_fields, result, context.now()),
+                "Pod" => status::pod(old_fields, result),
+                _ if resource.subresource("approval").is_some() => {
+                    with_stamped_conditions(&result, context.now())
+                }
+                _ => result,
             });
         }
         let object = keep(resource, old, Value::from(result.clone()));

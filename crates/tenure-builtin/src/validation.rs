@@ -3,7 +3,7 @@
 use crate::{
     engine::Kinds,
     part::Part,
-    validate::{Walk, new_event, new_pod},
+    validate::{Walk, new_event, new_pod, new_stateful_set, scale_target},
 };
 use tenure_meta::{Endpoint, FieldError, FieldErrors, FieldPath, Previous, Resource, object_meta};
 use tenure_value::Value;
@@ -14,11 +14,12 @@ impl Kinds {
         let mut errors = FieldErrors::default();
         object_meta::check(resource, object, &mut errors);
         self.check_content(resource, object, Previous::UNKNOWN, Endpoint::Main, &mut errors);
-        if &*resource.api_version == "events.k8s.io/v1" {
-            new_event(object, &mut errors);
-        }
-        if &*resource.api_version == "v1" && &*resource.kind == "Pod" {
-            new_pod(object, &mut errors);
+        match (&*resource.api_version, &*resource.kind) {
+            ("events.k8s.io/v1", _) => new_event(object, &mut errors),
+            ("v1", "Pod") => new_pod(object, &mut errors),
+            ("apps/v1", "StatefulSet") => new_stateful_set(object, &mut errors),
+            (_, "HorizontalPodAutoscaler") => errors.extend(scale_target(object)),
+            _ => {}
         }
         errors.into_vec()
     }
@@ -47,7 +48,10 @@ impl Kinds {
         object_meta::check_update(resource, old, new, &mut errors);
         self.check_content(resource, new, before, endpoint, &mut errors);
         let whole = match (endpoint, Part::of(endpoint)) {
-            (Endpoint::Status, _) => false,
+            (Endpoint::Status, _) => {
+                self.checks().status_updates.check(resource, old, new, &mut errors);
+                false
+            }
             (_, None) => true,
             (_, Some(part)) => {
                 part.check(old, new, &mut errors);

@@ -27,6 +27,9 @@ pub fn with_replicas(target: &Target, object: &Value, scale: &Value) -> Result<V
 pub fn check_replicas(target: &Target, replicas: &Value) -> Result<(), ApiError> {
     match replicas {
         Value::Int(0..=2_147_483_647) => Ok(()),
+        Value::Int(number @ 2_147_483_648..) => Err(ApiError::bad_request(format!(
+            "Scale in version \"v1\" cannot be handled as a Scale: json: cannot unmarshal number {number} into Go struct field ScaleSpec.spec.replicas of type int32"
+        ))),
         Value::Int(number) => {
             let cause = Cause {
                 reason: "FieldValueInvalid".into(),

@@ -72,30 +72,46 @@ fn is_name(text: &str) -> bool {
 
 /// Checks a name with an optional DNS prefix: `example.com/name`.
 pub fn qualified_name(text: &str) -> Verdict {
+    qualified_name_faults(text).into_iter().next()
+}
+
+/// Returns all errors of a name with an optional DNS prefix.
+pub fn qualified_name_faults(text: &str) -> Vec<String> {
+    let mut faults = Vec::new();
     let name = match text.split_once('/') {
         Some((_, name)) if name.contains('/') => {
-            return wrong(format!("a qualified name {}", &QUALIFIED[10..]));
+            return vec![format!("a qualified name {}", &QUALIFIED[10..])];
         }
-        Some(("", _)) => return wrong("prefix part must be non-empty"),
-        Some((prefix, name)) => match dns_subdomain(prefix) {
-            Some(fault) => return wrong(format!("prefix part {fault}")),
-            None => name,
-        },
+        Some(("", name)) => {
+            faults.push("prefix part must be non-empty".into());
+            name
+        }
+        Some((prefix, name)) => {
+            let fault = match prefix.len() > 253 {
+                true => wrong("must be no more than 253 bytes"),
+                false => dns_subdomain(prefix),
+            };
+            faults.extend(fault.map(|fault| format!("prefix part {fault}")));
+            name
+        }
         None => text,
     };
-    match name {
-        "" => wrong("name part must be non-empty"),
-        _ if name.len() > 63 => wrong("name part must be no more than 63 characters"),
-        _ if is_name(name) => None,
-        _ => wrong(QUALIFIED),
+    if name.is_empty() {
+        faults.push("name part must be non-empty".into());
+    } else if name.len() > 63 {
+        faults.push("name part must be no more than 63 bytes".into());
     }
+    if !is_name(name) {
+        faults.push(QUALIFIED.into());
+    }
+    faults
 }
 
 /// Checks the value of a label.
 pub fn label_value(text: &str) -> Verdict {
     match text {
         "" => None,
-        _ if text.len() > 63 => too_long(63),
+        _ if text.len() > 63 => wrong("must be no more than 63 bytes"),
         _ if is_name(text) => None,
         _ => wrong(LABEL_VALUE),
     }

@@ -1,5 +1,6 @@
 //! Functions that rules call by name because data cannot express them, and merging of maps.
 
+use super::label_keys;
 use std::collections::BTreeMap;
 use tenure_meta::{CreateContext, Edit, Quantity, base64, time::Precision};
 use tenure_value::{Object, Text, Value};
@@ -7,6 +8,7 @@ use tenure_value::{Object, Text, Value};
 /// A function that rules name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Function {
+    AffinityLabelKeys,
     HpaV1CurrentMetrics,
     HpaV1Target,
     IpFamilies,
@@ -18,11 +20,13 @@ pub(crate) enum Function {
     PriorityOfClass,
     PreemptionPolicyOfClass,
     QosClass,
+    SpreadLabelKeys,
     StorageVersionNames,
 }
 
 /// The names of the functions.
-const FUNCTIONS: [(&str, Function); 12] = [
+const FUNCTIONS: [(&str, Function); 14] = [
+    ("affinityLabelKeys", Function::AffinityLabelKeys),
     ("hpaV1CurrentMetrics", Function::HpaV1CurrentMetrics),
     ("hpaV1Target", Function::HpaV1Target),
     ("ipFamilies", Function::IpFamilies),
@@ -34,6 +38,7 @@ const FUNCTIONS: [(&str, Function); 12] = [
     ("priorityOfClass", Function::PriorityOfClass),
     ("preemptionPolicyOfClass", Function::PreemptionPolicyOfClass),
     ("qosClass", Function::QosClass),
+    ("spreadLabelKeys", Function::SpreadLabelKeys),
     ("storageVersionNames", Function::StorageVersionNames),
 ];
 
@@ -44,7 +49,13 @@ impl Function {
 
     /// Whether the function is called for a target that is present too.
     pub(crate) fn completes(self) -> bool {
-        self.merges() || self == Function::IpFamilies
+        let replaces = [
+            Function::AffinityLabelKeys,
+            Function::IpFamilies,
+            Function::PodRequests,
+            Function::SpreadLabelKeys,
+        ];
+        self.merges() || replaces.contains(&self)
     }
 
     /// Whether the result is a map of keys to set in the target rather than the target itself.
@@ -91,6 +102,12 @@ impl Function {
                 .priority_class(at(&["spec", "priorityClassName"])?.as_str()?)
                 .map(|class| class.1.into()),
             Function::QosClass => Some(qos_class(at(&["spec"])?).into()),
+            Function::AffinityLabelKeys => {
+                label_keys::affinity(at(&["spec", "affinity"])?, at(&["metadata", "labels"])?.as_object()?)
+            }
+            Function::SpreadLabelKeys => {
+                label_keys::constraints(at(&["spec"])?, at(&["metadata", "labels"])?.as_object()?)
+            }
             Function::StorageVersionNames => {
                 let versions = at(&["spec", "versions"])?.as_array()?;
                 let stored = versions.iter().find(|of| of.get("storage") == Some(&Value::Bool(true)))?;

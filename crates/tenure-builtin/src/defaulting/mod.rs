@@ -3,6 +3,7 @@
 mod condition;
 mod function;
 mod image;
+mod label_keys;
 mod rule;
 mod rules;
 

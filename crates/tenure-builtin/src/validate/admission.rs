@@ -90,10 +90,8 @@ pub(crate) fn rule(of: &Context<'_>, errors: &mut FieldErrors) {
         if items.is_empty() {
             errors.push(of.fault(name, FieldErrorKind::Required, &Value::Null, ""));
         }
-        if name != "resources" && items.len() > 1 && items.iter().any(|item| item.as_str() == Some("*")) {
-            let given = Value::array(items.iter().cloned());
-            let detail = "if '*' is present, must not specify other values";
-            errors.push(of.fault(name, FieldErrorKind::Invalid, &given, detail));
+        if name != "resources" {
+            of.has_wildcard(name, "values", errors);
         }
     }
     for name in ["apiVersions", "resources"] {
@@ -186,6 +184,46 @@ fn matching(of: &Context<'_>, errors: &mut FieldErrors) {
                 ));
             }
         }
+        parameter_kind(of, &kind.text("apiVersion"), &kind.text("kind"), errors);
+    }
+}
+
+/// Validates the names of the API version and the kind of parameters.
+fn parameter_kind(of: &Context<'_>, api_version: &str, kind: &str, errors: &mut FieldErrors) {
+    let mut report = |name: &str, value: &str, detail: &str| {
+        errors.push(of.fault(&format!("paramKind.{name}"), FieldErrorKind::Invalid, &value.into(), detail));
+    };
+    if !api_version.is_empty() {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        if let Some(fault) = Some(group).filter(|group| !group.is_empty()).and_then(format::dns_subdomain) {
+            report("apiVersion", group, &fault);
+        }
+        if version.is_empty() {
+            report("apiVersion", api_version, "version must be specified");
+        } else if let Some(fault) = format::dns1035(version) {
+            report("apiVersion", version, &fault);
+        }
+    }
+    if let Some(fault) = format::dns1035(&kind.to_lowercase()).filter(|_| !kind.is_empty()) {
+        report("kind", kind, &format!("may have mixed case, but should otherwise match: {fault}"));
+    }
+}
+
+/// The maximum size of the expression of an audit annotation, in bytes.
+const MOST_ANNOTATION: usize = 5 * 1024;
+
+/// Validates an audit annotation of a policy: its key follows the name of the policy.
+pub(crate) fn audit_annotation(of: &Context<'_>, errors: &mut FieldErrors) {
+    let policy = of.root.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
+    let key = format!("{policy}/{}", of.text("key"));
+    if let Some(fault) = format::qualified_name(&key) {
+        errors.push(of.fault("key", FieldErrorKind::Invalid, &key.into(), &fault));
+    }
+    if of.text("valueExpression").trim().len() > MOST_ANNOTATION {
+        let detail = format!("must not exceed {MOST_ANNOTATION} bytes in length");
+        errors.push(of.fault("valueExpression", FieldErrorKind::Required, &Value::Null, &detail));
+    } else {
+        expression(of, "valueExpression", &seen(of, &["variables"]), Wanted::TextOrNull, errors);
     }
 }
 
@@ -260,6 +298,7 @@ pub(crate) fn validating_binding(of: &Context<'_>, errors: &mut FieldErrors) {
 enum Wanted {
     Truth,
     Text,
+    TextOrNull,
     Anything,
 }
 
@@ -281,6 +320,7 @@ fn check_expression(
     let is_right: fn(&Type) -> bool = match wanted {
         Wanted::Truth => |of| matches!(of, Type::Bool | Type::Dyn),
         Wanted::Text => |of| matches!(of, Type::String | Type::Dyn),
+        Wanted::TextOrNull => |of| matches!(of, Type::String | Type::Null | Type::Dyn),
         Wanted::Anything => |_| true,
     };
     if let Some(detail) = fault(source, seen, is_right) {

@@ -7,7 +7,10 @@ use crate::{
     data::{self, DataError, VALIDATION, only_known},
     defaulting::{Condition, Place, Target},
 };
-use std::{collections::HashMap, sync::OnceLock};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::OnceLock,
+};
 use tenure_meta::{
     Edit, Endpoint, FieldError, FieldErrorKind, FieldErrors, FieldPath, Previous, Registry, Row, Seen,
     codec::{Absent, Shape, ShapeId, Shapes, StructShape, is_absent},
@@ -19,7 +22,10 @@ use tenure_value::{Object, Text, Value};
 pub(crate) struct Checks {
     /// Fields that are required in the schema but not checked.
     optional: HashMap<ShapeId, Box<[Text]>>,
+    /// Types of the spec that are not checked in a status.
+    spec_only: HashSet<ShapeId>,
     pub(crate) updates: UpdateRules,
+    pub(crate) status_updates: UpdateRules,
     cells: Box<[OnceLock<Box<[Check]>>]>,
 }
 
@@ -45,7 +51,8 @@ enum Test {
     Keys(Format),
     Values(Format),
     Range(i64, i64),
-    Unique(Box<[Text]>),
+    /// Items differ in the fields; whether one without them counts as well.
+    Unique(Box<[Text]>, bool),
     /// How many of the fields may be set: minimum, maximum.
     Count(Box<[Text]>, usize, usize),
     MostItems(usize),
@@ -80,9 +87,16 @@ impl Checks {
             }
             optional.insert(shape, names);
         }
+        let listed = document.get("specOnly").and_then(Value::as_array);
+        let listed =
+            listed.ok_or_else(|| DataError::new(VALIDATION, "specOnly", "expected a list of types"))?;
+        let types = listed.iter().map(|name| find(name.as_str().unwrap_or_default()));
+        let spec_only = types.collect::<Result<_, _>>()?;
         let checks = Checks {
             optional,
-            updates: UpdateRules::new(registry, document)?,
+            spec_only,
+            updates: UpdateRules::new(registry, document, "updates")?,
+            status_updates: UpdateRules::new(registry, document, "statusUpdates")?,
             cells: (0..shapes.count()).map(|_| OnceLock::new()).collect(),
         };
         for (name, rows) in data::members(VALIDATION, document, "types")? {
@@ -162,10 +176,11 @@ impl Checks {
 }
 
 /// The members of a row.
-const MEMBERS: [&str; 21] = [
+const MEMBERS: [&str; 22] = [
     "at",
     "atMost",
     "atMostOneOf",
+    "countsEmpty",
     "detail",
     "each",
     "eachIn",
@@ -237,7 +252,7 @@ fn tests(shapes: &Shapes, shape: &StructShape, row: &Value) -> Result<Vec<Check>
     if min.is_some() || max.is_some() {
         tests.push(Test::Range(min.unwrap_or(i64::MIN), max.unwrap_or(i64::MAX)));
     }
-    tests.extend(names("uniqueBy")?.map(Test::Unique));
+    tests.extend(names("uniqueBy")?.map(|names| Test::Unique(names, row.flag("countsEmpty"))));
     for (name, least, most) in [("oneOf", 1, 1), ("atMostOneOf", 0, 1), ("someOf", 1, usize::MAX)] {
         let Some(names) = names(name)? else { continue };
         if let Some(unknown) = names.iter().find(|name| shape.field(*name).is_none()) {
@@ -334,6 +349,9 @@ impl Walk<'_> {
     }
 
     fn node(&mut self, id: ShapeId, shape: &StructShape, fields: &Object, path: &FieldPath<'_>) {
+        if self.endpoint == Endpoint::Status && self.checks.spec_only.contains(&id) {
+            return;
+        }
         let node = Edit::new(fields);
         for check in self.checks.of(self.shapes, id, shape) {
             if check.from_schema && self.endpoint == Endpoint::Status {
@@ -356,9 +374,13 @@ impl Walk<'_> {
             }
             (Test::Count(names, least, most), _) => count(names, *least, *most, fields, report),
             (Test::Required, None) => report.fault(FieldErrorKind::Required, &Value::Null, ""),
+            (Test::Required, Some(Value::Array(items))) if items.is_empty() => {
+                report.fault(FieldErrorKind::Required, &Value::Null, "");
+            }
             (Test::Required, Some(_)) | (_, None) => {
                 if let (Test::Range(least, most), Some(zero)) = (&check.test, found) {
-                    range(zero, *least, *most, report);
+                    let mut report = report;
+                    range(zero, *least, *most, String::new, &mut report);
                 }
             }
             (Test::Forbidden, Some(value)) => report.fault(FieldErrorKind::Forbidden, value, ""),
@@ -399,8 +421,19 @@ impl Walk<'_> {
                     }
                 }
             }
-            (Test::Range(least, most), Some(value)) => range(value, *least, *most, report),
-            (Test::Unique(names), Some(Value::Array(items))) => unique(names, items, report),
+            (Test::Range(least, most), Some(Value::Array(items))) => {
+                let mut report = report;
+                for (at, item) in items.iter().enumerate() {
+                    range(item, *least, *most, || format!("[{at}]"), &mut report);
+                }
+            }
+            (Test::Range(least, most), Some(value)) => {
+                let mut report = report;
+                range(value, *least, *most, String::new, &mut report);
+            }
+            (Test::Unique(names, counts_empty), Some(Value::Array(items))) => {
+                unique(names, *counts_empty, items, report)
+            }
             (Test::MostItems(most), Some(Value::Array(items))) if items.len() > *most => {
                 report.fault(
                     FieldErrorKind::Invalid,
@@ -463,7 +496,7 @@ fn one_of(values: &[Value], value: &Value, report: Report<'_, '_>) {
     }
 }
 
-fn range(value: &Value, least: i64, most: i64, report: Report<'_, '_>) {
+fn range(value: &Value, least: i64, most: i64, below: impl Fn() -> String, report: &mut Report<'_, '_>) {
     let Some(number) = value.as_i64() else { return };
     let detail = match (least, most) {
         _ if (least..=most).contains(&number) => return,
@@ -471,7 +504,7 @@ fn range(value: &Value, least: i64, most: i64, report: Report<'_, '_>) {
         (i64::MIN, most) => format!("must be less than or equal to {most}"),
         (least, most) => format!("must be between {least} and {most}, inclusive"),
     };
-    report.fault(FieldErrorKind::Invalid, value, &detail);
+    report.fault_at(&below(), FieldErrorKind::Invalid, value, &detail);
 }
 
 fn each(items: &[Value], format: Format, mut report: Report<'_, '_>) {
@@ -483,10 +516,11 @@ fn each(items: &[Value], format: Format, mut report: Report<'_, '_>) {
 }
 
 /// Reports items that equal an earlier one, as a whole or in the given fields.
-fn unique(names: &[Text], items: &[Value], mut report: Report<'_, '_>) {
+fn unique(names: &[Text], counts_empty: bool, items: &[Value], mut report: Report<'_, '_>) {
     let key = |item: &Value| -> Option<Vec<Value>> {
         match names {
             [] => Some(vec![item.clone()]),
+            [name] if counts_empty => Some(vec![item.get(name).cloned().unwrap_or_else(|| "".into())]),
             [name] => {
                 item.get(name).filter(|value| !is_absent(Some(value), false)).map(|value| vec![value.clone()])
             }

@@ -1,6 +1,6 @@
 //! The input of a function that validates a node.
 
-use tenure_meta::{FieldError, FieldErrorKind, FieldPath};
+use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, FieldPath};
 use tenure_value::{Object, Text, Value};
 
 /// The input of a validation function.
@@ -37,12 +37,24 @@ impl Context<'_> {
 
     /// Returns the items of a list of the node.
     pub fn items(&self, name: &str) -> &[Value] {
-        self.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
+        items(self.get(name))
     }
 
     /// Returns the fields of a map of the node.
     pub fn fields(&self, name: &str) -> &[(Text, Value)] {
         self.get(name).and_then(Value::as_object).map(Object::fields).unwrap_or_default()
+    }
+
+    /// Whether a list of the node has the item `*`, which stands for all others, so that having others too is an error.
+    pub fn has_wildcard(&self, name: &str, others: &str, errors: &mut FieldErrors) -> bool {
+        let items = self.items(name);
+        let has_wildcard = items.iter().any(|item| item.as_str() == Some("*"));
+        if has_wildcard && items.len() > 1 {
+            let given = self.get(name).cloned().unwrap_or_default();
+            let detail = format!("if '*' is present, must not specify other {others}");
+            errors.push(self.fault(name, FieldErrorKind::Invalid, &given, &detail));
+        }
+        has_wildcard
     }
 
     /// Creates an error below the node.
@@ -51,4 +63,14 @@ impl Context<'_> {
         let dot = if base.is_empty() || below.is_empty() || below.starts_with('[') { "" } else { "." };
         FieldError::new(kind, format!("{base}{dot}{below}"), value, detail)
     }
+}
+
+/// Returns a string of a value; empty if there is none.
+pub(super) fn text<'v>(of: &'v Value, name: &str) -> &'v str {
+    of.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Returns the items of a list; none if there is no list.
+pub(super) fn items(list: Option<&Value>) -> &[Value] {
+    list.and_then(Value::as_array).map(|list| list.items()).unwrap_or_default()
 }

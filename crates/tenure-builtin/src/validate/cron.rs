@@ -76,15 +76,17 @@ fn is_duration(text: &str) -> bool {
     !text.is_empty()
 }
 
+/// The names of the IANA time zone database.
+const TIME_ZONES: &str = include_str!("../../data/time-zones.txt");
+
 /// Returns the error in the name of a time zone.
 pub(crate) fn time_zone(text: &str) -> Verdict {
-    let valid = |byte: u8| byte.is_ascii_alphanumeric() || b"_-+/".contains(&byte);
     match text {
-        "" => Some("must be the name of a time zone".into()),
-        _ if text.eq_ignore_ascii_case("local") => {
-            Some("must be an explicit time zone as defined in https://www.iana.org/time-zones".into())
-        }
-        _ if !text.bytes().all(valid) || text.starts_with('/') => Some("unknown time zone".into()),
-        _ => None,
+        "" => Some("timeZone must be nil or non-empty string".into()),
+        _ if text.eq_ignore_ascii_case("local") => Some(
+            "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones".into(),
+        ),
+        _ if TIME_ZONES.lines().any(|name| name == text) => None,
+        _ => Some(format!("unknown time zone {text}")),
     }
 }

@@ -59,11 +59,25 @@ pub(crate) fn new_event(event: &Value, errors: &mut FieldErrors) {
         let detail = "must be Normal or Warning";
         errors.push(FieldError::invalid("type", &kind.into(), detail));
     }
-    let series = event.get("series").filter(|series| !series.is_null());
-    let count = series.map(|series| series.get("count").and_then(Value::as_i64).unwrap_or(0));
-    if let Some(count) = count.filter(|count| *count < 2) {
-        errors.push(FieldError::invalid("series.count", &count.into(), "should be at least 2"));
+    errors.extend(series(event));
+}
+
+/// Returns the errors of the series of an event of `events.k8s.io/v1`.
+fn series(event: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let Some(series) = event.get("series").filter(|series| !series.is_null()) else { return errors };
+    if series.get("count").and_then(Value::as_i64).unwrap_or(0) < 2 {
+        errors.push(FieldError::invalid("series.count", &"".into(), "should be at least 2"));
     }
+    if series.get("lastObservedTime").is_none_or(Value::is_null) {
+        errors.push(FieldError::new(FieldErrorKind::Required, "series.lastObservedTime", &Value::Null, ""));
+    }
+    errors
+}
+
+/// Validates the series of an updated event of `events.k8s.io/v1` if it has changed.
+pub(super) fn updated_series(old: &Value, new: &Value) -> Vec<FieldError> {
+    if old.get("series") == new.get("series") { Vec::new() } else { series(new) }
 }
 
 /// Checks that an event is in the namespace of its object, and that one with an `eventTime` is complete.

@@ -1,10 +1,10 @@
 //! The formats that the data refers to, by name.
 
-use super::cron;
+use super::{cron, device, volume};
 use tenure_meta::format::{self, Format};
 
 /// The formats by name.
-pub const FORMATS: [(&str, Format); 33] = [
+pub const FORMATS: [(&str, Format); 39] = [
     ("dnsLabel", format::dns_label),
     ("dnsSubdomain", format::dns_subdomain),
     ("dns1035", format::dns1035),
@@ -38,6 +38,12 @@ pub const FORMATS: [(&str, Format); 33] = [
     ("notNegative", format::not_negative),
     ("plainPath", format::plain_path),
     ("hostNotAddress", format::host_not_address),
+    ("iscsiName", volume::iscsi_name),
+    ("poolName", device::pool_name),
+    ("featureName", device::feature_name),
+    ("claimResource", volume::claim_resource),
+    ("resizeStatus", volume::resize_status),
+    ("notEmpty", |text| text.is_empty().then(|| "must be non-empty if specified".into())),
 ];
 
 #[cfg(test)]
@@ -47,7 +53,7 @@ mod tests {
     #[test]
     fn formats_accept_valid_and_reject_invalid_values() {
         let long = "a".repeat(64);
-        let table: [(&str, &[&str], &[&str]); 24] = [
+        let table: [(&str, &[&str], &[&str]); 28] = [
             ("dnsLabel", &["a", "a-b", "1a"], &["", "A", "a_b", "-a", "a-", "a.b", &long]),
             ("dnsSubdomain", &["a.b", "a-b.c", "1"], &["", "a..b", ".a", "A.b", "a_b"]),
             ("qualifiedName", &["a", "A_b.c", "a.b/C"], &["", "/a", "a/", "a/b/c", "A/b", "a b", &long]),
@@ -69,13 +75,21 @@ mod tests {
             ("noParentSegments", &["", "/a/b", "a..b"], &["..", "/a/../b"]),
             ("driverName", &["a.b", "A.b"], &["", "a b", &long]),
             ("plainAddress", &["10.0.0.1", "2001:db8::1"], &["::1", "127.0.0.1", "169.254.1.1", "x"]),
+            ("featureName", &["A", "Ab1/c", "Ab/Cd"], &["", "a", "A-b", "A/", "A//B"]),
+            ("claimResource", &["storage", "a.b/c"], &["a", "kubernetes.io/a", "A b!"]),
+            ("resizeStatus", &["NodeResizePending"], &["", "a"]),
+            ("poolName", &["a", "a.b/c"], &["A b!", "a/", "a//b"]),
             ("domainPath", &["a.b/c"], &["a.b", "/c", "A/b"]),
             (
                 "cron",
                 &["* * * * *", "@daily", "*/5 0 1,15 * 1-5"],
                 &["", "x", "* * * *", "60 * * * *", "* * * * *z"],
             ),
-            ("timeZone", &["Etc/UTC", "Europe/Zurich"], &["", "Local", "../x"]),
+            (
+                "timeZone",
+                &["UTC", "Etc/UTC", "Europe/Zurich"],
+                &["", "Local", "../x", "Europe/Nowhere", "utc"],
+            ),
         ];
         for (name, right, wrong) in table {
             let check = FORMATS.iter().find(|(of, _)| *of == name).map(|(_, check)| check).unwrap();

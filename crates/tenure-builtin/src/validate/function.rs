@@ -1,8 +1,8 @@
 //! The validation functions that the data refers to, by name.
 
 use super::{
-    admission, aggregation, certificate, content, context::Context, event, placement, pod, quota, resources,
-    selector, service, source, workload,
+    admission, aggregation, autoscaler, certificate, conditions, content, context::Context, device, event,
+    flow, job, placement, pod, quota, resources, selector, service, source, volume, workload,
 };
 use tenure_meta::FieldErrors;
 
@@ -13,7 +13,7 @@ pub(crate) struct Function(Body);
 type Body = fn(&Context<'_>, &mut FieldErrors);
 
 /// The functions by name.
-const FUNCTIONS: [(&str, Body); 59] = [
+const FUNCTIONS: [(&str, Body); 75] = [
     ("labelSelector", selector::label_selector),
     ("selectsTemplate", selector::selects_template),
     ("selectsTemplateByMap", selector::selects_template_by_map),
@@ -36,6 +36,10 @@ const FUNCTIONS: [(&str, Body); 59] = [
     ("scopeRequirement", quota::scope_requirement),
     ("fixedOverhead", quota::fixed_overhead),
     ("nodeTerm", placement::node_term),
+    ("affinityTerm", placement::affinity_term),
+    ("weight", placement::weight),
+    ("spreadConstraint", placement::spread_constraint),
+    ("spreadConstraints", placement::spread_constraints),
     ("topologies", placement::topologies),
     ("file", source::file),
     ("amount", source::amount),
@@ -44,9 +48,11 @@ const FUNCTIONS: [(&str, Body); 59] = [
     ("rollingUpdate", workload::rolling_update),
     ("daemonUpdate", workload::daemon_update),
     ("statefulUpdate", workload::stateful_update),
-    ("job", workload::job),
+    ("statefulClaims", workload::stateful_claims),
+    ("job", job::job),
+    ("exitCodes", job::exit_codes),
     ("budget", workload::budget),
-    ("metric", workload::metric),
+    ("metric", autoscaler::metric),
     ("service", service::service),
     ("serviceCidr", service::service_cidr),
     ("configData", content::config_data),
@@ -73,6 +79,16 @@ const FUNCTIONS: [(&str, Body); 59] = [
     ("certificateRequest", certificate::request),
     ("certificateStatus", certificate::status),
     ("serviceAccountNamespace", workload::account_namespace),
+    ("auditAnnotation", admission::audit_annotation),
+    ("azureDisk", volume::azure_disk),
+    ("quobyte", volume::quobyte),
+    ("claimSources", volume::claim_sources),
+    ("flowResourceRule", flow::resource_rule),
+    ("flowPathRule", flow::path_rule),
+    ("flowHandSize", flow::hand_size),
+    ("deviceSelector", device::selector),
+    ("conditions", conditions::conditions),
+    ("podClaims", device::pod_claims),
 ];
 
 impl Function {

@@ -4,16 +4,23 @@
 
 mod admission;
 mod aggregation;
+mod autoscaler;
 mod certificate;
 mod check;
+mod conditions;
 mod content;
 mod context;
 mod cron;
+mod device;
 mod event;
+mod flow;
 mod format;
 mod function;
+mod job;
+mod job_status;
 mod placement;
 mod pod;
+mod pod_status;
 mod pod_update;
 mod quota;
 mod resources;
@@ -21,8 +28,11 @@ mod selector;
 mod service;
 mod source;
 mod update;
+mod volume;
 mod workload;
 
+pub(crate) use autoscaler::scale_target;
 pub(crate) use check::{Checks, Walk};
 pub(crate) use event::new_event;
 pub(crate) use pod_update::new_pod;
+pub(crate) use workload::new_stateful_set;

@@ -1,6 +1,7 @@
-//! Validation of placement: node selector terms, and allowed topologies of volumes.
+//! Validation of placement: node selector terms, affinity between pods, how pods spread, and allowed topologies of volumes.
 
 use super::context::Context;
+use std::collections::{HashMap, HashSet};
 use tenure_meta::{FieldErrorKind, FieldErrors, Row, Seen, format};
 use tenure_value::Value;
 
@@ -44,6 +45,123 @@ pub(crate) fn node_term(of: &Context<'_>, errors: &mut FieldErrors) {
                 errors.push(of.fault(&path, FieldErrorKind::Invalid, value, &fault));
             }
         }
+    }
+}
+
+/// Validates a term of the affinity between pods.
+pub(crate) fn affinity_term(of: &Context<'_>, errors: &mut FieldErrors) {
+    for namespace in of.items("namespaces") {
+        if let Some(fault) = namespace.as_str().and_then(format::dns_label) {
+            // The path that Kubernetes has, without an index.
+            errors.push(of.fault("namespace", FieldErrorKind::Invalid, namespace, &fault));
+        }
+    }
+    label_keys(of, errors);
+    topology_key(of, errors);
+    let key = of.text("topologyKey");
+    if let Some(fault) = format::qualified_name(key) {
+        errors.push(of.fault("topologyKey", FieldErrorKind::Invalid, &key.into(), &fault));
+    }
+}
+
+/// Validates the weight of a preferred term of the affinity between pods.
+pub(crate) fn weight(of: &Context<'_>, errors: &mut FieldErrors) {
+    let weight = of.number("weight").unwrap_or(0);
+    if !(1..=100).contains(&weight) {
+        let detail = "must be in the range 1-100";
+        errors.push(of.fault("weight", FieldErrorKind::Invalid, &weight.into(), detail));
+    }
+}
+
+/// Validates how pods spread over a topology.
+pub(crate) fn spread_constraint(of: &Context<'_>, errors: &mut FieldErrors) {
+    let mut check_positive = |name: &str, number: i64| {
+        if number < 1 {
+            let detail = "must be greater than zero";
+            errors.push(of.fault(name, FieldErrorKind::Invalid, &number.into(), detail));
+        }
+    };
+    check_positive("maxSkew", of.number("maxSkew").unwrap_or(0));
+    if let Some(domains) = of.number("minDomains") {
+        check_positive("minDomains", domains);
+    }
+    topology_key(of, errors);
+    match (of.text("whenUnsatisfiable"), of.number("minDomains")) {
+        ("DoNotSchedule", _) | ("ScheduleAnyway", None) => {}
+        (action @ "ScheduleAnyway", Some(domains)) => {
+            let detail = format!("can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}");
+            errors.push(of.fault("minDomains", FieldErrorKind::Invalid, &domains.into(), &detail));
+        }
+        (action, _) => {
+            let detail = "supported values: \"DoNotSchedule\", \"ScheduleAnyway\"";
+            errors.push(of.fault("whenUnsatisfiable", FieldErrorKind::NotSupported, &action.into(), detail));
+        }
+    }
+    label_keys(of, errors);
+}
+
+/// Validates that a pod has one constraint for a topology and what happens if it cannot be met. Kubernetes reports the earlier ones.
+pub(crate) fn spread_constraints(of: &Context<'_>, errors: &mut FieldErrors) {
+    let constraints = of.items("topologySpreadConstraints");
+    let pair = |constraint: &Value| (constraint.text("topologyKey"), constraint.text("whenUnsatisfiable"));
+    let mut seen = Seen::default();
+    let is_repeated = |(_, constraint): &(usize, &Value)| !seen.insert(pair(constraint));
+    let repeated: Vec<_> = constraints.iter().enumerate().rev().filter(is_repeated).collect();
+    for (at, constraint) in repeated.into_iter().rev() {
+        let (key, action) = pair(constraint);
+        let path = format!("topologySpreadConstraints[{at}].{{topologyKey, whenUnsatisfiable}}");
+        let value = format!("{{{key}, {action}}}");
+        errors.push(of.fault(&path, FieldErrorKind::Duplicate, &value.into(), ""));
+    }
+}
+
+fn topology_key(of: &Context<'_>, errors: &mut FieldErrors) {
+    if of.text("topologyKey").is_empty() {
+        errors.push(of.fault("topologyKey", FieldErrorKind::Required, &Value::Null, "can not be empty"));
+    }
+}
+
+/// Validates the labels of the pod that a selector compares. Those of a pod that is created have become requirements of the selector.
+fn label_keys(of: &Context<'_>, errors: &mut FieldErrors) {
+    let selector = of.get("labelSelector");
+    let texts = |name: &str| -> Vec<&str> { of.items(name).iter().filter_map(Value::as_str).collect() };
+    let (matching, mismatching) = (texts("matchLabelKeys"), texts("mismatchLabelKeys"));
+    if matching.is_empty() && mismatching.is_empty() {
+        return;
+    }
+    for (name, keys) in [("matchLabelKeys", &matching), ("mismatchLabelKeys", &mismatching)] {
+        if selector.is_none() && !keys.is_empty() {
+            let detail = "must not be specified when labelSelector is not set";
+            errors.push(of.fault(name, FieldErrorKind::Forbidden, &Value::Null, detail));
+            continue;
+        }
+        for (at, key) in keys.iter().enumerate() {
+            if let Some(fault) = format::qualified_name(key) {
+                let path = format!("{name}[{at}]");
+                errors.push(of.fault(&path, FieldErrorKind::Invalid, &(*key).into(), &fault));
+            }
+        }
+    }
+    let places: HashMap<&str, usize> = matching.iter().enumerate().map(|(at, key)| (*key, at)).collect();
+    let labels = of.at(&["labelSelector", "matchLabels"]).and_then(Value::as_object);
+    let mut selected: HashSet<&str> =
+        labels.iter().flat_map(|of| of.fields()).map(|(key, _)| &**key).collect();
+    for expression in selector.map(|of| of.items("matchExpressions")).unwrap_or_default() {
+        let key = expression.get("key").and_then(Value::as_str).unwrap_or_default();
+        if let (false, Some(at)) = (selected.insert(key), places.get(key)) {
+            let detail = "exists in both matchLabelKeys and labelSelector";
+            errors.push(of.fault(&format!("[{at}]"), FieldErrorKind::Invalid, &key.into(), detail));
+        }
+    }
+    let mismatching: HashSet<&str> = mismatching.into_iter().collect();
+    for (at, key) in matching.iter().enumerate().filter(|(_, key)| mismatching.contains(*key)) {
+        let detail = "exists in both matchLabelKeys and mismatchLabelKeys";
+        errors.push(of.fault(
+            &format!("matchLabelKeys[{at}]"),
+            FieldErrorKind::Invalid,
+            &(*key).into(),
+            detail,
+        ));
     }
 }
 

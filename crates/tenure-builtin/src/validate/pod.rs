@@ -1,17 +1,12 @@
 //! Consistency of the parts of a pod: containers and their names, volumes and their mounts, host ports,
 //! tolerations.
 
-use super::{context::Context, quota, source};
+use super::{
+    context::{Context, items, text},
+    quota, source,
+};
 use tenure_meta::{FieldErrorKind, FieldErrors, Seen, format, object_meta};
 use tenure_value::{Object, Value};
-
-fn items<'v>(of: &'v Value, name: &str) -> &'v [Value] {
-    of.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
-}
-
-fn text<'v>(of: &'v Value, name: &str) -> &'v str {
-    of.get(name).and_then(Value::as_str).unwrap_or_default()
-}
 
 const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 
@@ -29,6 +24,7 @@ pub(crate) fn spec(of: &Context<'_>, errors: &mut FieldErrors) {
     volumes.extend(claimed_volumes(of.root));
     let mut host_ports = Seen::default();
     let host_network = of.get("hostNetwork") == Some(&Value::Bool(true));
+    let grace = of.number("terminationGracePeriodSeconds").unwrap_or(30);
     for list in CONTAINERS {
         for (at, container) in of.items(list).iter().enumerate() {
             let below = |name: &str| format!("{list}[{at}].{name}");
@@ -36,23 +32,41 @@ pub(crate) fn spec(of: &Context<'_>, errors: &mut FieldErrors) {
             if !name.is_empty() && !names.insert(name) {
                 errors.push(of.fault(&below("name"), FieldErrorKind::Duplicate, &name.into(), ""));
             }
-            for (number, mount) in items(container, "volumeMounts").iter().enumerate() {
+            let debugged = text(container, "targetContainerName");
+            if !debugged.is_empty() && !names.contains(&debugged) {
+                let path = below("targetContainerName");
+                errors.push(of.fault(&path, FieldErrorKind::NotFound, &debugged.into(), ""));
+            }
+            for hook in ["postStart", "preStop"] {
+                let sleep = container.at(["lifecycle", hook, "sleep", "seconds"]).and_then(Value::as_i64);
+                if let Some(seconds) = sleep.filter(|seconds| !(0..=grace).contains(seconds)) {
+                    let detail =
+                        format!("must be non-negative and less than terminationGracePeriodSeconds ({grace})");
+                    let path = below(&format!("lifecycle.{hook}.sleep"));
+                    errors.push(of.fault(&path, FieldErrorKind::Invalid, &seconds.into(), &detail));
+                }
+            }
+            for (number, mount) in items(container.get("volumeMounts")).iter().enumerate() {
                 let volume = text(mount, "name");
                 if !volumes.contains(&volume) {
                     let path = below(&format!("volumeMounts[{number}].name"));
                     errors.push(of.fault(&path, FieldErrorKind::NotFound, &volume.into(), ""));
                 }
             }
-            for (number, device) in items(container, "volumeDevices").iter().enumerate() {
+            for (number, device) in items(container.get("volumeDevices")).iter().enumerate() {
                 let volume = text(device, "name");
                 if !volumes.contains(&volume) {
                     let path = below(&format!("volumeDevices[{number}].name"));
                     errors.push(of.fault(&path, FieldErrorKind::NotFound, &volume.into(), ""));
                 }
             }
-            for (number, port) in items(container, "ports").iter().enumerate() {
+            // Init containers run one after the other.
+            if list == "initContainers" || at == 0 {
+                host_ports = Seen::default();
+            }
+            for (number, port) in items(container.get("ports")).iter().enumerate() {
                 let path = || below(&format!("ports[{number}].hostPort"));
-                host_port(of, port, host_network, path, &mut host_ports, list, errors);
+                host_port(of, port, host_network, path, &mut host_ports, errors);
             }
             let mount = container.at(["securityContext", "procMount"]);
             if mount.and_then(Value::as_str) == Some("Unmasked")
@@ -74,14 +88,6 @@ pub(crate) fn spec(of: &Context<'_>, errors: &mut FieldErrors) {
     }
     object_meta::labels(&of.path.field("nodeSelector"), of.get("nodeSelector"), errors);
     quota::overhead(of, "overhead", errors);
-    let groups = of.at(&["securityContext", "supplementalGroups"]).and_then(Value::as_array);
-    for (at, group) in groups.map(|groups| groups.items()).unwrap_or_default().iter().enumerate() {
-        if !group.as_i64().is_some_and(|group| (0..=i64::from(i32::MAX)).contains(&group)) {
-            let path = format!("securityContext.supplementalGroups[{at}]");
-            let detail = "must be between 0 and 2147483647, inclusive";
-            errors.push(of.fault(&path, FieldErrorKind::Invalid, group, detail));
-        }
-    }
     if of.root.get("kind").and_then(Value::as_str) == Some("Pod") {
         source::tokens(of, errors);
     }
@@ -103,7 +109,6 @@ fn host_port(
     host_network: bool,
     path: impl Fn() -> String,
     taken: &mut Seen<(String, String, i64)>,
-    list: &str,
     errors: &mut FieldErrors,
 ) {
     let number = |name: &str| port.get(name).and_then(Value::as_i64).unwrap_or(0);
@@ -116,25 +121,41 @@ fn host_port(
         errors.push(of.fault(&path(), FieldErrorKind::Invalid, &host.into(), detail));
     }
     let (protocol, address) = (text(port, "protocol"), text(port, "hostIP"));
-    if list == "containers" && !taken.insert((protocol.to_string(), address.to_string(), host)) {
+    if !taken.insert((protocol.to_string(), address.to_string(), host)) {
         let value = Value::from(format!("{protocol}/{address}/{host}"));
         errors.push(of.fault(&path(), FieldErrorKind::Duplicate, &value, ""));
     }
 }
 
-/// Validates the addresses of a pod: at most one of each family.
+/// Validates the addresses of a pod and of its node: at most one of each family.
 pub(crate) fn addresses(of: &Context<'_>, errors: &mut FieldErrors) {
-    // An address that is not valid counts as well: only the colon determines the family.
-    let mut families = Seen::default();
-    for (at, address) in of.items("podIPs").iter().enumerate() {
-        let address = text(address, "ip");
-        let path = format!("podIPs[{at}]");
-        let is_first = families.insert(address.contains(':'));
-        if let Some(fault) = format::ip(address) {
-            errors.push(of.fault(&path, FieldErrorKind::Invalid, &address.into(), &fault));
-        } else if !is_first {
+    for list in ["podIPs", "hostIPs"] {
+        let addresses = of.items(list);
+        if let Some(first) = addresses.first().filter(|_| list == "hostIPs").map(|first| text(first, "ip"))
+            && first != of.text("hostIP")
+        {
+            let detail = "must be equal to `hostIP`";
+            errors.push(of.fault("hostIPs[0].ip", FieldErrorKind::Invalid, &first.into(), detail));
+        }
+        // An address that is not valid counts as well: only the colon determines the family.
+        let mut families = Seen::default();
+        let mut has_one_of_each = true;
+        for (at, address) in addresses.iter().enumerate() {
+            let address = text(address, "ip");
+            has_one_of_each &= families.insert(address.contains(':'));
+            if let Some(fault) = format::ip(address) {
+                errors.push(of.fault(
+                    &format!("{list}[{at}]"),
+                    FieldErrorKind::Invalid,
+                    &address.into(),
+                    &fault,
+                ));
+            }
+        }
+        if !has_one_of_each {
             let detail = "may specify no more than one IP for each IP family";
-            errors.push(of.fault(&path, FieldErrorKind::Invalid, &address.into(), detail));
+            let given = of.get(list).cloned().unwrap_or_default();
+            errors.push(of.fault(list, FieldErrorKind::Invalid, &given, detail));
         }
     }
 }
@@ -290,7 +311,11 @@ pub(crate) fn toleration(of: &Context<'_>, errors: &mut FieldErrors) {
         }
         "Exists" => {}
         other => {
-            let detail = "supported values: \"Equal\", \"Exists\"";
+            // Comparisons are known, but not enabled.
+            let detail = match other {
+                "Lt" | "Gt" => "supported values: \"Equal\", \"Exists\", \"Lt\", \"Gt\"",
+                _ => "supported values: \"Equal\", \"Exists\"",
+            };
             errors.push(of.fault("operator", FieldErrorKind::NotSupported, &other.into(), detail));
         }
     }

@@ -1,16 +1,13 @@
 //! What an update of a pod may change: its deadline only shrinks, scheduling gates only go, and while a pod is gated its node
 //! selector and node affinity only narrow. A new pod has neither ephemeral containers nor a node that its gates exclude.
 
+use super::context::items;
 use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, Seen};
 use tenure_value::Value;
 
 const DEADLINE: &str = "spec.activeDeadlineSeconds";
 const AFFINITY: [&str; 4] =
     ["spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"];
-
-fn items(of: Option<&Value>) -> &[Value] {
-    of.and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
-}
 
 fn gates(pod: &Value) -> &[Value] {
     items(pod.at(["spec", "schedulingGates"]))

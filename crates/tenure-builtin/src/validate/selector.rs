@@ -67,7 +67,7 @@ pub(crate) fn label_selector(of: &Context<'_>, errors: &mut FieldErrors) {
 }
 
 /// Whether a selector matches these labels; an absent selector matches nothing.
-fn selects(selector: Option<&Value>, labels: &Object) -> bool {
+pub(super) fn selects(selector: Option<&Value>, labels: &Object) -> bool {
     let Some(selector) = selector.and_then(Value::as_object) else { return false };
     let exact =
         selector.get("matchLabels").and_then(Value::as_object).map(Object::fields).unwrap_or_default();
@@ -101,6 +101,12 @@ pub(crate) fn selects_template(of: &Context<'_>, errors: &mut FieldErrors) {
         let value = selector.cloned().unwrap_or_default();
         errors.push(of.fault("selector", FieldErrorKind::Invalid, &value, "empty selector is invalid"));
     }
+    matches_template(of, errors);
+}
+
+/// The same, and a selector may be empty, which matches all.
+pub(super) fn matches_template(of: &Context<'_>, errors: &mut FieldErrors) {
+    let selector = of.get("selector");
     let labels = of.at(&["template", "metadata", "labels"]);
     if !selects(selector, &labels.and_then(Value::as_object).cloned().unwrap_or_default()) {
         mismatch(of, labels, errors);

@@ -1,6 +1,9 @@
 //! Validation of services: ports, addresses and policies depend on the type.
 
-use super::{context::Context, pod};
+use super::{
+    context::{Context, text},
+    pod,
+};
 use crate::allocate::AddressRange;
 use std::net::IpAddr;
 use tenure_meta::{FieldErrorKind, FieldErrors, Seen, format, object_meta};
@@ -59,9 +62,6 @@ fn ports(of: &Context<'_>, headless: bool, errors: &mut FieldErrors) {
     let kind = of.text("type");
     if ports.is_empty() && !headless && kind != "ExternalName" {
         errors.push(of.fault("ports", FieldErrorKind::Required, &Value::Null, ""));
-    }
-    fn text<'v>(port: &'v Value, name: &str) -> &'v str {
-        port.get(name).and_then(Value::as_str).unwrap_or_default()
     }
     let (mut names, mut numbers, mut node_ports) = (Seen::default(), Seen::default(), Seen::default());
     let number = |port: &Value, name: &str| port.get(name).and_then(Value::as_i64).unwrap_or(0);

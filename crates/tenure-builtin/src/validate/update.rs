@@ -1,7 +1,7 @@
 //! Validation of updates: immutable fields by kind, as data; and kinds whose spec has only a few mutable
 //! fields.
 
-use super::pod_update;
+use super::{autoscaler, device, event, job_status, pod_status, pod_update, volume};
 use crate::data::{self, DataError, VALIDATION, only_known};
 use std::collections::{HashMap, HashSet};
 use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, Quantity, Registry, Resource, Row};
@@ -10,8 +10,14 @@ use tenure_value::{Object, Text, Value};
 type Function = fn(&Value, &Value) -> Vec<FieldError>;
 
 /// Functions that rows name.
-const FUNCTIONS: [(&str, Function); 5] = [
+const FUNCTIONS: [(&str, Function); 11] = [
+    ("claimStatus", device::claim_status),
+    ("eventSeries", event::updated_series),
+    ("jobStatus", job_status::job_status),
+    ("scaleTarget", autoscaler::updated_scale_target),
+    ("volumeNodeAffinity", volume::node_affinity),
     ("claimedStorage", claimed_storage),
+    ("podStatus", pod_status::pod_status),
     ("podDeadline", pod_update::deadline),
     ("podGates", pod_update::removed_gates),
     ("podNodeSelector", pod_update::node_selector),
@@ -88,17 +94,21 @@ const MEMBERS: [&str; 9] =
     ["as", "at", "detail", "except", "fn", "forbidden", "keepsItemsBut", "key", "when"];
 
 impl UpdateRules {
-    /// Compiles the rows of the data.
-    pub(crate) fn new(registry: &Registry, document: &Value) -> Result<UpdateRules, DataError> {
+    /// Compiles the rows of a section of the data.
+    pub(crate) fn new(
+        registry: &Registry,
+        document: &Value,
+        section: &str,
+    ) -> Result<UpdateRules, DataError> {
         let mut all = HashMap::new();
-        for (name, rows) in data::members(VALIDATION, document, "updates")? {
+        for (name, rows) in data::members(VALIDATION, document, section)? {
             let known = name.split_once(' ').and_then(|(version, kind)| registry.of_kind(version, kind));
             if known.is_none() {
                 return Err(DataError::new(VALIDATION, name, "no such kind is served"));
             }
             let rows = rows.as_array().ok_or_else(|| DataError::new(VALIDATION, name, "expected a list"))?;
             let compile = |(at, row): (usize, &Value)| {
-                let wrong = |reason| DataError::new(VALIDATION, format!("updates of {name}[{at}]"), reason);
+                let wrong = |reason| DataError::new(VALIDATION, format!("{section} of {name}[{at}]"), reason);
                 UpdateRule::compile(row).map_err(wrong)
             };
             let rules = rows.iter().enumerate().map(compile).collect::<Result<_, _>>()?;

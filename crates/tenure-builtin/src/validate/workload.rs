@@ -1,7 +1,7 @@
 //! Rules of single kinds that compare several of their fields.
 
 use super::{context::Context, pod};
-use tenure_meta::{FieldErrorKind, FieldErrors, Quantity, format};
+use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, format};
 use tenure_value::{Object, Value};
 
 /// Parses a number or a percentage; returns an error message otherwise.
@@ -110,6 +110,27 @@ pub(crate) fn daemon_update(of: &Context<'_>, errors: &mut FieldErrors) {
     errors.push(of.fault("updateStrategy.rollingUpdate.maxSurge", FieldErrorKind::Invalid, &value, detail));
 }
 
+/// Checks a new stateful set: the name of its service never changes, so that an update tolerates the one that is stored.
+pub(crate) fn new_stateful_set(set: &Value, errors: &mut FieldErrors) {
+    let name = set.at(["spec", "serviceName"]).and_then(Value::as_str).unwrap_or_default();
+    if let Some(fault) = Some(name).filter(|name| !name.is_empty()).and_then(format::dns_label) {
+        errors.push(FieldError::invalid("spec.serviceName", &name.into(), fault));
+    }
+}
+
+/// Validates the names of the claims of a stateful set, which are those of volumes of its pods.
+pub(crate) fn stateful_claims(of: &Context<'_>, errors: &mut FieldErrors) {
+    for (at, claim) in of.items("volumeClaimTemplates").iter().enumerate() {
+        let path = format!("template.spec.volumes[{at}].name");
+        let name = claim.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
+        if name.is_empty() {
+            errors.push(of.fault(&path, FieldErrorKind::Required, &Value::Null, ""));
+        } else if let Some(fault) = format::dns_label(name) {
+            errors.push(of.fault(&path, FieldErrorKind::Invalid, &name.into(), &fault));
+        }
+    }
+}
+
 /// Validates the update strategy of a stateful set.
 pub(crate) fn stateful_update(of: &Context<'_>, errors: &mut FieldErrors) {
     let update = of.at(&["updateStrategy", "rollingUpdate"]).filter(|value| !value.is_null());
@@ -135,92 +156,6 @@ pub(crate) fn stateful_update(of: &Context<'_>, errors: &mut FieldErrors) {
     }
 }
 
-/// Labels that a job adds to its pods, and the metadata field they repeat.
-const JOB_LABELS: [(&str, &str); 4] = [
-    ("batch.kubernetes.io/controller-uid", "uid"),
-    ("batch.kubernetes.io/job-name", "name"),
-    ("controller-uid", "uid"),
-    ("job-name", "name"),
-];
-
-/// Validates the spec of a job, also in the template of a cron job.
-pub(crate) fn job(of: &Context<'_>, errors: &mut FieldErrors) {
-    let policy = of.at(&["template", "spec", "restartPolicy"]).and_then(Value::as_str).unwrap_or_default();
-    let path = "template.spec.restartPolicy";
-    match policy {
-        "OnFailure" | "Never" => {}
-        "" | "Always" => {
-            let detail = "valid values: \"OnFailure\", \"Never\"";
-            errors.push(of.fault(path, FieldErrorKind::Required, &Value::Null, detail));
-        }
-        other => {
-            let detail = "supported values: \"OnFailure\", \"Never\"";
-            errors.push(of.fault(path, FieldErrorKind::NotSupported, &other.into(), detail));
-        }
-    }
-    let indexed = of.text("completionMode") == "Indexed";
-    if indexed && of.get("completions").is_none() {
-        let detail = "when completion mode is Indexed";
-        errors.push(of.fault("completions", FieldErrorKind::Required, &Value::Null, detail));
-    }
-    if of.get("backoffLimitPerIndex").is_some() && !indexed {
-        let value = of.get("backoffLimitPerIndex").cloned().unwrap_or_default();
-        errors.push(of.fault(
-            "backoffLimitPerIndex",
-            FieldErrorKind::Invalid,
-            &value,
-            "requires indexed completion mode",
-        ));
-    }
-    if of.get("maxFailedIndexes").is_some() && of.get("backoffLimitPerIndex").is_none() {
-        let detail = "when maxFailedIndexes is specified";
-        errors.push(of.fault("backoffLimitPerIndex", FieldErrorKind::Required, &Value::Null, detail));
-    }
-    if of.get("podFailurePolicy").is_some() && policy != "Never" {
-        let detail = "only \"Never\" is supported when podFailurePolicy is specified";
-        errors.push(of.fault(path, FieldErrorKind::Invalid, &policy.into(), detail));
-    }
-    match of.root.get("kind").and_then(Value::as_str) {
-        Some("Job") => generated_labels(of, errors),
-        _ if of.get("selector").is_some() => {
-            let value = of.get("selector").cloned().unwrap_or_default();
-            let detail = "`selector` will be auto-generated";
-            errors.push(of.fault("selector", FieldErrorKind::Invalid, &value, detail));
-        }
-        _ => {}
-    }
-}
-
-/// Validates the labels and the selector that the server adds to a job.
-fn generated_labels(of: &Context<'_>, errors: &mut FieldErrors) {
-    let labels = of.at(&["template", "metadata", "labels"]);
-    if of.get("manualSelector") == Some(&Value::Bool(true)) {
-        if of.get("selector").is_none() {
-            errors.push(of.fault("selector", FieldErrorKind::Required, &Value::Null, ""));
-        }
-        return super::selector::selects_template(of, errors);
-    }
-    for (label, field) in JOB_LABELS {
-        let expected = of.root.at(["metadata", field]).and_then(Value::as_str).unwrap_or_default();
-        let path = format!("template.metadata.labels[{label}]");
-        let detail = format!("must be '{expected}'");
-        match labels.and_then(|labels| labels.get(label)).and_then(Value::as_str) {
-            Some(value) if value == expected => {}
-            Some(_) => errors.push(of.fault(
-                &path,
-                FieldErrorKind::Invalid,
-                &labels.cloned().unwrap_or_default(),
-                &detail,
-            )),
-            None => errors.push(of.fault(&path, FieldErrorKind::Required, &Value::Null, &detail)),
-        }
-        if let Some(fault) = format::label_value(expected) {
-            errors.push(of.fault("template.labels", FieldErrorKind::Invalid, &expected.into(), &fault));
-        }
-    }
-    super::selector::selects_template(of, errors);
-}
-
 /// Validates a pod disruption budget.
 pub(crate) fn budget(of: &Context<'_>, errors: &mut FieldErrors) {
     if of.get("minAvailable").is_some() && of.get("maxUnavailable").is_some() {
@@ -229,68 +164,6 @@ pub(crate) fn budget(of: &Context<'_>, errors: &mut FieldErrors) {
     }
     for name in ["minAvailable", "maxUnavailable"] {
         checked_share(of, name, of.get(name), errors);
-    }
-}
-
-/// The types of metrics and their fields.
-const METRICS: [(&str, &str); 5] = [
-    ("Resource", "resource"),
-    ("ContainerResource", "containerResource"),
-    ("Pods", "pods"),
-    ("Object", "object"),
-    ("External", "external"),
-];
-
-/// Validates that a metric has the source of its type, and a target.
-pub(crate) fn metric(of: &Context<'_>, errors: &mut FieldErrors) {
-    let Some((kind, field)) = METRICS.iter().find(|(kind, _)| *kind == of.text("type")) else { return };
-    let Some(source) = of.get(field) else {
-        let detail = format!("must populate information for the given metric source ({kind})");
-        errors.push(of.fault(field, FieldErrorKind::Required, &Value::Null, &detail));
-        return;
-    };
-    for (_, other) in METRICS.iter().filter(|(_, other)| other != field && of.get(other).is_some()) {
-        let detail = "must populate the given metric source only";
-        errors.push(of.fault(other, FieldErrorKind::Forbidden, &Value::Null, detail));
-    }
-    let target = |name: &str| {
-        source.get("target").and_then(|target| target.get(name)).filter(|value| !value.is_null())
-    };
-    let positive = |value: &Value| value.as_i64().is_none_or(|number| number > 0);
-    let path = format!("{field}.target");
-    let kind = target("type").and_then(Value::as_str).unwrap_or_default();
-    if !matches!(kind, "Utilization" | "Value" | "AverageValue") {
-        let detail = "must be either Utilization, Value, or AverageValue";
-        errors.push(of.fault(&format!("{path}.type"), FieldErrorKind::Invalid, &kind.into(), detail));
-    }
-    let given = ["averageUtilization", "averageValue", "value"].map(|name| target(name).is_some());
-    if given == [false; 3] {
-        let detail = "must set either a target raw value or a target utilization";
-        errors.push(of.fault(&path, FieldErrorKind::Required, &Value::Null, detail));
-    }
-    for name in ["averageValue", "value"] {
-        let amount = target(name).and_then(Value::as_str).and_then(Quantity::parse);
-        if let (Some(value), true) = (target(name), amount.is_some_and(|amount| amount.nanos() <= 0)) {
-            let path = format!("{path}.{name}");
-            errors.push(of.fault(&path, FieldErrorKind::Invalid, value, "must be positive"));
-        }
-    }
-    if field.ends_with("esource") && given[0] && given[1] {
-        let detail = "may not set both a target raw value and a target utilization";
-        let path = format!("{path}.averageValue");
-        errors.push(of.fault(&path, FieldErrorKind::Forbidden, &Value::Null, detail));
-    }
-    if *field == "external" && given == [false, true, true] {
-        let detail = "may not set both a target value for metric and a per-pod target";
-        errors.push(of.fault(&format!("{path}.value"), FieldErrorKind::Forbidden, &Value::Null, detail));
-    }
-    if let Some(value) = target("averageUtilization").filter(|value| !positive(value)) {
-        errors.push(of.fault(
-            &format!("{path}.averageUtilization"),
-            FieldErrorKind::Invalid,
-            value,
-            "must be greater than 0",
-        ));
     }
 }
 

@@ -6,6 +6,7 @@ mod decoding;
 mod defaults;
 mod discovery;
 mod facts;
+mod mutations;
 mod replay;
 mod rules;
 mod scaling;

@@ -1,9 +1,11 @@
-//! The scaling law of built-in kinds: an object with twice the items takes less than three times as long to decode, default and
-//! validate, on creation and on update, for every list of every recorded object, with distinct and with equal items.
+//! The scaling law of built-in kinds: an object with twice the items, or a string twice as long, takes less than three times as long to
+//! decode, default and validate, on creation, on update and on an update of the status, for every list and every string of every
+//! recorded object, with distinct and with equal items.
 
 use crate::{
     defaults::{Recorded, named},
     facts::{self, items, text},
+    mutations::{example_of, update},
     validation::create,
 };
 use std::{collections::BTreeSet, time::Duration};
@@ -15,7 +17,7 @@ const LENGTH: usize = 1_000;
 
 /// The most times that a list is measured. Other work on the machine only makes a run slower, so that measuring continues until
 /// the law holds; an operation that violates it never passes.
-const ROUNDS: usize = 20;
+const ROUNDS: usize = 60;
 
 /// Lists that the recorded objects do not have.
 const FURTHER: [&str; 6] = [
@@ -51,13 +53,13 @@ enum Step {
     First,
 }
 
-/// Collects the paths of the lists that have an item.
-fn lists(value: &Value, path: &mut Vec<Step>, found: &mut BTreeSet<Vec<Step>>) {
+/// Collects the paths of the lists that have an item, and of the strings.
+fn growable(value: &Value, path: &mut Vec<Step>, found: &mut BTreeSet<Vec<Step>>) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
                 path.push(Step::Field(name.to_string()));
-                lists(value, path, found);
+                growable(value, path, found);
                 path.pop();
             }
         }
@@ -65,28 +67,32 @@ fn lists(value: &Value, path: &mut Vec<Step>, found: &mut BTreeSet<Vec<Step>>) {
             let Some(first) = items.first() else { return };
             found.insert(path.clone());
             path.push(Step::First);
-            lists(first, path, found);
+            growable(first, path, found);
             path.pop();
+        }
+        Value::String(_) => {
+            found.insert(path.clone());
         }
         _ => {}
     }
 }
 
-/// Returns an object whose list at a path has `length` items, made of its first one.
-fn with_list(value: &Value, path: &[Step], length: usize, relation: Items) -> Value {
+/// Returns an object whose list at a path has `length` items, made of its first one, or whose string there is as often repeated.
+fn grown(value: &Value, path: &[Step], length: usize, relation: Items) -> Value {
     match (path.split_first(), value) {
         (Some((Step::Field(name), rest)), Value::Object(fields)) => {
-            let below = with_list(fields.get(name).unwrap(), rest, length, relation);
+            let below = grown(fields.get(name).unwrap(), rest, length, relation);
             fields.with(name.as_str(), below).into()
         }
         (Some((Step::First, rest)), Value::Array(items)) => {
-            Value::array([with_list(&items[0], rest, length, relation)])
+            Value::array([grown(&items[0], rest, length, relation)])
         }
         (None, Value::Array(items)) => Value::array((0..length).map(|at| match relation {
             Items::Distinct => varied(&items[0], at),
             Items::Equal => items[0].clone(),
         })),
-        _ => unreachable!("a path of a list leads through objects and lists"),
+        (None, Value::String(text)) => text.repeat(length).into(),
+        _ => unreachable!("a path leads through objects and lists"),
     }
 }
 
@@ -150,6 +156,46 @@ fn with_label(object: &Value) -> Value {
     fields.with("metadata", metadata.with("labels", Value::object([("a", "b".into())]))).into()
 }
 
+/// What has been measured, by the names of a list or a string and of what it is in: a pod is part of many kinds.
+#[derive(Default)]
+struct Measured {
+    seen: BTreeSet<Vec<String>>,
+    failures: Vec<String>,
+}
+
+impl Measured {
+    /// Measures what is done with a value that grows in one place, for every place.
+    fn grow(&mut self, about: &str, value: &Value, mut work: impl FnMut(&Value)) {
+        let mut found = BTreeSet::new();
+        growable(value, &mut Vec::new(), &mut found);
+        for path in found {
+            let names = path.iter().filter_map(|step| match step {
+                Step::Field(name) => Some(name.clone()),
+                Step::First => None,
+            });
+            let names: Vec<String> = names.collect();
+            if !self.seen.insert(names[names.len().saturating_sub(2)..].to_vec()) {
+                continue;
+            }
+            for relation in [Items::Distinct, Items::Equal] {
+                let inputs = [LENGTH, 2 * LENGTH].map(|length| grown(value, &path, length, relation));
+                let mut times = [Duration::MAX; 2];
+                let holds = (0..ROUNDS).any(|_| {
+                    for (input, time) in inputs.iter().zip(&mut times) {
+                        let start = processor_time();
+                        work(input);
+                        *time = (*time).min(processor_time().saturating_sub(start));
+                    }
+                    times[1] < 3 * times[0]
+                });
+                if !holds {
+                    self.failures.push(format!("{about} {path:?}, {relation:?} items: {times:?}"));
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn twice_the_items_take_less_than_three_times_as_long() {
     let facts = facts::read("defaults-examples.json");
@@ -161,38 +207,34 @@ fn twice_the_items_take_less_than_three_times_as_long() {
         let object: Value = text.parse().unwrap();
         (object.clone(), object)
     });
-    let (mut seen, mut failures) = (BTreeSet::new(), Vec::new());
+    let mut measured = Measured::default();
     for (input, output) in recorded.chain(further) {
-        let mut found = BTreeSet::new();
-        lists(&input, &mut Vec::new(), &mut found);
-        for path in found {
-            // A pod is part of many kinds; the list and its parent identify it.
-            let names = path.iter().filter_map(|step| match step {
-                Step::Field(name) => Some(name.clone()),
-                Step::First => None,
-            });
-            let names: Vec<String> = names.collect();
-            if !seen.insert(names[names.len().saturating_sub(2)..].to_vec()) {
-                continue;
-            }
-            for relation in [Items::Distinct, Items::Equal] {
-                let inputs = [LENGTH, 2 * LENGTH].map(|length| with_list(&input, &path, length, relation));
-                let mut times = [Duration::MAX; 2];
-                let holds = (0..ROUNDS).any(|_| {
-                    for (input, time) in inputs.iter().zip(&mut times) {
-                        let start = processor_time();
-                        write(input, &output);
-                        *time = (*time).min(processor_time().saturating_sub(start));
-                    }
-                    times[1] < 3 * times[0]
-                });
-                if !holds {
-                    failures
-                        .push(format!("{} {path:?}, {relation:?} items: {times:?}", text(&input, "kind")));
-                }
-            }
-        }
+        // Without a kind there is nothing to do.
+        let (kind, version) = (text(&input, "kind"), text(&input, "apiVersion"));
+        let content = input.as_object().unwrap().without("kind").without("apiVersion").into();
+        measured.grow(kind, &content, |content: &Value| {
+            let input = content.as_object().unwrap().with("kind", kind).with("apiVersion", version);
+            write(&input.into(), &output);
+        });
     }
-    assert!(seen.len() > 60, "{} lists", seen.len());
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(measured.seen.len() > 300, "{} places", measured.seen.len());
+    assert!(measured.failures.is_empty(), "{}", measured.failures.join("\n"));
+}
+
+#[test]
+fn twice_the_items_of_a_status_take_less_than_three_times_as_long() {
+    let (examples, statuses) = (facts::read("defaults-examples.json"), facts::read("statuses.json"));
+    let mut measured = Measured::default();
+    for kind in items(&statuses, "kinds") {
+        let example = example_of(items(&examples, "examples"), kind);
+        let output = example.get("output").unwrap();
+        let mut around = Recorded::of(output);
+        let created = create(&named(example.get("input").unwrap(), output), &mut around).unwrap();
+        measured.grow(text(example, "name"), kind.get("status").unwrap(), |status| {
+            let old: Value = created.as_object().unwrap().with("status", status.clone()).into();
+            let _ = update(&old, Endpoint::Status, &with_label(&old), &mut around);
+        });
+    }
+    assert!(measured.seen.len() > 150, "{} places", measured.seen.len());
+    assert!(measured.failures.is_empty(), "{}", measured.failures.join("\n"));
 }

@@ -179,7 +179,7 @@ fn qualified_name(text: &str) -> Vec<String> {
     if name.is_empty() {
         issues.push("name part must be non-empty".to_string());
     } else if name.len() > 63 {
-        issues.push("name part must be no more than 63 characters".to_string());
+        issues.push("name part must be no more than 63 bytes".to_string());
     }
     if !is_name(name) {
         issues.push(format!("name part {NAME}"));
@@ -188,7 +188,7 @@ fn qualified_name(text: &str) -> Vec<String> {
 }
 
 fn label_value(text: &str) -> Vec<String> {
-    let mut issues = too_long(text, 63);
+    let mut issues = unless(text.len() <= 63, "must be no more than 63 bytes");
     issues.extend(unless(text.is_empty() || is_name(text), "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"));
     issues
 }

@@ -152,8 +152,8 @@ impl Encoder<'_> {
             Shape::Scalar(ScalarShape::Quantity) if !field.keeps_zero => {
                 is_absent(Some(value), false) || value.as_str() == Some("0")
             }
-            Shape::Scalar(_) => is_absent(Some(value), field.keeps_zero),
-            Shape::List(_) | Shape::Map(_) => is_absent(Some(value), false),
+            Shape::Scalar(_) | Shape::List(_) => is_absent(Some(value), field.keeps_zero),
+            Shape::Map(_) => is_absent(Some(value), false),
         }
     }
 

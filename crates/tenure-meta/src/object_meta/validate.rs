@@ -122,8 +122,11 @@ fn parts(rules: &Rules, of: &Object, errors: &mut FieldErrors) {
     annotations("metadata.annotations", of.get("annotations"), errors);
     for (at, finalizer) in items(of, "finalizers").iter().enumerate() {
         let name = finalizer.as_str().unwrap_or_default();
-        if let Some(fault) = format::qualified_name(name) {
-            errors.push(FieldError::invalid("metadata.finalizers", finalizer, fault));
+        let faults = format::qualified_name_faults(name);
+        if !faults.is_empty() {
+            errors.extend(
+                faults.into_iter().map(|fault| FieldError::invalid("metadata.finalizers", finalizer, fault)),
+            );
         } else if !rules.plain_finalizers
             && !name.contains('/')
             && !format::STANDARD_FINALIZERS.contains(&name)
@@ -153,7 +156,7 @@ fn parts(rules: &Rules, of: &Object, errors: &mut FieldErrors) {
 /// Validates keys and values of labels.
 pub fn labels(path: &FieldPath<'_>, labels: Option<&Value>, errors: &mut FieldErrors) {
     for (key, value) in labels.and_then(Value::as_object).map(Object::fields).unwrap_or_default() {
-        if let Some(fault) = format::qualified_name(key) {
+        for fault in format::qualified_name_faults(key) {
             errors.push(FieldError::invalid(path.to_string(), &key.clone().into(), fault));
         }
         if let Some(fault) = value.as_str().and_then(format::label_value) {
@@ -168,11 +171,11 @@ pub fn annotations(path: &str, annotations: Option<&Value>, errors: &mut FieldEr
     for (key, value) in annotations.and_then(Value::as_object).map(Object::fields).unwrap_or_default() {
         bytes += key.len() + value.as_str().map_or(0, str::len);
         // The domain of an annotation is case-insensitive.
-        let fault = match key.bytes().any(|byte| byte.is_ascii_uppercase()) {
-            true => format::qualified_name(&key.to_lowercase()),
-            false => format::qualified_name(key),
+        let faults = match key.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            true => format::qualified_name_faults(&key.to_lowercase()),
+            false => format::qualified_name_faults(key),
         };
-        if let Some(fault) = fault {
+        for fault in faults {
             errors.push(FieldError::invalid(path, &key.clone().into(), fault));
         }
     }
@@ -194,7 +197,9 @@ fn owners(of: &Object, errors: &mut FieldErrors) {
         for name in ["apiVersion", "kind", "name", "uid"] {
             if owner.get(name).and_then(Value::as_str).unwrap_or_default().is_empty() {
                 let path = format!("metadata.ownerReferences.{name}");
-                errors.push(FieldError::invalid(&path, &"".into(), "must not be empty"));
+                let detail =
+                    if name == "apiVersion" { "version must not be empty" } else { "must not be empty" };
+                errors.push(FieldError::invalid(&path, &"".into(), detail));
             }
         }
         let kind = |name: &str| owner.get(name).and_then(Value::as_str).unwrap_or_default();

@@ -32,6 +32,7 @@ mod owners;
 mod parts;
 mod permission_model;
 mod permissions;
+mod placement;
 mod pod_security;
 mod profiles;
 mod quotas;

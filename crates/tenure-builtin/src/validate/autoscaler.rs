@@ -1,0 +1,92 @@
+//! Validation of autoscalers: their metrics, and what they scale.
+
+use super::context::Context;
+use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, Quantity};
+use tenure_value::Value;
+
+/// The types of metrics and their fields.
+const METRICS: [(&str, &str); 5] = [
+    ("Resource", "resource"),
+    ("ContainerResource", "containerResource"),
+    ("Pods", "pods"),
+    ("Object", "object"),
+    ("External", "external"),
+];
+
+/// Validates that a metric has the source of its type, and a target.
+pub(crate) fn metric(of: &Context<'_>, errors: &mut FieldErrors) {
+    let Some((kind, field)) = METRICS.iter().find(|(kind, _)| *kind == of.text("type")) else { return };
+    let Some(source) = of.get(field) else {
+        let detail = format!("must populate information for the given metric source ({kind})");
+        errors.push(of.fault(field, FieldErrorKind::Required, &Value::Null, &detail));
+        return;
+    };
+    for (_, other) in METRICS.iter().filter(|(_, other)| other != field && of.get(other).is_some()) {
+        let detail = "must populate the given metric source only";
+        errors.push(of.fault(other, FieldErrorKind::Forbidden, &Value::Null, detail));
+    }
+    let target = |name: &str| {
+        source.get("target").and_then(|target| target.get(name)).filter(|value| !value.is_null())
+    };
+    let positive = |value: &Value| value.as_i64().is_none_or(|number| number > 0);
+    let path = format!("{field}.target");
+    let kind = target("type").and_then(Value::as_str).unwrap_or_default();
+    if !matches!(kind, "Utilization" | "Value" | "AverageValue") {
+        let detail = "must be either Utilization, Value, or AverageValue";
+        errors.push(of.fault(&format!("{path}.type"), FieldErrorKind::Invalid, &kind.into(), detail));
+    }
+    let given = ["averageUtilization", "averageValue", "value"].map(|name| target(name).is_some());
+    if given == [false; 3] {
+        let detail = "must set either a target raw value or a target utilization";
+        errors.push(of.fault(&path, FieldErrorKind::Required, &Value::Null, detail));
+    }
+    for name in ["averageValue", "value"] {
+        let amount = target(name).and_then(Value::as_str).and_then(Quantity::parse);
+        if let (Some(value), true) = (target(name), amount.is_some_and(|amount| amount.nanos() <= 0)) {
+            let path = format!("{path}.{name}");
+            errors.push(of.fault(&path, FieldErrorKind::Invalid, value, "must be positive"));
+        }
+    }
+    if field.ends_with("esource") && given[0] && given[1] {
+        let detail = "may not set both a target raw value and a target utilization";
+        let path = format!("{path}.averageValue");
+        errors.push(of.fault(&path, FieldErrorKind::Forbidden, &Value::Null, detail));
+    }
+    if *field == "external" && given == [false, true, true] {
+        let detail = "may not set both a target value for metric and a per-pod target";
+        errors.push(of.fault(&format!("{path}.value"), FieldErrorKind::Forbidden, &Value::Null, detail));
+    }
+    if let Some(value) = target("averageUtilization").filter(|value| !positive(value)) {
+        errors.push(of.fault(
+            &format!("{path}.averageUtilization"),
+            FieldErrorKind::Invalid,
+            value,
+            "must be greater than 0",
+        ));
+    }
+}
+
+/// Returns the error in the API version of what an autoscaler scales.
+pub(crate) fn scale_target(autoscaler: &Value) -> Option<FieldError> {
+    let target = autoscaler.at(["spec", "scaleTargetRef"]);
+    let text =
+        |name: &str| target.and_then(|target| target.get(name)).and_then(Value::as_str).unwrap_or_default();
+    let version = text("apiVersion");
+    let detail = match version.split('/').collect::<Vec<_>>()[..] {
+        // The only kind without a group that can be scaled.
+        [_] | ["", ""] if text("kind") == "ReplicationController" => return None,
+        [_] | ["", _] => "apiVersion must specify API group".to_string(),
+        [_, _] => return None,
+        _ => format!("unexpected GroupVersion string: {version}"),
+    };
+    Some(FieldError::invalid("spec.scaleTargetRef.apiVersion", &version.into(), detail))
+}
+
+/// The same for an update, which leaves a target alone that it does not change.
+pub(crate) fn updated_scale_target(old: &Value, new: &Value) -> Vec<FieldError> {
+    let target = |of: &Value| {
+        let part = |name| of.at(["spec", "scaleTargetRef", name]).cloned().unwrap_or_default();
+        [part("apiVersion"), part("kind")]
+    };
+    scale_target(new).filter(|_| target(old) != target(new)).into_iter().collect()
+}

@@ -1,0 +1,66 @@
+//! Validation of conditions of the common type.
+
+use super::context::Context;
+use tenure_meta::{FieldErrorKind, FieldErrors, Seen, format};
+use tenure_value::Value;
+
+/// The maximum sizes of a reason and of a message, in bytes.
+const MOST_REASON: usize = 1024;
+const MOST_MESSAGE: usize = 32 * 1024;
+
+const REASON: &str = "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')";
+
+/// Validates the conditions of a status.
+pub(crate) fn conditions(of: &Context<'_>, errors: &mut FieldErrors) {
+    let mut types = Seen::default();
+    for (at, condition) in of.items("conditions").iter().enumerate() {
+        let mut report = |name: &str, kind, value: &Value, detail: &str| {
+            errors.push(of.fault(&format!("conditions[{at}].{name}"), kind, value, detail));
+        };
+        let text = |name: &str| condition.get(name).and_then(Value::as_str).unwrap_or_default();
+        if !types.insert(text("type")) {
+            report("type", FieldErrorKind::Duplicate, &text("type").into(), "");
+        }
+        if let Some(fault) = format::qualified_name(text("type")) {
+            report("type", FieldErrorKind::Invalid, &text("type").into(), &fault);
+        }
+        if !matches!(text("status"), "True" | "False" | "Unknown") {
+            let detail = "supported values: \"False\", \"True\", \"Unknown\"";
+            report("status", FieldErrorKind::NotSupported, &text("status").into(), detail);
+        }
+        if let Some(generation) =
+            condition.get("observedGeneration").filter(|of| of.as_i64().is_some_and(|of| of < 0))
+        {
+            report(
+                "observedGeneration",
+                FieldErrorKind::Invalid,
+                generation,
+                "must be greater than or equal to zero",
+            );
+        }
+        if condition.get("lastTransitionTime").is_none_or(Value::is_null) {
+            report("lastTransitionTime", FieldErrorKind::Required, &Value::Null, "");
+        }
+        let reason = text("reason");
+        if reason.is_empty() {
+            report("reason", FieldErrorKind::Required, &Value::Null, "");
+        } else if !is_reason(reason) {
+            report("reason", FieldErrorKind::Invalid, &reason.into(), REASON);
+        }
+        for (name, most) in [("reason", MOST_REASON), ("message", MOST_MESSAGE)] {
+            if text(name).len() > most {
+                let detail = format!("may not be more than {most} bytes");
+                report(name, FieldErrorKind::TooLong, &Value::Null, &detail);
+            }
+        }
+    }
+}
+
+/// Whether a reason starts with a letter, and ends with a letter, a digit or `_`.
+fn is_reason(text: &str) -> bool {
+    let inside = |byte: u8| byte.is_ascii_alphanumeric() || b"_,:".contains(&byte);
+    let bytes = text.as_bytes();
+    bytes.first().is_some_and(u8::is_ascii_alphabetic)
+        && bytes.iter().all(|byte| inside(*byte))
+        && bytes.last().is_some_and(|last| last.is_ascii_alphanumeric() || *last == b'_')
+}
