@@ -53,17 +53,17 @@ impl Subresources {
         eviction: &Value,
     ) -> Result<(), ApiError> {
         let pod = Target { subresource: "".into(), ..target.copy() };
+        let options = delete_options(eviction, request.query.dry_run("CreateOptions")?)?;
         let live = self.writer.objects.read(&pod).await?.ok_or_else(|| pod.not_found())?;
         if !is_over(&live.object) {
-            self.spend(&pod, &live.object, request.query.dry_run("CreateOptions")?).await?;
+            self.spend(&pod, &live.object, options.contains("dryRun")).await?;
         }
-        let options = eviction.get("deleteOptions").filter(|options| !options.is_null());
         let request = Request {
             method: Method::DELETE,
             user: request.user.clone(),
             query: request.query.clone(),
             headers: HeaderMap::new(),
-            body: options.map(json::to_vec).unwrap_or_default().into(),
+            body: json::to_vec(&options.into()).into(),
             audit: request.audit.clone(),
             deadline: request.deadline,
             optional: request.optional,
@@ -124,6 +124,21 @@ impl Subresources {
             }
         }
         Err(refusal("the disruption budget is changed too often; try again".into(), Some(UNCOUNTED)))
+    }
+}
+
+/// Returns the options of the deletion: those of the eviction, which is a dry run if they or the request say so.
+fn delete_options(eviction: &Value, dry_run: bool) -> Result<Object, ApiError> {
+    let given = eviction.get("deleteOptions").and_then(Value::as_object).cloned().unwrap_or_default();
+    let all = Value::array(["All".into()]);
+    match given.get("dryRun").filter(|list| list.as_array().is_some_and(|list| !list.is_empty())) {
+        None if dry_run => Ok(given.with("dryRun", all)),
+        None => Ok(given.without("dryRun")),
+        Some(other) if dry_run && *other != all => {
+            let detail = format!("Non-matching dry-run options in request and content: {all} and {other}");
+            Err(ApiError::internal(detail))
+        }
+        Some(_) => Ok(given),
     }
 }
 

@@ -8,7 +8,7 @@ mod token;
 
 pub(crate) use connect::{is_connection, take_proxied_path};
 
-use crate::write::{Posted, Writer, body, scale_response};
+use crate::write::{Posted, Writer, body, check_namespace, scale_response};
 use hyper::StatusCode;
 use std::sync::Arc;
 use tenure_admission::ResourceVariant;
@@ -101,8 +101,13 @@ impl Subresources {
                 "no kind {kind:?} is registered for version {version:?}; use {api_version}"
             )));
         }
+        check_namespace(target, &posted)?;
         let admitted = Box::pin(self.writer.admit_posted(target, request, &options, posted));
         let (posted, warnings) = admitted.await?;
+        if target.subresource != "token" && meta_text(&posted, "name") != &*target.name {
+            let why = format!("name in URL does not match name in {kind} object");
+            return Err(ApiError::bad_request(why));
+        }
         let response = match target.subresource.as_str() {
             "binding" => {
                 self.bind(target, request, options, &posted).await?;

@@ -132,8 +132,8 @@ impl Subresources {
             return Err(ApiError::conflict("", text("kind"), text("name"), &why));
         }
         if word == "pod" {
-            let runs_as =
-                object.at(["spec", "serviceAccountName"]).and_then(Value::as_str).unwrap_or_default();
+            let runs_as = object.at(["spec", "serviceAccountName"]).and_then(Value::as_str);
+            let runs_as = runs_as.filter(|name| !name.is_empty()).unwrap_or("default");
             if runs_as != account.name {
                 return Err(ApiError::bad_request(format!(
                     "cannot bind token for serviceaccount {:?} to pod running with different serviceaccount name.",

@@ -164,7 +164,7 @@ impl Posted {
 }
 
 /// Checks that the namespace in a body is that of the path.
-pub(super) fn check_namespace(target: &Target, object: &Value) -> Result<(), ApiError> {
+pub(crate) fn check_namespace(target: &Target, object: &Value) -> Result<(), ApiError> {
     let namespace = meta_text(object, "namespace");
     if target.handler.resource.scope == Scope::Namespaced
         && !namespace.is_empty()

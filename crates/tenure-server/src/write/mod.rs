@@ -25,7 +25,7 @@ mod scale;
 mod update;
 
 use crate::{admission::Admission, behavior::Behavior};
-pub(crate) use create::Posted;
+pub(crate) use create::{Posted, check_namespace};
 pub(crate) use delete_options::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
 pub(crate) use finalization::is_finished;
 pub(crate) use quota::{Enforcement, QuotaChange, is_counted};

@@ -6,18 +6,18 @@ use crate::{
     http::Request,
     server::{MERGE_PATCH, Server, metadata},
 };
+use tenure_server::Behavior;
 use tenure_value::Value;
 
 const PODS: &str = "/api/v1/namespaces/default/pods";
 const POD: &str = "/api/v1/namespaces/default/pods/p";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
 
+const POD_BODY: &str = r#"{"metadata":{"name":"p","labels":{"a":"1"}},"spec":{"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"1"}}}]}}"#;
+
 fn with_pod() -> Server {
     let server = Server::start();
-    server.create(
-        PODS,
-        r#"{"metadata":{"name":"p","labels":{"a":"1"}},"spec":{"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"1"}}}]}}"#,
-    );
+    server.create(PODS, POD_BODY);
     server
 }
 
@@ -34,7 +34,8 @@ fn condition(object: &Value, kind: &str) -> Option<Value> {
 fn a_binding_puts_a_pod_on_a_node_once() {
     let server = with_pod();
     let binding = r#"{"apiVersion":"v1","kind":"Binding","metadata":{"name":"p","annotations":{"why":"room"}},"target":{"kind":"Node","name":"n"}}"#;
-    let wrong = server.post(&format!("{POD}/binding"), r#"{"target":{"kind":"Pod"}}"#);
+    let wrong =
+        server.post(&format!("{POD}/binding"), r#"{"metadata":{"name":"p"},"target":{"kind":"Pod"}}"#);
     assert_eq!((wrong.code, wrong.field("reason").as_str()), (422, "Invalid"), "{}", wrong.text());
     let stale = binding.replace("\"name\":\"p\"", "\"name\":\"p\",\"uid\":\"another\"");
     assert_eq!(server.post(&format!("{POD}/binding"), &stale).code, 409);
@@ -69,7 +70,7 @@ fn a_gated_or_terminating_pod_is_not_bound() {
     let server = Server::start();
     let pod = r#"{"metadata":{"name":"p","finalizers":["example.com/held"]},"spec":{"containers":[{"name":"c","image":"i"}],"schedulingGates":[{"name":"example.com/wait"}]}}"#;
     server.create(PODS, pod);
-    let binding = r#"{"target":{"kind":"Node","name":"n"}}"#;
+    let binding = r#"{"metadata":{"name":"p"},"target":{"kind":"Node","name":"n"}}"#;
     let gated = server.post(&format!("{POD}/binding"), binding);
     assert_eq!(gated.code, 409, "{}", gated.text());
     assert!(gated.text().contains("schedulingGates"), "{}", gated.text());
@@ -209,6 +210,65 @@ fn an_evicted_pod_has_a_disruption_condition() {
 }
 
 #[test]
+fn a_dry_run_of_an_eviction_can_be_asked_for_in_the_query_and_in_the_body() {
+    for behavior in [Behavior::kubernetes(), Behavior::tenure()] {
+        let server = Server::behaving(behavior);
+        server.create(PODS, POD_BODY);
+        let table = [
+            ("?dryRun=All", r#""gracePeriodSeconds":0"#, 201),
+            ("?dryRun=All", r#""dryRun":["All"],"gracePeriodSeconds":0"#, 201),
+            ("", r#""dryRun":["All"],"gracePeriodSeconds":0"#, 201),
+            ("?dryRun=All", r#""dryRun":["Some"]"#, 500),
+        ];
+        for (query, options, code) in table {
+            let eviction = format!(r#"{{"metadata":{{"name":"p"}},"deleteOptions":{{{options}}}}}"#);
+            let response = server.post(&format!("{POD}/eviction{query}"), &eviction);
+            assert_eq!(response.code, code, "{query} {options}: {}", response.text());
+            assert_eq!(server.get(POD).code, 200, "{query} {options}");
+        }
+        let other = server.post(&format!("{POD}/eviction"), r#"{"metadata":{"name":"q"}}"#);
+        assert!(
+            other.code == 400 && other.text().contains("does not match name in Eviction"),
+            "{}",
+            other.text()
+        );
+    }
+}
+
+#[test]
+fn what_is_posted_to_a_pod_names_it() {
+    let server = with_pod();
+    let table = [
+        ("eviction", r#"{"metadata":{"name":"q"}}"#, "name in URL does not match name in Eviction object"),
+        ("eviction", r#"{"metadata":{"name":"p","namespace":"other"}}"#, "does not match the namespace"),
+        ("binding", r#"{"target":{"name":"n"}}"#, "name in URL does not match name in Binding object"),
+    ];
+    for (subresource, body, words) in table {
+        let response = server.post(&format!("{POD}/{subresource}"), body);
+        assert!(response.code == 400 && response.text().contains(words), "{body}: {}", response.text());
+    }
+}
+
+#[test]
+fn ephemeral_containers_have_only_what_helps_to_debug() {
+    let server = with_pod();
+    let table = [
+        (r#""targetContainerName":"c""#, 200, ""),
+        (r#""targetContainerName":"other""#, 422, "targetContainerName: Not found"),
+        (r#""ports":[{"containerPort":1}]"#, 422, "ports: Forbidden"),
+        (r#""livenessProbe":{"exec":{"command":["a"]}}"#, 422, "livenessProbe: Forbidden"),
+        (r#""resources":{"limits":{"cpu":"1"}}"#, 422, "resources: Forbidden"),
+        (r#""restartPolicy":"Always""#, 422, "restartPolicy: Forbidden"),
+    ];
+    for (field, code, words) in table {
+        let patch = format!(r#"{{"spec":{{"ephemeralContainers":[{{"name":"e","image":"i",{field}}}]}}}}"#);
+        let path = format!("{POD}/ephemeralcontainers?dryRun=All");
+        let response = server.patch(&path, STRATEGIC, &patch);
+        assert!(response.code == code && response.text().contains(words), "{field}: {}", response.text());
+    }
+}
+
+#[test]
 fn a_connection_to_a_pod_fails_as_if_its_node_were_out_of_reach() {
     let server = with_pod();
     for (method, subresource, query, code, words) in [
@@ -222,7 +282,8 @@ fn a_connection_to_a_pod_fails_as_if_its_node_were_out_of_reach() {
         assert_eq!(response.code, code, "{method} {subresource}: {}", response.text());
         assert!(response.text().contains(words), "{method} {subresource}: {}", response.text());
     }
-    server.post(&format!("{POD}/binding"), r#"{"target":{"kind":"Node","name":"n"}}"#);
+    server
+        .post(&format!("{POD}/binding"), r#"{"metadata":{"name":"p"},"target":{"kind":"Node","name":"n"}}"#);
     let absent = server.post(&format!("{POD}/exec"), "");
     assert_eq!((absent.code, absent.field("message").as_str()), (404, "nodes \"n\" not found"));
     server.create("/api/v1/nodes", r#"{"metadata":{"name":"n"}}"#);
@@ -238,7 +299,8 @@ fn a_pod_gets_the_topology_of_its_node_with_its_binding() {
     let server = with_pod();
     let labels = r#"{"topology.kubernetes.io/zone":"z","other":"x"}"#;
     server.create("/api/v1/nodes", &format!(r#"{{"metadata":{{"name":"n","labels":{labels}}}}}"#));
-    let bound = server.post(&format!("{POD}/binding"), r#"{"target":{"kind":"Node","name":"n"}}"#);
+    let bound = server
+        .post(&format!("{POD}/binding"), r#"{"metadata":{"name":"p"},"target":{"kind":"Node","name":"n"}}"#);
     assert_eq!(bound.code, 201, "{}", bound.text());
     let labels = metadata(&server.get(POD).document(), "labels");
     assert_eq!(labels.to_string(), r#"{"a":"1","topology.kubernetes.io/zone":"z"}"#);
