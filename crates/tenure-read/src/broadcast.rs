@@ -2,84 +2,82 @@
 //! gathers the frames of everything that has changed, and the others send the same bytes and continue after its last change.
 
 use bytes::Bytes;
-use parking_lot::Mutex;
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::{Arc, Weak},
-};
-use tenure_catalog::ResourceHandler;
+use std::sync::Arc;
+use tenure_catalog::{Cache, ResourceHandler};
 use tenure_http::Format;
 use tenure_store::Revision;
 
-/// How many batches are kept for watchers that are behind.
-const KEPT: usize = 8;
+/// The most bytes of all batches together.
+const CAPACITY: usize = 6 * 1024 * 1024;
+/// The weight of a batch besides its frames and the text of its stream.
+const OVERHEAD: usize = 256;
 
-/// What is watched by more than one.
-#[derive(Default)]
-pub(crate) struct Broadcasts {
-    by_stream: Mutex<HashMap<StreamKey, Weak<Broadcast>>>,
-}
+/// The newest batches.
+pub(crate) struct Broadcasts(Cache<(Arc<Stream>, Revision), SharedBatch>);
 
 /// What the watchers of a stream have in common: the prefix of the keys, the selectors, the generation of the rules and the resource by
 /// which objects are read, and the format.
-type StreamKey = (String, Box<str>, u64, usize, Format);
-
-/// What watchers of the same objects share.
-pub(crate) struct Broadcast {
-    /// Keeps the resource alive, so that no other resource has its address.
-    _handler: ResourceHandler,
-    batches: Mutex<VecDeque<SharedBatch>>,
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct Stream {
+    prefix: String,
+    selectors: Box<str>,
+    generation: u64,
+    resource: usize,
+    format: Format,
 }
 
-/// The frames of all changes from one revision to another.
+/// The frames of all changes up to a revision.
 #[derive(Clone)]
 pub(crate) struct SharedBatch {
-    pub first: Revision,
     pub last: Revision,
     /// The number of events.
     pub count: u64,
     pub frames: Bytes,
+    /// Keeps the resource alive, so that no other resource has its address.
+    _handler: ResourceHandler,
+    weight: usize,
+}
+
+impl Stream {
+    /// Returns the stream of the objects that selectors select.
+    pub fn new(prefix: String, selectors: &str, handler: &ResourceHandler, format: Format) -> Arc<Stream> {
+        let resource = Arc::as_ptr(&handler.resource) as usize;
+        Arc::new(Stream {
+            prefix,
+            selectors: selectors.into(),
+            generation: handler.generation(),
+            resource,
+            format,
+        })
+    }
+}
+
+impl Default for Broadcasts {
+    fn default() -> Broadcasts {
+        Broadcasts(Cache::new(CAPACITY, |batch| batch.weight))
+    }
 }
 
 impl Broadcasts {
-    /// Returns what a watcher of the objects that selectors select shares with the others.
-    pub fn join(
+    /// Returns the batch of a stream that begins with the change of a revision.
+    pub fn find(&self, stream: &Arc<Stream>, first: Revision) -> Option<SharedBatch> {
+        self.0.get(&(stream.clone(), first))
+    }
+
+    /// Offers the frames of the changes from one revision to another to the other watchers of a stream.
+    pub fn offer(
         &self,
-        prefix: String,
-        selectors: &str,
+        stream: &Arc<Stream>,
+        (first, last): (Revision, Revision),
+        (count, frames): (u64, Bytes),
         handler: &ResourceHandler,
-        format: Format,
-    ) -> Arc<Broadcast> {
-        let key =
-            (prefix, selectors.into(), handler.generation(), Arc::as_ptr(&handler.resource) as usize, format);
-        let mut by_stream = self.by_stream.lock();
-        if let Some(known) = by_stream.get(&key).and_then(Weak::upgrade) {
-            return known;
-        }
-        by_stream.retain(|_, stream| stream.strong_count() > 0);
-        let stream = Arc::new(Broadcast { _handler: handler.clone(), batches: Mutex::default() });
-        by_stream.insert(key, Arc::downgrade(&stream));
-        stream
-    }
-}
-
-impl Broadcast {
-    /// Returns the batch that begins with the change of a revision.
-    pub fn find(&self, first: Revision) -> Option<SharedBatch> {
-        self.batches.lock().iter().rev().find(|batch| batch.first == first).cloned()
+    ) {
+        let weight = OVERHEAD + stream.prefix.len() + stream.selectors.len() + frames.len();
+        let batch = SharedBatch { last, count, frames, _handler: handler.clone(), weight };
+        self.0.insert(&(stream.clone(), first), batch);
     }
 
-    /// Offers a batch to the other watchers.
-    pub fn offer(&self, batch: SharedBatch) {
-        let mut batches = self.batches.lock();
-        // One that is behind the others gathers what nobody else needs.
-        let is_old = batches.back().is_some_and(|newest| batch.last <= newest.last);
-        if is_old {
-            return;
-        }
-        if batches.len() == KEPT {
-            batches.pop_front();
-        }
-        batches.push_back(batch);
+    pub fn drop_unread(&self) {
+        self.0.drop_unread();
     }
 }

@@ -118,6 +118,7 @@ impl Reader {
     pub fn drop_unread(&self) {
         self.encode_cache.drop_unread();
         self.event_cache.drop_unread();
+        self.broadcasts.drop_unread();
         self.list_cache.drop_unread();
         self.fields_v1_cache.drop_unread();
         self.indexes.drop_unread();

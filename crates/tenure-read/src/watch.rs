@@ -4,7 +4,7 @@
 
 use crate::{
     Reader,
-    broadcast::{Broadcast, SharedBatch},
+    broadcast::{SharedBatch, Stream},
     encode_cache::Form,
     event_cache::SharedEvent,
     frame::{Event, frame, object_frame},
@@ -44,9 +44,9 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// Frames of this many bytes are sent even if more are ready.
 const BATCH_BYTES: usize = 32 * 1024;
 
-/// How long a watcher lets changes gather while they keep coming, for each watcher that the same changes wake: sending to many costs
-/// more than the changes do.
-const PAUSE_PER_WATCHER: Duration = Duration::from_micros(500);
+/// How long a watcher lets changes gather while they keep coming, for each watcher that the same changes wake: about what it costs to
+/// send to one. Controllers wait for their own writes to come back, so that a few of them are not kept waiting.
+const PAUSE_PER_WATCHER: Duration = Duration::from_micros(20);
 /// The longest of these pauses, and the shortest that is worth a timer.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(2));
 /// Changes keep coming if the last ones were sent before no more than this many pauses.
@@ -101,6 +101,11 @@ impl Reader {
             other if format.view == View::Table => return Err(unknown_row_object(other)),
             _ => RowObject::Metadata,
         };
+        // The rows of a table depend on what was sent before, and a conversion may fail for one watcher alone.
+        let can_share = format.view != View::Table && !target.handler.has_conversion_webhook();
+        let stream = can_share.then(|| {
+            Stream::new(place(&target, &selection), &selectors_of(&request), &target.handler, format)
+        });
         let watcher = Watcher {
             reader: self.clone(),
             target: Arc::new(target),
@@ -112,8 +117,7 @@ impl Reader {
             end: self.objects.clock.instant() + lasting.min(LASTING),
             may_be_behind: request.query.given("resourceVersion").is_some(),
             table_begun: false,
-            selectors: selectors_of(&request),
-            broadcast: None,
+            stream,
             sent: None,
         };
         self.metrics.watches.fetch_add(1, Relaxed);
@@ -125,11 +129,22 @@ impl Reader {
 }
 
 /// Returns the selectors of a request as they were sent.
-fn selectors_of(request: &Request) -> Box<str> {
+fn selectors_of(request: &Request) -> String {
     let text = |name: &str| request.query.get(name).map_or("", |value| value.as_str());
     match ["labelSelector", "fieldSelector"].map(text) {
-        ["", ""] => Box::default(),
-        [labels, fields] => format!("{labels}\n{fields}").into(),
+        ["", ""] => String::new(),
+        [labels, fields] => format!("{labels}\n{fields}"),
+    }
+}
+
+/// Returns the key or prefix of the objects that can be selected.
+fn place(target: &Target, selection: &Selection) -> String {
+    let resource = &target.handler.resource;
+    match selection.only_name() {
+        Some(name) if resource.scope != Scope::Namespaced || !target.namespace.is_empty() => {
+            key(resource, &target.namespace, name)
+        }
+        _ => prefix(resource, &target.namespace),
     }
 }
 
@@ -180,10 +195,8 @@ struct Watcher {
     may_be_behind: bool,
     /// Whether the columns of a table have been sent.
     table_begun: bool,
-    /// The selectors as the client sent them: equal ones mean the same.
-    selectors: Box<str>,
-    /// What it shares with other watchers of the same objects.
-    broadcast: Option<Arc<Broadcast>>,
+    /// What others may watch, too; `None` if it shares nothing with them.
+    stream: Option<Arc<Stream>>,
     /// When it last sent changes.
     sent: Option<Instant>,
 }
@@ -369,13 +382,14 @@ impl Watcher {
         watch: &mut Watch,
         after: Option<Revision>,
     ) -> Result<(), ApiError> {
-        self.join(watch);
+        let stream = self.stream.clone().filter(|_| watch.audience() > 1);
+        let stream = stream.as_ref();
         let (mut batch, mut gathered, mut ended) = (Batch::default(), None, Ok(()));
         let mut next = Some(signal);
         while let Some(signal) = next {
-            match self.shared_batch(&signal, after) {
+            match stream.and_then(|stream| self.shared_batch(stream, &signal, after)) {
                 Some(shared) => {
-                    self.offer(&mut gathered, &mut batch);
+                    self.offer(stream, &mut gathered, &mut batch);
                     self.reader.metrics.events.fetch_add(shared.count, Relaxed);
                     batch.add(shared.frames);
                     watch.skip_to(shared.last);
@@ -385,38 +399,34 @@ impl Watcher {
             let is_full = batch.is_full() || gathered.as_ref().is_some_and(|of| of.frames.is_full());
             next = if ended.is_ok() && !is_full { at_hand(watch).await } else { None };
         }
-        if ended.is_err() {
-            // The last transaction may be incomplete, which is not for others.
-            self.broadcast = None;
-        }
-        self.offer(&mut gathered, &mut batch);
+        // The last transaction may be incomplete, which is not for others.
+        self.offer(stream.filter(|_| ended.is_ok()), &mut gathered, &mut batch);
         self.send_batch(batch).await;
         ended
     }
 
-    /// Shares batches with others that get the same, if there are any.
-    fn join(&mut self, watch: &Watch) {
-        let handler = &self.target.handler;
-        let can_share = self.format.view != View::Table && !handler.has_conversion_webhook();
-        if self.broadcast.is_none() && can_share && watch.audience() > 1 {
-            let shared = self.reader.broadcasts.join(self.place(), &self.selectors, handler, self.format);
-            self.broadcast = Some(shared);
-        }
-    }
-
     /// Returns the batch that begins with a signal, if another watcher has gathered it.
-    fn shared_batch(&self, signal: &Result<Signal, Error>, after: Option<Revision>) -> Option<SharedBatch> {
-        let (Some(broadcast), Ok(Signal::Changes(changes))) = (&self.broadcast, signal) else { return None };
+    fn shared_batch(
+        &self,
+        stream: &Arc<Stream>,
+        signal: &Result<Signal, Error>,
+        after: Option<Revision>,
+    ) -> Option<SharedBatch> {
+        let Ok(Signal::Changes(changes)) = signal else { return None };
         let first = changes.revision();
-        if after.is_some_and(|after| first <= after) { None } else { broadcast.find(first) }
+        if after.is_some_and(|after| first <= after) {
+            return None;
+        }
+        self.reader.broadcasts.find(stream, first)
     }
 
-    /// Moves gathered frames to a batch, and offers them to the other watchers.
-    fn offer(&self, gathered: &mut Option<Gathered>, batch: &mut Batch) {
+    /// Moves gathered frames to a batch, and offers them to the other watchers of a stream.
+    fn offer(&self, stream: Option<&Arc<Stream>>, gathered: &mut Option<Gathered>, batch: &mut Batch) {
         let Some(Gathered { first, last, count, frames }) = gathered.take() else { return };
         let Some(frames) = frames.take() else { return };
-        if let Some(broadcast) = &self.broadcast {
-            broadcast.offer(SharedBatch { first, last, count, frames: frames.clone() });
+        if let Some(stream) = stream {
+            let handler = &self.target.handler;
+            self.reader.broadcasts.offer(stream, (first, last), (count, frames.clone()), handler);
         }
         batch.add(frames);
     }
@@ -461,8 +471,9 @@ impl Watcher {
         if !self.selection.is_everything() {
             return self.everything_selected(at, &form).await;
         }
-        let Whole { revision, count, items, memory: _memory, .. } =
-            reader.whole(&handler, Range::whole(self.place(), at), &form, too_old).await?;
+        let Whole { revision, count, items, memory: _memory, .. } = reader
+            .whole(&handler, Range::whole(place(&self.target, &self.selection), at), &form, too_old)
+            .await?;
         reader.metrics.events.fetch_add(count as u64, Relaxed);
         match items {
             WholeItems::Pieces(pieces) => {
@@ -513,7 +524,7 @@ impl Watcher {
     async fn everything_decoded(&mut self, at: Option<Revision>) -> Result<Revision, ApiError> {
         let reader = self.reader.clone();
         let handler = self.target.handler.clone();
-        let request = ListRequest { at, ..ListRequest::prefix(self.place()) };
+        let request = ListRequest { at, ..ListRequest::prefix(place(&self.target, &self.selection)) };
         let listing = reader.objects.store.list(request).await?;
         if handler.has_conversion_webhook() {
             // A webhook converts many objects in one call.
@@ -556,20 +567,8 @@ impl Watcher {
         }
     }
 
-    /// Returns the key or prefix of the objects that can be selected.
-    fn place(&self) -> String {
-        let resource = &self.target.handler.resource;
-        let namespaced = resource.scope == Scope::Namespaced;
-        match self.selection.only_name() {
-            Some(name) if !namespaced || !self.target.namespace.is_empty() => {
-                key(resource, &self.target.namespace, name)
-            }
-            _ => prefix(resource, &self.target.namespace),
-        }
-    }
-
     async fn open(&mut self, after: Option<Revision>) -> Result<Watch, ApiError> {
-        let mut request = WatchRequest::prefix(self.place());
+        let mut request = WatchRequest::prefix(place(&self.target, &self.selection));
         request.after = after;
         match self.open_at(&request).await {
             // A future revision: start now and wait for it.

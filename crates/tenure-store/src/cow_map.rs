@@ -10,6 +10,8 @@ use std::sync::Arc;
 const MAX_NODE: usize = 32;
 /// A node below this size is merged with its neighbour, if both fit into one.
 const MIN_NODE: usize = MAX_NODE / 4;
+/// How many items a node grows by: doubling would leave half of its memory unused.
+const GROWTH: usize = MAX_NODE / 4;
 
 /// A sorted map whose clones share memory until one of them writes.
 ///
@@ -276,13 +278,20 @@ fn first_key<K: Clone, V>(node: &Node<K, V>) -> Option<K> {
     }
 }
 
-/// Splits off the upper half of what exceeds a node's size. Ascending insertions leave full nodes behind.
-fn split_off<T>(items: &mut Vec<T>, at: usize) -> Option<Vec<T>> {
+/// Inserts an item into those of a node, and returns the upper half if they exceed the size of a node. Ascending insertions leave
+/// full nodes behind.
+fn insert_or_split<T>(items: &mut Vec<T>, at: usize, item: T) -> Option<Vec<T>> {
+    if items.len() == items.capacity() {
+        items.reserve_exact(GROWTH);
+    }
+    items.insert(at, item);
     if items.len() <= MAX_NODE {
         return None;
     }
-    let appended = at + 1 == items.len();
-    Some(items.split_off(if appended { MAX_NODE } else { items.len() / 2 }))
+    let is_last = at + 1 == items.len();
+    let right = items.split_off(if is_last { MAX_NODE } else { items.len() / 2 });
+    items.shrink_to(MAX_NODE);
+    Some(right)
 }
 
 fn insert<K: Ord + Clone, V: Clone>(
@@ -294,8 +303,7 @@ fn insert<K: Ord + Clone, V: Clone>(
         Node::Leaf(entries) => match find(entries, &key) {
             Ok(place) => (Some(std::mem::replace(&mut entries[place].1, value)), None),
             Err(place) => {
-                entries.insert(place, (key, value));
-                let right = split_off(entries, place)
+                let right = insert_or_split(entries, place, (key, value))
                     .map(|right| Child::new(right[0].0.clone(), Arc::new(Node::Leaf(right))));
                 (None, right)
             }
@@ -310,8 +318,7 @@ fn insert<K: Ord + Clone, V: Clone>(
             child.entries += usize::from(replaced.is_none());
             let Some(split) = split else { return (replaced, None) };
             child.entries -= split.entries;
-            children.insert(place + 1, split);
-            let right = split_off(children, place + 1)
+            let right = insert_or_split(children, place + 1, split)
                 .map(|right| Child::new(right[0].low.clone(), Arc::new(Node::Branch(right))));
             (replaced, right)
         }
@@ -480,6 +487,22 @@ mod tests {
                 1 + depths[0]
             }
         }
+    }
+
+    #[test]
+    fn ascending_insertions_leave_full_nodes_without_spare_memory() {
+        let mut map = CowMap::default();
+        for key in 0..1000u16 {
+            map.insert(key, 0u32);
+        }
+        let Node::Branch(children) = &*map.root else { panic!("a leaf") };
+        let sizes = children.iter().map(|child| match &*child.node {
+            Node::Leaf(entries) => (entries.len(), entries.capacity()),
+            Node::Branch(_) => panic!("a branch"),
+        });
+        let sizes: Vec<_> = sizes.collect();
+        assert_eq!(sizes.len(), 32);
+        assert!(sizes[..31].iter().all(|size| *size == (MAX_NODE, MAX_NODE)), "{sizes:?}");
     }
 
     fn pairs<'a>(entries: impl Iterator<Item = (&'a u16, &'a u32)>) -> Vec<(u16, u32)> {

@@ -25,7 +25,7 @@ const RECORDS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("records");
 const LEDGER: TableDefinition<&[u8], &[u8]> = TableDefinition::new("ledger");
 
 /// The engine's cache. All reads are served from memory, so that this only buffers writes.
-const CACHE: usize = 8 * 1024 * 1024;
+const CACHE: usize = 1024 * 1024;
 
 /// The number of the first journal file of a new store.
 pub(super) const FIRST_JOURNAL: u64 = 1;
