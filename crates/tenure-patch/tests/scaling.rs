@@ -26,7 +26,7 @@ fn kind(version: &str, kind: &str) -> TypeRef<'static> {
 }
 
 /// The most times that an operation is measured.
-const ROUNDS: usize = 30;
+const ROUNDS: usize = 60;
 
 /// Runs an operation on lists of two lengths and compares the least times. Other work on the machine only makes a run
 /// slower, so measuring continues until the law holds; an operation that violates it never passes.

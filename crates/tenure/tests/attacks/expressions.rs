@@ -9,8 +9,8 @@ use std::time::Duration;
 
 const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
 const MAPS: &str = "/api/v1/namespaces/default/configmaps?dryRun=All";
-/// The processor time of a policy and of a request that it reviews: this is a debug build, and other tests run beside it.
-const LIMIT: Duration = Duration::from_secs(30);
+/// The processor time of a policy and of a request that it reviews: this is a debug build.
+const LIMIT: Duration = Duration::from_secs(15);
 
 fn post(target: &Target, path: &str, body: String) -> (u16, String) {
     target.send(&Attack::new("policy", ("POST", path), JSON, body).bytes()).expect("a response")
