@@ -46,18 +46,34 @@ struct Host {
 
 type Sent = Request<Bytes>;
 
+/// What is applied to a Deployment.
+#[derive(Clone, Copy)]
+enum Deploy {
+    /// Other values each time.
+    Changing,
+    /// The same values in another text each time.
+    Resting,
+    /// The same text.
+    Repeated,
+}
+
 /// Returns the paths of requests.
 pub fn paths() -> Result<Vec<HotPath>, Box<dyn Error>> {
     let plain = Rc::new(Host::start(false)?);
     let audited = Rc::new(Host::start(true)?);
     Ok(vec![
-        path("request: apply that changes", RUNS, &plain, |host| host.apply(true)),
-        path("request: apply that changes nothing", RUNS, &plain, |host| host.apply(false)),
+        path("request: apply that changes", RUNS, &plain, |host| host.apply(Deploy::Changing)),
+        path("request: apply that changes nothing", RUNS, &plain, |host| host.apply(Deploy::Resting)),
+        path("request: apply that changes nothing, repeated", RUNS, &plain, |host| {
+            host.apply(Deploy::Repeated)
+        }),
         path("request: create", RUNS, &plain, |host| host.create()),
         path("request: get", RUNS, &plain, |host| host.get()),
         path("request: a page of 500, again", LISTS, &plain, |host| host.list()),
-        path("request: apply that changes, audited", RUNS, &audited, |host| host.apply(true)),
-        path("request: apply that changes nothing, audited", RUNS, &audited, |host| host.apply(false)),
+        path("request: apply that changes, audited", RUNS, &audited, |host| host.apply(Deploy::Changing)),
+        path("request: apply that changes nothing, repeated, audited", RUNS, &audited, |host| {
+            host.apply(Deploy::Repeated)
+        }),
         path("request: get, audited", RUNS, &audited, |host| host.get()),
     ])
 }
@@ -168,12 +184,20 @@ impl Host {
         self.sent.replace(self.sent.get() + 1)
     }
 
-    /// Applies one of the Deployments in turn: with other values each time, or with the same.
-    fn apply(&self, changes: bool) -> Result<Sent, Box<dyn Error>> {
+    /// Applies one of the Deployments in turn.
+    fn apply(&self, deploy: Deploy) -> Result<Sent, Box<dyn Error>> {
         let number = self.next();
-        let name = format!("{}-{}", if changes { "changing" } else { "resting" }, number % DEPLOYMENTS);
+        let kind = match deploy {
+            Deploy::Changing => "changing",
+            Deploy::Resting | Deploy::Repeated => "resting",
+        };
+        let name = format!("{kind}-{}", number % DEPLOYMENTS);
         let uri = format!("{DEPLOYMENTS_PATH}/{name}?fieldManager=m1&force=true");
-        let body = deployment(&name, if changes { number } else { 0 });
+        let body = match deploy {
+            Deploy::Changing => deployment(&name, number),
+            Deploy::Resting => deployment(&name, 0) + &blanks(number),
+            Deploy::Repeated => deployment(&name, 0),
+        };
         self.request(Method::PATCH, &uri, APPLY, body)
     }
 
@@ -196,6 +220,11 @@ impl Host {
     fn list(&self) -> Result<Sent, Box<dyn Error>> {
         self.request(Method::GET, &format!("{CONFIG_MAPS_PATH}?limit={PAGE}"), JSON, String::new())
     }
+}
+
+/// Returns a text of eight blanks that differs from that of other numbers.
+fn blanks(number: usize) -> String {
+    (0..8).map(|at| [' ', '\n', '\r', '\t'][(number >> (2 * at)) % 4]).collect()
 }
 
 /// Returns a Deployment of two containers, in which some fields follow a number.

@@ -9,16 +9,20 @@ use std::{
 };
 use tenure_value::Text;
 
-/// How many decisions are remembered; a power of two.
-const SLOTS: usize = 4096;
+/// How many pairs of decisions are remembered; a power of two.
+const PAIRS: usize = 2048;
 /// Decisions about users with more groups are not remembered.
 const MOST_GROUPS: usize = 64;
 
-/// Recent decisions, each in the slot that its hash names. A decision that needs an occupied slot takes it over.
+/// Recent decisions, each in the pair that its hash names. A new decision displaces the one of its pair that was not used last, so
+/// that two that are needed in turn stay.
 pub struct DecisionCache {
     hasher: RandomState,
-    slots: Box<[Mutex<Option<Entry>>]>,
+    pairs: Box<[Mutex<Pair>]>,
 }
+
+/// Two decisions, the one that was used last first.
+type Pair = [Option<Entry>; 2];
 
 struct Entry {
     generation: u64,
@@ -30,8 +34,8 @@ struct Entry {
 
 impl Default for DecisionCache {
     fn default() -> DecisionCache {
-        let slots = (0..SLOTS).map(|_| Mutex::new(None)).collect();
-        DecisionCache { hasher: RandomState::new(), slots }
+        let pairs = (0..PAIRS).map(|_| Mutex::default()).collect();
+        DecisionCache { hasher: RandomState::new(), pairs }
     }
 }
 
@@ -43,14 +47,20 @@ impl DecisionCache {
         }
         let generation = policy.generation();
         let hash = self.hasher.hash_one((&user.name, &user.groups, judged(attributes))) as usize;
-        let slot = &self.slots[hash % SLOTS];
-        if let Some(entry) = &*slot.lock().unwrap_or_else(PoisonError::into_inner)
-            && entry.generation == generation
-            && entry.name == user.name
-            && entry.groups == user.groups
-            && judged(&entry.attributes) == judged(attributes)
-        {
-            return entry.decision.clone();
+        let pair = &self.pairs[hash % PAIRS];
+        let is_same = |entry: &Entry| {
+            entry.generation == generation
+                && entry.name == user.name
+                && entry.groups == user.groups
+                && judged(&entry.attributes) == judged(attributes)
+        };
+        let known = |pair: &mut Pair| {
+            let at = pair.iter().position(|entry| entry.as_ref().is_some_and(is_same))?;
+            pair.swap(0, at);
+            pair[0].as_ref().map(|entry| entry.decision.clone())
+        };
+        if let Some(decision) = known(&mut pair.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return decision;
         }
         let decision = policy.authorize(user, attributes);
         let entry = Entry {
@@ -60,7 +70,9 @@ impl DecisionCache {
             attributes: attributes.clone(),
             decision: decision.clone(),
         };
-        *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(entry);
+        let mut pair = pair.lock().unwrap_or_else(PoisonError::into_inner);
+        pair.swap(0, 1);
+        pair[0] = Some(entry);
         decision
     }
 }
