@@ -25,6 +25,8 @@ pub struct Metrics {
     pub conflicts: AtomicU64,
     /// Writes that changed nothing and were not committed.
     pub noops: AtomicU64,
+    /// Those of them that were known to change nothing, because the same apply had changed nothing before.
+    pub repeats: AtomicU64,
     /// Transactions that the store made durable.
     pub commits: AtomicU64,
     /// Writes retried because of a concurrent write.
@@ -141,8 +143,15 @@ impl Metrics {
     /// Begins to count anew, as `DELETE /metrics` requests. What is measured now, such as the open watches, stays.
     pub fn reset(&self) {
         self.requests.lock().clear();
-        let counters =
-            [&self.conflicts, &self.noops, &self.commits, &self.retries, &self.events, &self.takeovers];
+        let counters = [
+            &self.conflicts,
+            &self.noops,
+            &self.repeats,
+            &self.commits,
+            &self.retries,
+            &self.events,
+            &self.takeovers,
+        ];
         counters.into_iter().for_each(|counter| counter.store(0, Relaxed));
     }
 
@@ -172,6 +181,12 @@ impl Metrics {
                 "counter",
                 "Writes that changed nothing and were not committed.",
                 &self.noops,
+            ),
+            (
+                "tenure_repeated_applies_total",
+                "counter",
+                "Applies that were not merged, because the same apply had changed nothing in the same state of the object.",
+                &self.repeats,
             ),
             (
                 "tenure_store_commits_total",

@@ -6,7 +6,7 @@ use tenure_meta::ApiError;
 use tenure_value::Text;
 
 /// Decoded query parameters in order.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Query(Vec<(Text, Text)>);
 
 /// How unknown and duplicate fields in a body are treated.

@@ -74,14 +74,19 @@ impl Writer {
         request: &Request,
         options: WriteOptions,
     ) -> Result<Written, ApiError> {
-        let (config, duplicates) = apply_configuration(target, request, &options)?;
+        let mut write = WriteRequest::new(self, target, request, options);
+        if let Some(written) = self.repeat_apply(&write).await? {
+            return Ok(written);
+        }
+        let (config, duplicates) = apply_configuration(target, request, &write.options)?;
         let forced = forced(target, request, &config)?;
         if config.at(["metadata", "managedFields"]).is_some_and(|sent| !sent.is_null()) {
             return Err(ApiError::bad_request(
                 "metadata.managedFields must be nil; only the server writes it, leave it out",
             ));
         }
-        let write = WriteRequest::new(self, target, request, options);
+        // What is wrong with the text is said every time.
+        write.is_remembered = duplicates.is_empty();
         let apply = Apply {
             forced,
             version: meta_text(&config, "resourceVersion").into(),

@@ -18,6 +18,7 @@ mod ownership_report;
 mod patch;
 mod pipeline;
 mod quota;
+mod repeated_apply;
 mod request;
 mod response;
 mod retry;
@@ -29,6 +30,7 @@ pub(crate) use create::{Posted, check_namespace};
 pub(crate) use delete_options::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
 pub(crate) use finalization::is_finished;
 pub(crate) use quota::{Enforcement, QuotaChange, is_counted};
+use repeated_apply::RepeatedApplies;
 pub(crate) use request::{Change, Next, WriteRequest};
 pub(crate) use scale::scale_response;
 use std::sync::Arc;
@@ -52,6 +54,7 @@ pub(crate) struct Writer {
     /// Allocates addresses and node ports.
     pub services: ServiceAllocator,
     quota_locks: quota::QuotaLocks,
+    repeated_applies: RepeatedApplies,
     /// Records and counts every write.
     pub history: Arc<History>,
 }
@@ -68,6 +71,7 @@ impl Writer {
         let (catalog, metrics) = (objects.catalog.clone(), reader.metrics.clone());
         let services = ServiceAllocator::new(objects.clone(), history.clone());
         let quota_locks = quota::QuotaLocks::default();
+        let repeated_applies = RepeatedApplies::default();
         Arc::new(Writer {
             objects,
             reader,
@@ -78,6 +82,7 @@ impl Writer {
             behavior,
             services,
             quota_locks,
+            repeated_applies,
             history,
         })
     }

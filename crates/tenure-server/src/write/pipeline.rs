@@ -108,6 +108,9 @@ impl Writer {
             && let Some(live) = live.filter(|live| self.is_final_noop(write, live, &state))
             && self.is_stored_as(write, live, None).await?
         {
+            if write.is_remembered {
+                self.repeated_applies.remember(write, live.revision);
+            }
             return Ok(Some(self.unchanged(write, live, std::mem::take(warnings))));
         }
         // Set defaults, and the metadata that only the server sets.
@@ -249,7 +252,12 @@ impl Writer {
         state.object.ptr_eq(&live.object)
             && state.managers.same_fields(&live.managers)
             && !write.changes_own_time(&state.managers, &live.managers)
-            && write.target.handler.strategy().noop_apply_is_final()
+            && self.noop_apply_is_final(write)
+    }
+
+    /// Whether no later phase could change or refuse an apply that leaves the object as it is.
+    pub(super) fn noop_apply_is_final(&self, write: &WriteRequest<'_>) -> bool {
+        write.target.handler.strategy().noop_apply_is_final()
             && !admission::handles_update(self, write)
             && !self.limits_fields(write)
     }
@@ -276,7 +284,12 @@ impl Writer {
     }
 
     /// Returns the result of a write that changes nothing.
-    fn unchanged(&self, write: &WriteRequest<'_>, live: &Stored, warnings: Vec<String>) -> Written {
+    pub(super) fn unchanged(
+        &self,
+        write: &WriteRequest<'_>,
+        live: &Stored,
+        warnings: Vec<String>,
+    ) -> Written {
         self.metrics.noops.fetch_add(1, Relaxed);
         self.history.count_noop(&write.manager);
         Written { stored: live.clone(), outcome: Outcome::Unchanged, warnings }
@@ -396,7 +409,11 @@ impl Writer {
     }
 
     /// Whether the target's object is still at the revision it was read at.
-    async fn is_current(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<bool, ApiError> {
+    pub(super) async fn is_current(
+        &self,
+        write: &WriteRequest<'_>,
+        live: Option<&Stored>,
+    ) -> Result<bool, ApiError> {
         let current = self.objects.store.get(write.target.key().as_bytes()).await?;
         Ok(current.map(|entry| entry.modified) == live.map(|live| live.revision))
     }

@@ -26,6 +26,8 @@ pub(crate) struct WriteRequest<'a> {
     pub behavior: Behavior,
     /// The objects that a webhook converted to compute ownership.
     pub(super) conversions: Conversions,
+    /// Whether this is an apply that is remembered if it changes nothing.
+    pub(super) is_remembered: bool,
     pub(super) metrics: &'a Metrics,
 }
 
@@ -86,6 +88,7 @@ impl<'a> WriteRequest<'a> {
             created_version: None,
             behavior: writer.behavior,
             conversions: Conversions::default(),
+            is_remembered: false,
             metrics: &writer.metrics,
         }
     }

@@ -211,6 +211,32 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 200, ..ProptestConfig::default() })]
+
+    /// Writes of a few kinds, in any order and some of them several times: to one server as they are, so that it recognizes
+    /// applies that are repeated, and to another with other blanks each time.
+    #[test]
+    fn a_server_that_recognizes_repeated_applies_responds_like_one_that_does_not(
+        writes in prop::collection::vec(write(), 1..6),
+        order in prop::collection::vec((0..6usize, 1..4usize), 1..12),
+    ) {
+        let (server, blank) = (Server::start(), Server::start());
+        let mut sent = 0;
+        for (at, times) in order {
+            let write = &writes[at % writes.len()];
+            for _ in 0..times {
+                sent += 1;
+                let body = format!("{}{}", write.body, " ".repeat(if write.body.is_empty() { 0 } else { sent }));
+                let as_sent = server.send(&write.request(""));
+                let with_blanks = blank.send(&Write { body, ..write.clone() }.request(""));
+                prop_assert_eq!(outcome(&as_sent), outcome(&with_blanks), "{:?}", &write);
+                prop_assert_eq!(server.revision(), blank.revision(), "{:?}", &write);
+            }
+        }
+    }
+}
+
 #[test]
 fn repeating_an_apply_writes_once_and_sends_no_event() {
     let server = Server::start();

@@ -1,0 +1,81 @@
+//! Applies that are repeated. Controllers and pipelines apply the same configuration again and again. If the object is still at the
+//! revision at which the same apply changed nothing, it changes nothing now, and need not be parsed and merged to know that.
+
+use super::{Writer, commit::Written, request::WriteRequest};
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::atomic::Ordering::Relaxed,
+};
+use tenure_catalog::Cache;
+use tenure_meta::ApiError;
+use tenure_store::Revision;
+
+/// The bytes of all that is remembered.
+const CAPACITY: usize = 4 * 1024 * 1024;
+/// The bytes of one apply: its key in the map and in the queue, the apply, and what the two collections keep beside them.
+const WEIGHT: usize = 96;
+
+/// An apply that changed nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Noop {
+    /// The revision of the object that it left alone.
+    revision: Revision,
+    /// A hash of everything else that determines its result.
+    digest: u64,
+}
+
+/// The last apply of each manager to each object that changed nothing.
+pub(super) struct RepeatedApplies {
+    /// Its keys are secret, so that nobody can make another apply with the same digest.
+    hasher: RandomState,
+    noops: Cache<u64, Noop>,
+}
+
+impl Default for RepeatedApplies {
+    fn default() -> RepeatedApplies {
+        RepeatedApplies { hasher: RandomState::new(), noops: Cache::new(CAPACITY, |_| WEIGHT) }
+    }
+}
+
+impl RepeatedApplies {
+    /// Remembers an apply that changed nothing in an object at a revision, and whose result no later phase could have changed.
+    pub fn remember(&self, write: &WriteRequest<'_>, revision: Revision) {
+        self.noops.insert(&self.key(write), Noop { revision, digest: self.digest(write) });
+    }
+
+    /// Returns the hash of the object and the manager. Two that share it displace each other, and are not mistaken for each other.
+    fn key(&self, write: &WriteRequest<'_>) -> u64 {
+        self.hasher.hash_one((place(write), &write.manager))
+    }
+
+    /// Returns the hash of an apply: the object, the schema by which it is read, the manager, the options and the configuration.
+    fn digest(&self, write: &WriteRequest<'_>) -> u64 {
+        let (generation, request) = (write.target.handler.generation(), write.request);
+        let apply = (&write.manager, &request.query, request.content_type(), &request.body[..]);
+        self.hasher.hash_one((place(write), generation, apply))
+    }
+}
+
+/// Returns what names the endpoint of an object.
+fn place<'a>(write: &WriteRequest<'a>) -> [&'a str; 5] {
+    let target = write.target;
+    let resource = &target.handler.resource;
+    [&resource.api_version, &resource.name, &target.namespace, &target.name, &target.subresource]
+}
+
+impl Writer {
+    /// Returns the result of an apply that is known to change nothing; `None` if that is not known.
+    pub(super) async fn repeat_apply(&self, write: &WriteRequest<'_>) -> Result<Option<Written>, ApiError> {
+        let applies = &self.repeated_applies;
+        let Some(noop) = applies.noops.get(&applies.key(write)) else { return Ok(None) };
+        let live = self.objects.peek(write.target).await?;
+        let Some(live) = live.filter(|live| live.revision == noop.revision) else { return Ok(None) };
+        // What the digest does not cover, such as webhooks and policies, may have changed since.
+        let is_repeated = applies.digest(write) == noop.digest && self.noop_apply_is_final(write);
+        if !is_repeated || !self.is_current(write, Some(&live)).await? {
+            return Ok(None);
+        }
+        self.metrics.repeats.fetch_add(1, Relaxed);
+        Ok(Some(self.unchanged(write, &live, Vec::new())))
+    }
+}
