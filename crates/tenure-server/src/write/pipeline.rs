@@ -108,9 +108,7 @@ impl Writer {
             && let Some(live) = live.filter(|live| self.is_final_noop(write, live, &state))
             && self.is_stored_as(write, live, None).await?
         {
-            if write.is_remembered {
-                self.repeated_applies.remember(write, live.revision);
-            }
+            self.remember_apply(write, live, warnings);
             return Ok(Some(self.unchanged(write, live, std::mem::take(warnings))));
         }
         // Set defaults, and the metadata that only the server sets.
@@ -164,6 +162,9 @@ impl Writer {
                     Settled::Unchanged(state) if times_differ => State { managers: as_computed, ..state },
                     Settled::Unchanged(state) => {
                         if self.is_stored_as(write, live, at_storage.as_ref()).await? {
+                            if is_apply && self.noop_apply_is_final(write) {
+                                self.remember_apply(write, live, warnings);
+                            }
                             return Ok(Some(self.unchanged(write, live, std::mem::take(warnings))));
                         }
                         state

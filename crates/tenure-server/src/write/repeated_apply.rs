@@ -6,7 +6,7 @@ use std::{
     hash::{BuildHasher, RandomState},
     sync::atomic::Ordering::Relaxed,
 };
-use tenure_catalog::Cache;
+use tenure_catalog::{Cache, object::Stored};
 use tenure_meta::ApiError;
 use tenure_store::Revision;
 
@@ -38,11 +38,6 @@ impl Default for RepeatedApplies {
 }
 
 impl RepeatedApplies {
-    /// Remembers an apply that changed nothing in an object at a revision, and whose result no later phase could have changed.
-    pub fn remember(&self, write: &WriteRequest<'_>, revision: Revision) {
-        self.noops.insert(&self.key(write), Noop { revision, digest: self.digest(write) });
-    }
-
     /// Returns the hash of the object and the manager. Two that share it displace each other, and are not mistaken for each other.
     fn key(&self, write: &WriteRequest<'_>) -> u64 {
         self.hasher.hash_one((place(write), &write.manager))
@@ -64,6 +59,15 @@ fn place<'a>(write: &WriteRequest<'a>) -> [&'a str; 5] {
 }
 
 impl Writer {
+    /// Remembers an apply that changed nothing and whose digest covers everything that decided so.
+    pub(super) fn remember_apply(&self, write: &WriteRequest<'_>, live: &Stored, warnings: &[String]) {
+        if write.is_remembered && warnings.is_empty() {
+            let applies = &self.repeated_applies;
+            let noop = Noop { revision: live.revision, digest: applies.digest(write) };
+            applies.noops.insert(&applies.key(write), noop);
+        }
+    }
+
     /// Returns the result of an apply that is known to change nothing; `None` if that is not known.
     pub(super) async fn repeat_apply(&self, write: &WriteRequest<'_>) -> Result<Option<Written>, ApiError> {
         let applies = &self.repeated_applies;

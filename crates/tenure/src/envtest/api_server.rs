@@ -84,13 +84,7 @@ pub(super) fn run(arguments: &[String]) -> Result<(), Error> {
 }
 
 async fn serve(settings: Settings) -> Result<(), String> {
-    // First of all: a port that is taken is an error at once, and clients that connect early are queued, not refused.
-    let listener = listener::bind(settings.bind).await.map_err(|error| error.to_string())?;
-    let tls = Reloadable::new(settings.tls()?);
     let mut reloader = Reloader::default();
-    let (settings, current) = (Arc::new(settings), tls.clone());
-    let following = settings.clone();
-    reloader.add("certificates", settings.tls_files(), move || following.tls().map(|tls| current.set(tls)));
     // There is no token of the administrator: administrators have certificates or tokens of their own.
     let mut options = ServerOptions::new(Authentication::Token(String::new()));
     options.admission = admission(settings.plugins.clone(), settings.plugin_configuration.as_deref())?;
@@ -99,6 +93,12 @@ async fn serve(settings: Settings) -> Result<(), String> {
     options.service_addresses = settings.service_addresses;
     settings.identity.apply(&mut options, &mut reloader)?;
     settings.aggregation.apply(&mut options.aggregation, &mut reloader)?;
+    // Before anything is written: a port that is taken is an error at once, and clients that connect early are queued, not refused.
+    let listener = listener::bind(settings.bind).await.map_err(|error| error.to_string())?;
+    let tls = Reloadable::new(settings.tls()?);
+    let (settings, current) = (Arc::new(settings), tls.clone());
+    let following = settings.clone();
+    reloader.add("certificates", settings.tls_files(), move || following.tls().map(|tls| current.set(tls)));
     options.auditor = settings.audit.start(Mode::Blocking).await?;
     let control_plane = ControlPlane {
         store: Arc::new(MemoryStore::new()),
