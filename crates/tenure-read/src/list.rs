@@ -40,6 +40,11 @@ impl Reader {
         if scan.is_everything() {
             return self.list_whole(target, format, &form, &scan).await;
         }
+        if scan.is_exact()
+            && let Some(response) = self.list_indexed(target, format, &form, &mut scan).await?
+        {
+            return Ok(response);
+        }
         let mut items = Vec::new();
         while let Some(entry) = scan.next().await? {
             let encoded = match scan.is_exact() {

@@ -1,4 +1,4 @@
-//! Whole collections as they were last listed, joined into long pieces. A cached list is valid while nothing below its prefix has
+//! Collections, pages of them and what an index selects of them, as they were last listed, joined into long pieces. A cached list is valid while nothing below its prefix has
 //! changed, which a watch of the store tells; then a list costs what sending it costs. After a change the next list reuses the
 //! pieces that the change did not touch. A collection that is too large to be kept is encoded while it is sent.
 
@@ -19,7 +19,7 @@ use std::{
 };
 use tenure_catalog::{Cache, ResourceHandler, Target};
 use tenure_http::{Encoding, Format, MemoryBudget, Reservation, Response};
-use tenure_meta::ApiError;
+use tenure_meta::{ApiError, IndexTerm};
 use tenure_store::{Entry, Error, ListRequest, Listing, Revision, Store, Watch, WatchRequest};
 
 /// The most bytes of all lists together; a longer one is not kept.
@@ -30,6 +30,8 @@ const PIECE: usize = 64 * 1024;
 const SHORT: usize = PIECE / 4;
 /// How many objects are encoded before other requests get a turn.
 const STRIDE: usize = 256;
+/// A selection of fewer objects is not kept: there may be one for each object of a controller.
+const MANY: usize = 64;
 
 /// An object of a piece: its key and revision, and where its bytes end.
 #[derive(Clone)]
@@ -95,8 +97,19 @@ impl CachedList {
     }
 }
 
-/// Lists by prefix, first key, limit and form.
-pub(super) struct ListCache(Cache<(String, String, Option<usize>, Form), Arc<CachedList>>);
+/// What a list contains, but for its revision.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct ListKey {
+    prefix: String,
+    from: String,
+    limit: Option<usize>,
+    /// What selects the objects; empty if all are listed.
+    terms: Vec<IndexTerm>,
+    form: Form,
+}
+
+/// The lists by what they contain.
+pub(super) struct ListCache(Cache<ListKey, Arc<CachedList>>);
 
 impl Default for ListCache {
     fn default() -> ListCache {
@@ -229,20 +242,40 @@ impl Reader {
         form: &Form,
         failed: impl Fn(Error) -> ApiError,
     ) -> Result<Whole, ApiError> {
-        let key = (prefix.clone(), from.clone(), limit, form.clone());
+        let key = ListKey { prefix, from, limit, terms: Vec::new(), form: form.clone() };
         let former = self.list_cache.0.get(&key);
-        if let Some(list) = &former
-            && let Some(revision) = list.holds(&*self.objects.store, at).await?
-        {
-            // The bytes are those of the cache, however many clients read them.
-            let memory = Some(self.memory.reservation());
-            let count = list.pieces.iter().map(|piece| piece.items.len()).sum();
-            let (items, rest) = (WholeItems::Pieces(list.bytes()), list.rest.clone());
-            return Ok(Whole { revision, count, items, rest, memory });
+        if let Some(whole) = self.held(former.as_deref(), at).await? {
+            return Ok(whole);
         }
-        let request = ListRequest { prefix: prefix.clone().into(), from: from.into(), limit, at };
-        let Listing { entries, revision, remaining, next } =
-            self.objects.store.list(request).await.map_err(failed)?;
+        let (prefix, from) = (key.prefix.clone().into(), key.from.clone().into());
+        let listing = self.objects.store.list(ListRequest { prefix, from, limit, at }).await;
+        self.build(handler, key, former, listing.map_err(failed)?).await
+    }
+
+    /// Returns a cached list if nothing in the collection has changed since.
+    async fn held(
+        &self,
+        former: Option<&CachedList>,
+        at: Option<Revision>,
+    ) -> Result<Option<Whole>, ApiError> {
+        let Some(list) = former else { return Ok(None) };
+        let Some(revision) = list.holds(&*self.objects.store, at).await? else { return Ok(None) };
+        // The bytes are those of the cache, however many clients read them.
+        let memory = Some(self.memory.reservation());
+        let count = list.pieces.iter().map(|piece| piece.items.len()).sum();
+        let (items, rest) = (WholeItems::Pieces(list.bytes()), list.rest.clone());
+        Ok(Some(Whole { revision, count, items, rest, memory }))
+    }
+
+    /// Encodes what was read and keeps it, unless it is too large; what the former list has is not encoded again.
+    async fn build(
+        &self,
+        handler: &ResourceHandler,
+        key: ListKey,
+        former: Option<Arc<CachedList>>,
+        Listing { entries, revision, remaining, next }: Listing,
+    ) -> Result<Whole, ApiError> {
+        let form = &key.form;
         let (count, rest) = (entries.len(), next.map(|next| (next, remaining)));
         let bytes: usize = entries.iter().map(|entry| entry.value.len()).sum();
         if bytes > form.most_kept() {
@@ -272,7 +305,7 @@ impl Reader {
             }
         }
         builder.close();
-        let watch = WatchRequest::prefix(prefix).after(revision);
+        let watch = WatchRequest::prefix(key.prefix.clone()).after(revision);
         // Without a watch, the next list can still reuse the pieces.
         let watch = Mutex::new(self.objects.store.watch(watch).await.ok());
         let pieces = builder.pieces;
@@ -290,9 +323,52 @@ impl Reader {
         form: &Form,
         scan: &Scan<'_>,
     ) -> Result<Response, ApiError> {
+        let whole = self.whole(&target.handler, scan.range(), form, |error| scan.failure(error)).await?;
+        self.list_of_whole(target, format, form, scan, whole).await
+    }
+
+    /// Returns what an index selects of a collection, as a list; `None` if no index answers.
+    pub(super) async fn list_indexed(
+        self: &Arc<Self>,
+        target: &Target,
+        format: Format,
+        form: &Form,
+        scan: &mut Scan<'_>,
+    ) -> Result<Option<Response>, ApiError> {
         let handler = &target.handler;
-        let Whole { revision, count, items, rest, memory } =
-            self.whole(handler, scan.range(), form, |error| scan.failure(error)).await?;
+        let (Range { prefix, from, limit, at }, terms) = (scan.range(), scan.terms().to_vec());
+        let key = ListKey { prefix, from, limit, terms, form: form.clone() };
+        let former = self.list_cache.0.get(&key);
+        if let Some(whole) = self.held(former.as_deref(), at).await? {
+            return self.list_of_whole(target, format, form, scan, whole).await.map(Some);
+        }
+        let Some(listing) = scan.read_indexed().await? else { return Ok(None) };
+        if listing.entries.len() >= MANY {
+            let whole = self.build(handler, key, former, listing).await?;
+            return self.list_of_whole(target, format, form, scan, whole).await.map(Some);
+        }
+        let bytes: usize = listing.entries.iter().map(|entry| entry.value.len()).sum();
+        let memory = if bytes > MemoryBudget::SMALL { Some(self.reserve(bytes)?) } else { None };
+        let mut pieces = Vec::with_capacity(listing.entries.len());
+        for entry in &listing.entries {
+            pieces.push(self.encoded(handler, entry, form).await?.bytes);
+        }
+        let items = Items::Encoded { count: pieces.len(), pieces };
+        let mut response = list_of(handler, format, items, &scan.metadata())?;
+        response.memory = memory;
+        Ok(Some(response))
+    }
+
+    /// Returns the list of what was read.
+    async fn list_of_whole(
+        self: &Arc<Self>,
+        target: &Target,
+        format: Format,
+        form: &Form,
+        scan: &Scan<'_>,
+        Whole { revision, count, items, rest, memory }: Whole,
+    ) -> Result<Response, ApiError> {
+        let handler = &target.handler;
         let metadata = scan.metadata_of(revision, rest);
         let mut response = match items {
             WholeItems::Pieces(pieces) => {

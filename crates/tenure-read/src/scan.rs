@@ -200,7 +200,31 @@ impl Scan<'_> {
         self.everything || self.terms.1 && !self.terms.0.is_empty()
     }
 
-    /// Returns what is read if every entry is selected.
+    /// Returns what an index can answer of the selection.
+    pub fn terms(&self) -> &[IndexTerm] {
+        &self.terms.0
+    }
+
+    /// Reads all entries that an index selects. If it turns out that none answers, returns `None` and goes back to the start.
+    pub async fn read_indexed(&mut self) -> Result<Option<Listing>, ApiError> {
+        let (from, mut entries) = (self.from.clone(), Vec::new());
+        self.read().await?;
+        while self.is_exact() {
+            let Some(entry) = self.next().await? else {
+                let (next, remaining) = self.rest().unzip();
+                let (revision, remaining) = (self.at.unwrap_or_default(), remaining.unwrap_or_default());
+                return Ok(Some(Listing { entries, revision, remaining, next }));
+            };
+            self.kept += 1;
+            entries.push(entry);
+        }
+        if !entries.is_empty() {
+            (self.from, self.listing, self.kept) = (from, None, 0);
+        }
+        Ok(None)
+    }
+
+    /// Returns what is read, apart from the selection.
     pub fn range(&self) -> Range {
         Range { prefix: self.prefix.clone(), from: self.from.clone(), limit: self.limit, at: self.at }
     }
@@ -232,13 +256,14 @@ impl Scan<'_> {
 
     /// Returns the metadata of the list.
     pub fn metadata(&self) -> ListMetadata {
-        let listing = self.listing.as_ref().filter(|_| self.is_full());
-        let rest = listing.and_then(|listing| {
-            let next =
-                listing.entries.get(self.position).map(|entry| &entry.key).or(listing.next.as_ref())?;
-            Some((next.clone(), listing.entries.len() - self.position + listing.remaining))
-        });
-        self.metadata_of(self.at.unwrap_or_default(), rest)
+        self.metadata_of(self.at.unwrap_or_default(), self.rest())
+    }
+
+    /// Returns the key of the first entry after the limit, and the number of all further ones.
+    fn rest(&self) -> Option<(Bytes, usize)> {
+        let listing = self.listing.as_ref().filter(|_| self.is_full())?;
+        let next = listing.entries.get(self.position).map(|entry| &entry.key).or(listing.next.as_ref())?;
+        Some((next.clone(), listing.entries.len() - self.position + listing.remaining))
     }
 
     /// Returns the metadata of a list at a revision, of which a key and as many entries from there on are left.

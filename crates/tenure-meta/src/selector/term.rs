@@ -25,7 +25,7 @@ impl IndexedBy {
 }
 
 /// A requirement that an index can answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct IndexTerm {
     /// The label or field.
     pub by: IndexedBy,
