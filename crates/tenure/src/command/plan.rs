@@ -24,7 +24,13 @@ pub const DEFAULT_MANAGER: &str = "kubectl";
 #[derive(Args)]
 pub struct ApplierOptions {
     /// The field manager.
-    #[arg(long, value_name = "NAME", env = "TENURE_MANAGER", default_value = DEFAULT_MANAGER)]
+    #[arg(
+        long,
+        visible_alias = "field-manager",
+        value_name = "NAME",
+        env = "TENURE_MANAGER",
+        default_value = DEFAULT_MANAGER
+    )]
     manager: String,
     /// Take this field, and everything below it, from its owners; may be repeated.
     #[arg(long, value_name = "PATH")]
