@@ -69,8 +69,7 @@ impl Target {
     pub fn offer(&self) -> MediaTypes {
         let resource = &self.handler.resource;
         // The scale of a custom resource is a built-in kind.
-        let known =
-            self.subresource == "scale" || tenure_protobuf::knows(&resource.api_version, &resource.kind);
+        let known = self.subresource == "scale" || self.handler.has_protobuf();
         let question = self.verb == Verb::Create && !resource.is_stored();
         match (known, question) {
             (true, false) => MediaTypes::All,

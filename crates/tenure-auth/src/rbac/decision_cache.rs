@@ -3,8 +3,9 @@
 
 use super::Policy;
 use crate::{Attributes, Decision, UserInfo};
+use foldhash::fast::RandomState;
 use std::{
-    hash::{BuildHasher, RandomState},
+    hash::BuildHasher,
     sync::{Mutex, PoisonError},
 };
 use tenure_value::Text;
@@ -35,7 +36,7 @@ struct Entry {
 impl Default for DecisionCache {
     fn default() -> DecisionCache {
         let pairs = (0..PAIRS).map(|_| Mutex::default()).collect();
-        DecisionCache { hasher: RandomState::new(), pairs }
+        DecisionCache { hasher: RandomState::default(), pairs }
     }
 }
 

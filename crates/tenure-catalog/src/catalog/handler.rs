@@ -64,6 +64,7 @@ struct Shared {
     /// The definition that the strategy was made from, if it is a custom resource.
     kind: Option<Arc<CustomKind>>,
     has_conversion_webhook: bool,
+    has_protobuf: bool,
     empty: OnceLock<Value>,
     reset_on_main: OnceLock<Arc<ResetFields>>,
     reset_on_status: OnceLock<Arc<ResetFields>>,
@@ -87,10 +88,12 @@ impl ResourceHandler {
         };
         let has_conversion_webhook =
             kind.as_ref().is_some_and(|kind| kind.definition.conversion != Conversion::None);
+        let has_protobuf = tenure_protobuf::knows(&resource.api_version, &resource.kind);
         let shared = Shared {
             strategy,
             kind,
             has_conversion_webhook,
+            has_protobuf,
             empty: OnceLock::new(),
             reset_on_main: OnceLock::new(),
             reset_on_status: OnceLock::new(),
@@ -125,6 +128,11 @@ impl ResourceHandler {
     /// Whether a webhook converts between the versions of this resource.
     pub fn has_conversion_webhook(&self) -> bool {
         self.shared.has_conversion_webhook
+    }
+
+    /// Whether objects can be encoded as protobuf.
+    pub fn has_protobuf(&self) -> bool {
+        self.shared.has_protobuf
     }
 
     /// Returns the definition that made this resource.
