@@ -63,53 +63,67 @@ pub fn count() -> Result<Vec<(String, u64)>, Box<dyn Error>> {
         return Err(format!("the measured process ended with {}", output.status).into());
     }
     let names = String::from_utf8(output.stdout)?;
-    let mut counted = Vec::new();
+    let (mut counted, mut of_pages) = (Vec::new(), 0);
     for (at, line) in names.lines().enumerate() {
         let (runs, name) = line.split_once('\t').ok_or_else(|| format!("unexpected output {line:?}"))?;
         // Two files per count: what came before it, and the count itself.
         let files = (at * COUNTS + 1..=(at + 1) * COUNTS).map(|number| (2 * number).to_string());
-        let totals: Result<Vec<u64>, _> = files.map(|file| total(&counts.with_extension(file))).collect();
-        let least = totals?.into_iter().min().unwrap_or_default();
+        let mut least = u64::MAX;
+        for file in files {
+            let count = Count::read(&counts.with_extension(file))?;
+            least = least.min(count.total - count.of_pages);
+            of_pages += count.of_pages;
+        }
         counted.push((name.to_owned(), least / runs.parse::<u64>()?.max(1)));
     }
     let surplus = counts.with_extension((2 * COUNTS * counted.len() + 1).to_string());
     if counted.is_empty() || surplus.exists() {
         return Err("callgrind made another number of counts than there are paths".into());
     }
+    if of_pages == 0 {
+        return Err(format!("none of {PAGES:?} was called: name what the allocator finds pages with").into());
+    }
     Ok(counted)
 }
 
-/// Reads the total of a count, without what the allocator does to find and to release pages.
-fn total(file: &Path) -> Result<u64, Box<dyn Error>> {
-    let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
-    counted(&text).ok_or_else(|| format!("{}: no total", file.display()).into())
+/// The instructions of one count.
+#[derive(Debug, PartialEq, Eq)]
+struct Count {
+    total: u64,
+    /// Those of the functions of [`PAGES`] and of what they call.
+    of_pages: u64,
 }
 
-/// Returns the total of a count in the format of callgrind, less the calls of [`PAGES`].
-///
-/// A call is a line `cfn=` with the number of the function, whose name follows where it is first mentioned; a line `calls=`; and a
-/// line with a position and the cost.
-fn counted(text: &str) -> Option<u64> {
-    let (mut total, mut of_pages) = (None, 0);
-    let (mut numbers, mut is_of_pages) = (HashSet::new(), false);
-    let mut lines = text.lines();
-    while let Some(line) = lines.next() {
-        if let Some((line, name)) = line.split_once("fn=")
-            && (line.is_empty() || line == "c")
-        {
-            let (number, name) = name.split_once(' ').unwrap_or((name, ""));
-            if PAGES.contains(&name) {
-                numbers.insert(number);
-            }
-            is_of_pages = line == "c" && numbers.contains(number);
-        } else if line.starts_with("calls=") {
-            let cost = lines.next()?.split_whitespace().nth(1)?.parse::<u64>().ok()?;
-            of_pages += if is_of_pages { cost } else { 0 };
-        } else if let Some(sum) = line.strip_prefix("totals:").or(line.strip_prefix("summary:")) {
-            total = Some(sum.split_whitespace().next()?.parse::<u64>().ok()?);
-        }
+impl Count {
+    fn read(file: &Path) -> Result<Count, Box<dyn Error>> {
+        let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+        Count::parse(&text).ok_or_else(|| format!("{}: no total", file.display()).into())
     }
-    total?.checked_sub(of_pages)
+
+    /// Reads the format of callgrind. A call is a line `cfn=` with the number of the function, whose name follows where it is first
+    /// mentioned; a line `calls=`; and a line with a position and the cost.
+    fn parse(text: &str) -> Option<Count> {
+        let (mut total, mut of_pages) = (None, 0);
+        let (mut numbers, mut is_of_pages) = (HashSet::new(), false);
+        let mut lines = text.lines();
+        while let Some(line) = lines.next() {
+            if let Some((line, name)) = line.split_once("fn=")
+                && (line.is_empty() || line == "c")
+            {
+                let (number, name) = name.split_once(' ').unwrap_or((name, ""));
+                if PAGES.contains(&name) {
+                    numbers.insert(number);
+                }
+                is_of_pages = line == "c" && numbers.contains(number);
+            } else if line.starts_with("calls=") {
+                let cost = lines.next()?.split_whitespace().nth(1)?.parse::<u64>().ok()?;
+                of_pages += if is_of_pages { cost } else { 0 };
+            } else if let Some(sum) = line.strip_prefix("totals:").or(line.strip_prefix("summary:")) {
+                total = Some(sum.split_whitespace().next()?.parse().ok()?);
+            }
+        }
+        Some(Count { total: total.filter(|total| *total >= of_pages)?, of_pages })
+    }
 }
 
 #[cfg(test)]
@@ -117,10 +131,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_that_find_pages_are_not_counted() {
+    fn calls_that_find_pages_are_counted_apart() {
         let text = "fn=(1) main\n0 70\ncfn=(2) mi_malloc\ncalls=3 0\n0 50\n\nfn=(2)\n0 10\ncfn=(7) _mi_malloc_generic\ncalls=1 0\n0 25\n\
             cfn=(7)\ncalls=1 0\n0 15\n\nfn=(7)\n0 40\n\ntotals: 120\n";
-        assert_eq!(counted(text), Some(80));
-        assert_eq!(counted("fn=(1) main\n0 70\n"), None);
+        assert_eq!(Count::parse(text), Some(Count { total: 120, of_pages: 40 }));
+        assert_eq!(Count::parse("fn=(1) main\n0 70\n"), None);
     }
 }
