@@ -22,6 +22,8 @@ use tenure_http::{Encoding, Format, MemoryBudget, Reservation, Response};
 use tenure_meta::{ApiError, IndexTerm};
 use tenure_store::{Entry, Error, ListRequest, Listing, Revision, Store, Watch, WatchRequest};
 
+/// What a list takes besides its key and its objects, roughly: most of it the watch.
+const OVERHEAD: usize = 1024;
 /// The most bytes of all lists together; a longer one is not kept.
 const CAPACITY: usize = 40 * 1024 * 1024;
 /// A piece of this size is complete.
@@ -56,6 +58,8 @@ struct Piece {
 
 /// A collection, or a page of it, in one form.
 struct CachedList {
+    /// The bytes of its key.
+    key: usize,
     pieces: Vec<Piece>,
     separator: &'static [u8],
     /// The revision that it was read at.
@@ -69,7 +73,8 @@ struct CachedList {
 impl CachedList {
     fn weight(&self) -> usize {
         let items = |piece: &Piece| piece.items.len() * size_of::<Item>();
-        self.pieces.iter().map(|piece| piece.bytes.len() + items(piece)).sum()
+        let pieces: usize = self.pieces.iter().map(|piece| piece.bytes.len() + items(piece)).sum();
+        OVERHEAD + self.key + pieces
     }
 
     /// Returns the pieces without their first separators.
@@ -106,6 +111,19 @@ struct ListKey {
     /// What selects the objects; empty if all are listed.
     terms: Vec<IndexTerm>,
     form: Form,
+}
+
+impl ListKey {
+    fn bytes(&self) -> usize {
+        // The cache has it twice.
+        2 * (size_of_val(self) + self.prefix.len() + self.from.len() + bytes_of(&self.terms))
+    }
+}
+
+/// Returns the bytes of a selection, which a client can make many: a selector may name thousands of values.
+fn bytes_of(terms: &[IndexTerm]) -> usize {
+    let values = terms.iter().flat_map(|term| term.values.iter().flatten());
+    size_of_val(terms) + values.map(|value| size_of_val(value) + value.len()).sum::<usize>()
 }
 
 /// The lists by what they contain.
@@ -309,7 +327,8 @@ impl Reader {
         // Without a watch, the next list can still reuse the pieces.
         let watch = Mutex::new(self.objects.store.watch(watch).await.ok());
         let pieces = builder.pieces;
-        let list = CachedList { pieces, separator, read_at: revision, rest: rest.clone(), watch };
+        let list =
+            CachedList { key: key.bytes(), pieces, separator, read_at: revision, rest: rest.clone(), watch };
         let items = WholeItems::Pieces(list.bytes());
         self.list_cache.0.insert(&key, Arc::new(list));
         Ok(Whole { revision, count, items, rest, memory })
@@ -421,6 +440,7 @@ impl Reader {
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
+    use tenure_meta::LabelSelector;
 
     /// The names and revisions of a collection.
     type State = BTreeMap<String, u64>;
@@ -441,7 +461,7 @@ mod tests {
             .into_bytes()
     }
 
-    /// ListCache a collection up, and says how many of its objects had to be encoded.
+    /// Lists a collection, and says how many of its objects had to be encoded.
     fn list(state: &State, former: Option<Arc<CachedList>>) -> (Arc<CachedList>, usize) {
         let (all, mut encoded) = (entries(state), 0);
         let mut builder = ListBuilder::new(former, b",");
@@ -462,7 +482,15 @@ mod tests {
         builder.close();
         let pieces = builder.pieces;
         let (read_at, rest, watch) = (Revision::ZERO, None, Mutex::default());
-        (Arc::new(CachedList { pieces, separator: b",", read_at, rest, watch }), encoded)
+        (Arc::new(CachedList { key: 0, pieces, separator: b",", read_at, rest, watch }), encoded)
+    }
+
+    #[test]
+    fn every_value_of_a_selector_weighs() {
+        let values: Vec<String> = (0..1000).map(|number| format!("value-{number:05}")).collect();
+        let selector = LabelSelector::parse(&format!("app in ({})", values.join(","))).unwrap();
+        let (terms, is_exact) = selector.index_terms();
+        assert!(is_exact && bytes_of(&terms) > 1000 * "value-00000".len());
     }
 
     #[test]
