@@ -18,6 +18,7 @@ const MOST_GROUPS: usize = 64;
 /// Recent decisions, each in the pair that its hash names. A new decision displaces the one of its pair that was not used last, so
 /// that two that are needed in turn stay.
 pub struct DecisionCache {
+    /// Need not resist attackers: decisions with the same hash displace each other, and cost no more time.
     hasher: RandomState,
     pairs: Box<[Mutex<Pair>]>,
 }

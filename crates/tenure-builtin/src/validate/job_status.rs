@@ -209,8 +209,9 @@ fn indexes(old: &Job<'_>, new: &Job<'_>, errors: &mut Vec<FieldError>) {
         };
         check("completedIndexes", completes);
         check("failedIndexes", fails && limited);
-        let overlap = overlap(completed, new.text("failedIndexes"), completions);
-        if let Some(index) = overlap.filter(|_| completes || fails) {
+        if (completes || fails)
+            && let Some(index) = overlap(completed, new.text("failedIndexes"), completions)
+        {
             let detail = format!("failedIndexes and completedIndexes overlap at index: {index}");
             errors.push(invalid("failedIndexes", failed, &detail));
         }

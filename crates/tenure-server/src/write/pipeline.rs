@@ -162,7 +162,7 @@ impl Writer {
                     Settled::Unchanged(state) if times_differ => State { managers: as_computed, ..state },
                     Settled::Unchanged(state) => {
                         if self.is_stored_as(write, live, at_storage.as_ref()).await? {
-                            if is_apply && self.noop_apply_is_final(write) {
+                            if write.is_remembered && self.noop_apply_is_final(write) {
                                 self.remember_apply(write, live, warnings);
                             }
                             return Ok(Some(self.unchanged(write, live, std::mem::take(warnings))));
