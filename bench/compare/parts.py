@@ -70,8 +70,7 @@ def measure_idle(servers, table):
         for server in servers:
             table.add("start", server.column, server.fresh())
             table.say("start", [server.column])
-            server.settle()
-            time.sleep(0.5)
+            server.rest()
             table.add_all("idle", server.memory())
             server.stop()
 
@@ -179,13 +178,13 @@ def measure_deployments(servers, table):
             raise RuntimeError(f"{server.column}: the managers are {managers}")
         tell(f"  {server.column}: {count:,} Deployments written in {time.monotonic() - began:.0f} s")
         connection.close()
-        server.settle()
+        server.rest()
         table.add_all("deployments", server.memory())
         server.stop()
     for _ in range(table.options.rounds):
         for server in servers:
             server.start()
-            server.settle()
+            server.rest()
             table.add_all("deployments again", server.memory())
             server.stop()
 
@@ -240,7 +239,7 @@ def watch(server, table):
     pour(server, [request("POST", MAPS, config_map("one", {"of": "chosen"}, "x"))])
     update(server, [], options)
     table.add_all("unwatched", update(server, [], options))
-    server.settle()
+    server.rest()
     before, began = server.memory(), time.monotonic()
     try:
         with ThreadPoolExecutor(CONNECTIONS) as pool:
@@ -250,7 +249,7 @@ def watch(server, table):
                 if time.monotonic() - began > options.patience:
                     raise TimeoutError(f"{server.column} took {len(watchers):,} watchers in {options.patience} s, and not more")
         tell(f"  {server.column}: {len(watchers):,} watchers after {time.monotonic() - began:.0f} s")
-        server.settle()
+        server.rest()
         table.add("watcher", server.column, (server.memory()[server.column] - before[server.column]) / options.watchers)
         table.say("watcher", [server.column])
         table.add_all("watched", update(server, watchers[:CARING], options))
@@ -289,7 +288,7 @@ def measure_million(server, table):
     server.fresh()
     texts = (request("POST", MAPS, {"metadata": {"name": f"small-{number:07}"}, "data": {"key": "value"}}) for number in range(count))
     tell(f"  {server.column}: {count:,} small objects written in {pour(server, texts, table.options.timeout):.0f} s")
-    server.settle()
+    server.rest()
     table.add_all("million", server.memory())
     for _ in range(table.options.rounds):
         table.add("million restart", server.column, server.restart())

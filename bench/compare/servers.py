@@ -6,6 +6,8 @@ from client import Connection, request
 from objects import NAMESPACE
 
 TENURE, KUBE, ETCD = "Tenure", "kube-apiserver", "etcd"
+# How long memory that was freed may take to be given back, in seconds.
+REST = 12
 
 
 def free_port():
@@ -98,6 +100,11 @@ class Server:
             time.sleep(0.25)
             if sum(self.used().values()) - before < 0.02:
                 return
+
+    def rest(self):
+        """Waits until the server is idle, and has given back what it no longer needs."""
+        self.settle()
+        time.sleep(REST)
 
 
 class Tenure(Server):

@@ -200,7 +200,8 @@ impl TokenIssuer {
 async fn shared_key(store: &dyn Store) -> Result<SigningKey, ApiError> {
     loop {
         if let Some(entry) = store.get(SHARED_KEY).await? {
-            let pem = std::str::from_utf8(&entry.value)
+            let value = entry.value.bytes();
+            let pem = std::str::from_utf8(&value)
                 .map_err(|_| ApiError::internal("the stored key of service account tokens is not PEM"))?;
             return SigningKey::from_pem(pem).map_err(unusable);
         }

@@ -31,14 +31,14 @@ pub struct Stored {
 impl Stored {
     /// Reads an entry of the store.
     pub fn read(entry: &Entry) -> Result<Stored, ApiError> {
-        decode(&entry.value)
+        decode(&entry.value.bytes())
             .map(|(object, managers)| Stored { object, managers, revision: entry.modified })
             .map_err(|why| unreadable(entry, &why))
     }
 
     /// Reads an entry of the store without its managers.
     pub fn read_object(entry: &Entry) -> Result<Stored, ApiError> {
-        let object = split(&entry.value)
+        let object = split(&entry.value.bytes())
             .and_then(|(_, object)| json::parse(object, &Limits::TRUSTED).map_err(|error| error.to_string()));
         object
             .map(|object| Stored { object, managers: Managers::default(), revision: entry.modified })

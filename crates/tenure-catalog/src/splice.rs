@@ -27,7 +27,8 @@ pub struct Spliced {
 
 /// Returns the object of an entry as JSON; `None` if its text is not as expected, so that it has to be read as a document.
 pub fn splice(entry: &Entry, form: ManagedFieldsForm, type_meta: TypeMeta) -> Option<Spliced> {
-    let (compact, text) = crate::object::split(&entry.value).ok()?;
+    let value = entry.value.bytes();
+    let (compact, text) = crate::object::split(&value).ok()?;
     let seams = Seams::of(text, type_meta)?;
     let managers = match form {
         ManagedFieldsForm::FieldsV1 | ManagedFieldsForm::Compact => Managers::decode(compact).ok()?,
@@ -227,7 +228,8 @@ mod tests {
                 let object: Value = text.parse().unwrap();
                 let revision = Revision::from_number(77);
                 let value = encode(&object, &managers).unwrap();
-                let entry = Entry { key: Bytes::new(), value, created: revision, modified: revision };
+                let entry =
+                    Entry { key: Bytes::new(), value: value.into(), created: revision, modified: revision };
                 for form in FORMS {
                     for type_meta in [TypeMeta::Kept, TypeMeta::Omitted] {
                         let spliced = splice(&entry, form, type_meta);

@@ -448,7 +448,7 @@ mod tests {
     fn entries(state: &State) -> Vec<Entry> {
         let entry = |(name, revision): (&String, &u64)| Entry {
             key: format!("pods/{name}").into(),
-            value: Bytes::new(),
+            value: Bytes::new().into(),
             created: Revision::from_number(1),
             modified: Revision::from_number(*revision),
         };

@@ -98,7 +98,7 @@ impl Admission {
             return true;
         };
         match self.objects.store.peek(key(namespaces, "", namespace).as_bytes()) {
-            Ok(Some(entry)) => memchr::memmem::find(&entry.value, prefix.as_bytes()).is_some(),
+            Ok(Some(entry)) => memchr::memmem::find(&entry.value.bytes(), prefix.as_bytes()).is_some(),
             _ => true,
         }
     }

@@ -214,7 +214,7 @@ impl ServiceAllocator {
             let mut transaction = Transaction::new().delete(claim.key.clone(), Expected::At(claim.modified));
             if let Some(address) = text.and_then(|text| text.parse().ok())
                 && self.objects.store.get(address_key(address)?.as_bytes()).await?.is_none()
-                && let Some(service) = self.objects.store.get(&claim.value).await?
+                && let Some(service) = self.objects.store.get(&claim.value.bytes()).await?
             {
                 transaction = self.allocate(address, &Stored::read(&service)?.object, transaction)?;
             }

@@ -79,7 +79,7 @@ impl Backup {
         sink.numbers(&[self.revision.get(), self.entries.len() as u64])?;
         for entry in &self.entries {
             let numbers = [entry.created.get(), entry.modified.get()];
-            sink.item(numbers, &entry.key, &entry.value, &session)?;
+            sink.item(numbers, &entry.key, &entry.value.bytes(), &session)?;
         }
         sink.numbers(&[self.ledger.len() as u64])?;
         for record in &self.ledger {
@@ -130,7 +130,7 @@ impl Backup {
             if entries.last().is_some_and(|before| before.key >= key) {
                 return Err(other("entries out of order"));
             }
-            entries.push(Entry { key, value, created, modified });
+            entries.push(Entry { key, value: value.into(), created, modified });
         }
         let count = if &magic == MAGIC { source.number()? } else { 0 };
         let mut ledger: Vec<LedgerRecord> = Vec::new();

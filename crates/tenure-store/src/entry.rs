@@ -1,7 +1,7 @@
 //! Entries, and the changes of a transaction. Both are shared, never copied: the bytes of a value exist once in memory,
 //! regardless of how many readers, watchers and kept revisions refer to them.
 
-use crate::Revision;
+use crate::{Revision, StoredValue};
 use bytes::Bytes;
 use std::ops::Range;
 use std::sync::{Arc, Weak};
@@ -12,7 +12,7 @@ pub struct Entry {
     /// The key.
     pub key: Bytes,
     /// The value.
-    pub value: Bytes,
+    pub value: StoredValue,
     /// The revision that created the entry; a put after a deletion creates a new one.
     pub created: Revision,
     /// The revision of the last put.

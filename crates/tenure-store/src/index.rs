@@ -3,7 +3,8 @@
 
 use crate::cow_map::CowMap;
 use crate::entry::Commit;
-use crate::{Entry, Revision};
+use crate::value::Bases;
+use crate::{Entry, Revision, StoredValue};
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -46,6 +47,7 @@ pub(crate) struct Index {
     records: CowMap<Bytes, Record>,
     /// The keys of the records without a current entry.
     deleted: CowMap<Bytes, ()>,
+    bases: Bases,
 }
 
 impl Index {
@@ -84,8 +86,14 @@ impl Index {
         }
     }
 
+    /// Brings a value that nobody is expected to ask for soon into a form that takes less memory.
+    pub(crate) fn settle(&self, key: &[u8], value: &mut StoredValue) {
+        self.bases.settle(key, value);
+    }
+
     /// Puts an entry without history, as recovery does for entries from before the kept history.
-    pub(crate) fn insert(&mut self, entry: Entry) {
+    pub(crate) fn insert(&mut self, mut entry: Entry) {
+        self.settle(&entry.key, &mut entry.value);
         let version = Version { since: entry.modified, entry: Some(entry.clone()) };
         self.note(&entry.key, false);
         self.records.insert(entry.key, Record { newest: version, older: VecDeque::new() });
@@ -99,6 +107,10 @@ impl Index {
             match self.records.get_mut(&change.key) {
                 Some(record) => {
                     was_deleted = record.newest.entry.is_none();
+                    if record.older.is_empty() {
+                        // Most keys change rarely: no space for more.
+                        record.older.reserve_exact(1);
+                    }
                     record.older.push_back(std::mem::replace(&mut record.newest, version));
                 }
                 None => {
@@ -139,9 +151,12 @@ impl Index {
             if record.older.is_empty() {
                 // Most keys never change again; free the memory that their last change took.
                 record.older.shrink_to_fit();
-                if record.newest.entry.is_none() {
-                    self.records.remove(&change.key);
-                    self.note(&change.key, false);
+                match &mut record.newest.entry {
+                    Some(entry) => self.bases.settle(&change.key, &mut entry.value),
+                    None => {
+                        self.records.remove(&change.key);
+                        self.note(&change.key, false);
+                    }
                 }
             }
         }
@@ -172,7 +187,7 @@ mod tests {
         let mut index = Index::default();
         for key in ["a/1", "b/1", "c/1"] {
             let (key, revision) = (Bytes::from_static(key.as_bytes()), Revision::from_number(1));
-            index.insert(Entry { key, value: Bytes::new(), created: revision, modified: revision });
+            index.insert(Entry { key, value: Bytes::new().into(), created: revision, modified: revision });
         }
         let count = |prefix: &[u8], from: &[u8]| index.range(prefix, from, Revision::from_number(1)).count();
         assert_eq!([count(b"b/", b"a/1"), count(b"b/", b"b/1"), count(b"b/", b"b/2")], [1, 1, 0]);

@@ -12,6 +12,8 @@ use std::sync::Arc;
 
 /// Memory that a record costs beside its key and its bytes, roughly.
 const OVERHEAD: usize = 128;
+/// Most keys have fewer records than this. Up to then there is no space for more than there are.
+const FEW: usize = 8;
 
 /// A record about a key, as written by the transaction of a revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,6 +118,8 @@ impl Ledger {
 
     /// Adds a record. Those of one key come in the order of their revisions; one that is already there is not added again.
     pub(crate) fn push(&mut self, key: Bytes, record: Record) {
+        // The key of the first record is shared by all.
+        let key = self.by_key.get_key_value(&key).map_or(key, |(key, _)| key.clone());
         let position = LedgerPosition { revision: record.revision, key: key.clone() };
         if self.limits.per_key == 0 || self.order.get(&position).is_some() {
             return;
@@ -125,6 +129,9 @@ impl Ledger {
         let count = match self.by_key.get_mut(&key) {
             Some(records) => {
                 let records = Arc::make_mut(records);
+                if records.len() < FEW {
+                    records.reserve_exact(1);
+                }
                 records.push_back(record);
                 records.len()
             }

@@ -81,7 +81,7 @@ fn change(key: &Bytes, action: &Action, previous: Option<Entry>, revision: Revis
         Action::Delete => previous.map(|entry| Change { key, previous: Some(entry), current: None }),
         Action::Put(value) => {
             let created = previous.as_ref().map_or(revision, |entry| entry.created);
-            let value = Bytes::copy_from_slice(value);
+            let value = Bytes::copy_from_slice(value).into();
             let current = Entry { key: key.clone(), value, created, modified: revision };
             Some(Change { key, previous, current: Some(current) })
         }

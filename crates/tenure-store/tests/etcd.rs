@@ -172,7 +172,7 @@ async fn the_outcome_of_writes_with_lost_answers_is_determined() {
         tasks.push(tokio::spawn(async move {
             while !is_over.load(Ordering::SeqCst) {
                 let entry = store.peek(b"counter").unwrap().unwrap();
-                let number: u64 = std::str::from_utf8(&entry.value).unwrap().parse().unwrap();
+                let number: u64 = std::str::from_utf8(&entry.value.bytes()).unwrap().parse().unwrap();
                 let next = (number + 1).to_string();
                 let swap = Transaction::new().put("counter", Expected::At(entry.modified), next.clone());
                 match store.commit(swap).await {
@@ -318,7 +318,7 @@ async fn transactions_in_one_batch_have_separate_revisions() {
 }
 
 fn entries(listing: &[tenure_store::Entry]) -> Vec<(bytes::Bytes, bytes::Bytes)> {
-    listing.iter().map(|entry| (entry.key.clone(), entry.value.clone())).collect()
+    listing.iter().map(|entry| (entry.key.clone(), entry.value.bytes())).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

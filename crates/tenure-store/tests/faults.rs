@@ -85,8 +85,9 @@ fn put(key: &str, value: &str) -> Transaction {
 /// Returns all entries as `key=value`.
 async fn contents(store: &EmbeddedStore) -> String {
     let listing = store.list(ListRequest::default()).await.unwrap();
-    let entry =
-        |entry: &tenure_store::Entry| format!("{}={}", entry.key.escape_ascii(), entry.value.escape_ascii());
+    let entry = |entry: &tenure_store::Entry| {
+        format!("{}={}", entry.key.escape_ascii(), entry.value.bytes().escape_ascii())
+    };
     listing.entries.iter().map(entry).collect::<Vec<_>>().join(" ")
 }
 

@@ -63,7 +63,7 @@ async fn client(store: Arc<dyn Store>, clock: Arc<AtomicU64>, seed: u64) -> Reco
             let contents = listing
                 .entries
                 .iter()
-                .map(|entry| (String::from_utf8(entry.key.to_vec()).unwrap(), entry.value.clone()));
+                .map(|entry| (String::from_utf8(entry.key.to_vec()).unwrap(), entry.value.bytes()));
             recording.listings.push((listing.revision.get(), contents.collect()));
             let act = Act::Read(listing.revision.get());
             recording.whole.push(Operation { began, ended: tick(), act });

@@ -127,7 +127,8 @@ impl Model {
             match &operation.action {
                 tenure_store::Action::Put(value) => {
                     let created = current.map_or(revision, |entry| entry.created);
-                    let entry = Entry { key: key.clone(), value: value.clone(), created, modified: revision };
+                    let entry =
+                        Entry { key: key.clone(), value: value.clone().into(), created, modified: revision };
                     next.insert(key, entry);
                 }
                 tenure_store::Action::Delete => {

@@ -73,7 +73,7 @@ impl RecordingStore {
             let after = match action {
                 Action::Put(value) if before.as_ref().is_none_or(|before| before.value != value) => {
                     let created = before.as_ref().map_or(revision, |before| before.created);
-                    Some(Entry { key: key.clone(), value, created, modified: revision })
+                    Some(Entry { key: key.clone(), value: value.into(), created, modified: revision })
                 }
                 Action::Delete if before.is_some() => None,
                 _ => continue,

@@ -1,6 +1,6 @@
 //! Runs a control plane: builds the server, creates the objects that every client expects, and serves until a signal.
 
-use crate::{page::PageAndApi, reload::Reloader, signal::terminated};
+use crate::{memory, page::PageAndApi, reload::Reloader, signal::terminated};
 use std::{net::SocketAddr, sync::Arc};
 use tenure_auth::Reloadable;
 use tenure_http::{
@@ -56,6 +56,7 @@ impl ControlPlane {
         let server =
             started.await.map_err(|error: tenure_meta::ApiError| format!("cannot start: {error}"))?;
         tokio::spawn(reloader.run());
+        tokio::spawn(memory::release());
         ready()?;
         let stopping = server.clone();
         let stop = async move {

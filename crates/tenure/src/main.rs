@@ -25,6 +25,7 @@ mod identity;
 mod kinds;
 mod limits;
 mod logging;
+mod memory;
 mod oidc;
 mod outcome;
 mod page;

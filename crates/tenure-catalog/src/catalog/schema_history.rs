@@ -63,7 +63,7 @@ pub(super) async fn read_all<'k>(
 }
 
 fn compiled(entry: &Entry) -> Option<(Revision, Arc<Schema>)> {
-    let definition = json::parse(&entry.value, &Limits::TRUSTED).ok()?;
+    let definition = json::parse(&entry.value.bytes(), &Limits::TRUSTED).ok()?;
     crd::compile(&definition).ok().map(|schema| (entry.modified, Arc::new(schema)))
 }
 

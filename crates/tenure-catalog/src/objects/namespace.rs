@@ -34,7 +34,7 @@ impl Objects {
         let Some(entry) = self.store.get(key.as_bytes()).await? else {
             return Err(ApiError::not_found("", &namespaces.name, namespace));
         };
-        if DELETION_MARK.find(&entry.value).is_some()
+        if DELETION_MARK.find(&entry.value.bytes()).is_some()
             && Stored::read(&entry)?.object.at(["metadata", "deletionTimestamp"]).is_some()
         {
             let why = format!(

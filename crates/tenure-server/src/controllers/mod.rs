@@ -351,8 +351,9 @@ impl Lifecycle {
         if key.starts_with(quotas::PREFIX) {
             self.plan(Work::Quota(key.clone()), quotas::due(entry));
         }
-        let owned = OWNERS.find(&entry.value).is_some();
-        let going = DELETION_MARK.find(&entry.value).is_some();
+        let value = entry.value.bytes();
+        let owned = OWNERS.find(&value).is_some();
+        let going = DELETION_MARK.find(&value).is_some();
         if !owned {
             self.context.owners().forget(&key);
         }

@@ -67,7 +67,7 @@ pub(super) struct Left {
 /// removed at once.
 fn next_deletion(now: Timestamp, entry: &Entry) -> Result<Option<DeleteOptions>, ApiError> {
     let options = DeleteOptions::with_propagation(Propagation::Background);
-    if DELETION_MARK.find(&entry.value).is_none() {
+    if DELETION_MARK.find(&entry.value.bytes()).is_none() {
         return Ok(Some(options));
     }
     let object = Stored::read(entry)?.object;

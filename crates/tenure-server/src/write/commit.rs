@@ -79,8 +79,9 @@ impl Writer {
             }));
         }
         let at_storage = self.at_storage(handler, at_storage, &stored.object, Some(live)).await?;
-        let entry = entry.as_ref().map(|entry| &*entry.value);
-        let Encoded { value, document } = encode_after(&at_storage, &stored.managers, live, entry)?;
+        let replaced = entry.as_ref().map(|entry| entry.value.bytes());
+        let Encoded { value, document } =
+            encode_after(&at_storage, &stored.managers, live, replaced.as_deref())?;
         let bytes = value.len();
         let put = charged.put(key.clone(), expected, value);
         let allocated = self.services.write(handler, &key, &live.object, &stored.object, put).await?;

@@ -88,13 +88,13 @@ impl<S: Store> Scope<S> {
 
     async fn value(&self, key: &str) -> Option<Bytes> {
         let entry = self.store.get(&self.key(key)).await.expect("a get");
-        entry.map(|entry| entry.value)
+        entry.map(|entry| entry.value.bytes())
     }
 
     /// Writes a change as `key: before -> after`, for comparing whole histories as text.
     fn describe(&self, change: &Change) -> String {
         let text = |entry: &Option<crate::Entry>| {
-            entry.as_ref().map_or("none".to_owned(), |entry| entry.value.escape_ascii().to_string())
+            entry.as_ref().map_or("none".to_owned(), |entry| entry.value.bytes().escape_ascii().to_string())
         };
         let key = change.key.strip_prefix(&self.key("")[..]).unwrap_or(&change.key).escape_ascii();
         format!("{key}: {} -> {}", text(&change.previous), text(&change.current))

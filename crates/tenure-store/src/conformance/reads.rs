@@ -9,7 +9,7 @@ use std::time::Duration;
 fn describe(scope: &Scope<impl Store>, listing: &Listing) -> String {
     let entry = |entry: &crate::Entry| {
         let key = entry.key.strip_prefix(&scope.key("")[..]).unwrap_or(&entry.key);
-        format!("{}={}", key.escape_ascii(), entry.value.escape_ascii())
+        format!("{}={}", key.escape_ascii(), entry.value.bytes().escape_ascii())
     };
     listing.entries.iter().map(entry).collect::<Vec<_>>().join(" ")
 }

@@ -51,7 +51,7 @@ pub(super) async fn every_change_is_delivered_once_in_order(scope: &Scope<impl S
         assert!(changes.revision() > last, "revisions only grow");
         last = changes.revision();
         let current = changes.iter().next().unwrap().current.as_ref().unwrap();
-        assert_eq!((&current.value[..], current.modified), (number.to_string().as_bytes(), last));
+        assert_eq!((&current.value.bytes()[..], current.modified), (number.to_string().as_bytes(), last));
     }
     expect_silence(&mut watch).await;
 }

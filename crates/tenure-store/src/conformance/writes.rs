@@ -86,8 +86,8 @@ pub(super) async fn a_transaction_has_one_revision(scope: &Scope<impl Store>) {
         assert_eq!((entry.created, entry.modified), (committed.revision, committed.revision), "{key}");
     }
     let previous: Vec<_> =
-        committed.previous.iter().map(|entry| entry.as_ref().map(|entry| &entry.value[..])).collect();
-    assert_eq!(previous, [None, None, Some(&b"1"[..])], "in the order of the operations");
+        committed.previous.iter().map(|entry| entry.as_ref().map(|entry| entry.value.bytes())).collect();
+    assert_eq!(previous, [None, None, Some("1".into())], "in the order of the operations");
 }
 
 pub(super) async fn a_transaction_without_changes_keeps_the_revision(scope: &Scope<impl Store>) {
@@ -139,7 +139,7 @@ pub(super) async fn arbitrary_bytes_are_kept(scope: &Scope<impl Store>) {
         let put = Transaction::new().put(key.clone(), Expected::Anything, value.clone());
         scope.store.commit(put).await.unwrap();
         let entry = scope.store.get(&key).await.unwrap().unwrap();
-        assert_eq!((&entry.key, entry.value == value), (&key, true), "{} bytes", value.len());
+        assert_eq!((&entry.key, entry.value.bytes() == value), (&key, true), "{} bytes", value.len());
     }
 }
 
@@ -166,7 +166,7 @@ pub(super) async fn concurrent_increments_are_all_counted(scope: &Scope<impl Sto
 async fn increment(store: &impl Store, key: &Bytes) {
     let mut entry = store.get(key).await.unwrap().unwrap();
     loop {
-        let number: usize = std::str::from_utf8(&entry.value).unwrap().parse().unwrap();
+        let number: usize = std::str::from_utf8(&entry.value.bytes()).unwrap().parse().unwrap();
         let next =
             Transaction::new().put(key.clone(), Expected::At(entry.modified), (number + 1).to_string());
         match store.commit(next).await {

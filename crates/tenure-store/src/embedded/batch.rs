@@ -70,7 +70,7 @@ fn encoded_size(commit: &Commit) -> usize {
 fn put_change(bytes: &mut Vec<u8>, encryption: &Session, change: &Change) -> Result<()> {
     match &change.current {
         Some(entry) => {
-            put_value(bytes, encryption, (PUT, SEALED_PUT), entry.created, &change.key, &entry.value)
+            put_value(bytes, encryption, (PUT, SEALED_PUT), entry.created, &change.key, &entry.value.bytes())
         }
         None => {
             put_item(bytes, DELETE, Revision::ZERO, &change.key, &[]);
@@ -282,7 +282,7 @@ mod tests {
                 let key = Bytes::copy_from_slice(key);
                 let entry = |value: &Vec<u8>| Entry {
                     key: key.clone(),
-                    value: Bytes::copy_from_slice(value),
+                    value: Bytes::copy_from_slice(value).into(),
                     created: Revision::from_number(3),
                     modified: revision,
                 };
@@ -311,7 +311,7 @@ mod tests {
     fn items(commit: &Commit) -> Vec<(Bytes, Item)> {
         let stored = |bytes: &Bytes| Stored { form: Form::Plaintext, bytes: bytes.clone() };
         let change = |change: &Change| match &change.current {
-            Some(entry) => Item::Put { created: entry.created, value: stored(&entry.value) },
+            Some(entry) => Item::Put { created: entry.created, value: stored(&entry.value.bytes()) },
             None => Item::Delete,
         };
         let changes = commit.changes.iter().map(|one| (one.key.clone(), change(one)));

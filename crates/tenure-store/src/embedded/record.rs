@@ -68,7 +68,7 @@ impl<T: Into<String>> From<T> for RowError {
 /// Returns the row of an entry.
 pub(super) fn encode(entry: &Entry, encryption: &Session) -> Result<Vec<u8>> {
     let numbers = [entry.created.get(), entry.modified.get()];
-    row(&entry.key, &entry.key, &numbers, &entry.value, encryption)
+    row(&entry.key, &entry.key, &numbers, &entry.value.bytes(), encryption)
 }
 
 /// Reads the row of an entry.
@@ -78,7 +78,7 @@ pub(super) fn decode(key: &[u8], bytes: &[u8], encryption: &Session) -> Result<(
     let (created, form) = split_flag(take_u64(&mut content)?);
     let (created, modified) =
         (Revision::from_number(created), Revision::from_number(take_u64(&mut content)?));
-    let value = encryption.read(key, content, form).map_err(RowError::Store)?;
+    let value = encryption.read(key, content, form).map_err(RowError::Store)?.into();
     let current = encryption.is_current(key, content, form);
     Ok((Entry { key: Bytes::copy_from_slice(key), value, created, modified }, current))
 }
@@ -162,7 +162,12 @@ mod tests {
 
     fn entry(key: &[u8], value: &[u8], modified: u64) -> Entry {
         let (key, value) = (Bytes::copy_from_slice(key), Bytes::copy_from_slice(value));
-        Entry { key, value, created: Revision::from_number(3), modified: Revision::from_number(modified) }
+        Entry {
+            key,
+            value: value.into(),
+            created: Revision::from_number(3),
+            modified: Revision::from_number(modified),
+        }
     }
 
     fn sessions() -> [Session; 2] {

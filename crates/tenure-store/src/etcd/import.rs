@@ -61,7 +61,7 @@ pub async fn import(
             // Each gets a revision of its own, as if it were the only one.
             let slot = Slot::at(request.success.len());
             let slots = Slots { modified: slot, created: slot };
-            let value = stored(&session, &entry.key, &entry.value, slots)?;
+            let value = stored(&session, &entry.key, &entry.value.bytes(), slots)?;
             request.success.push(RequestOp::put(keys.entry(&entry.key), value));
         }
         let count = request.success.len();

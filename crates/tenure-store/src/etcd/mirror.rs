@@ -291,7 +291,7 @@ impl Mirror {
         let value = session.read(&key, value, form).map_err(undecryptable)?;
         Ok(Entry {
             key,
-            value,
+            value: value.into(),
             created: self.offset.revision(kv.create_revision, slots.created),
             modified: self.offset.revision(kv.mod_revision, slots.modified),
         })
@@ -337,7 +337,7 @@ mod tests {
         let offset = Offset(0);
         let entry = |key: &'static str, slot| {
             let modified = offset.revision(9, Slot::at(slot));
-            let entry = Entry { key: key.into(), value: Bytes::new(), created: modified, modified };
+            let entry = Entry { key: key.into(), value: Bytes::new().into(), created: modified, modified };
             (Bytes::from(key), Some(entry))
         };
         let deletions = vec![(Slot::at(1), "gone".into())];

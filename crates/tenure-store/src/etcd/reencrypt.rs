@@ -22,7 +22,7 @@ pub(super) async fn run(store: &EtcdStore) -> Result<()> {
     store.sync().await?;
     for key in outdated_entries(store).await.map_err(unavailable)? {
         let Some(entry) = store.get(&key).await? else { continue };
-        let transaction = Transaction::new().put(key, Expected::At(entry.modified), entry.value);
+        let transaction = Transaction::new().put(key, Expected::At(entry.modified), entry.value.bytes());
         match store.commit(transaction).await {
             // A conflicting write used the current key.
             Ok(_) | Err(Error::Conflict(_)) => {}

@@ -93,7 +93,7 @@ impl Witness {
         let listing = store.list(ListRequest::default()).await.unwrap();
         let entries: HashMap<_, _> = listing.entries.iter().map(|entry| (&entry.key[..], entry)).collect();
         for entry in &listing.entries {
-            writer::number_of(&entry.value);
+            writer::number_of(&entry.value.bytes());
             if !entry.key.starts_with(b"twin-") {
                 let twin = entries.get(&[b"twin-", &entry.key[..]].concat()[..]).expect("half a transaction");
                 assert_eq!((&entry.value, entry.modified), (&twin.value, twin.modified));
@@ -102,7 +102,7 @@ impl Witness {
         for (key, acknowledged) in &self.keys {
             match (entries.get(key.as_bytes()), acknowledged.number) {
                 (Some(entry), number) if entry.modified.get() == acknowledged.revision => {
-                    assert_eq!(Some(writer::number_of(&entry.value)), number, "{key}");
+                    assert_eq!(Some(writer::number_of(&entry.value.bytes())), number, "{key}");
                 }
                 // A later write whose acknowledgement the writer did not live to print.
                 (Some(entry), _) => assert!(entry.modified.get() > acknowledged.revision, "{key} went back"),
@@ -130,7 +130,7 @@ impl Witness {
             kept.insert(record.revision.get(), (key, number));
         }
         for entry in listing.entries.iter().filter(|entry| !entry.key.starts_with(b"twin-")) {
-            let expected = (entry.modified, writer::number_of(&entry.value));
+            let expected = (entry.modified, writer::number_of(&entry.value.bytes()));
             assert_eq!(newest.remove(&entry.key), Some(expected), "the record of {:?}", entry.key);
         }
         for (key, (revision, number)) in newest {

@@ -34,7 +34,7 @@ async fn write_forever(store: Arc<EmbeddedStore>, task: u64, mut random: Random)
         let twin = format!("twin-{key}");
         let entry = store.get(key.as_bytes()).await.unwrap();
         let number = match &entry {
-            Some(entry) => number_of(&entry.value) + 1,
+            Some(entry) => number_of(&entry.value.bytes()) + 1,
             None => store.revision().await.unwrap().get() * 1_000,
         };
         let expected = entry.as_ref().map_or(Expected::Absent, |entry| Expected::At(entry.modified));

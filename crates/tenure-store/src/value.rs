@@ -1,0 +1,208 @@
+//! Values in memory. What is at rest, since it was read from disk or has left the history, is kept as its difference from a
+//! value of the same resource: objects of one kind are mostly the same text.
+
+use crate::delta::{self, Encoder};
+use bytes::Bytes;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// Shorter values stay as they are, and so do longer ones.
+const PACKED_LENGTHS: std::ops::RangeInclusive<usize> = 128..=64 * 1024;
+/// The part of a value that its difference may be at most, in percent.
+const WORTHWHILE: usize = 60;
+/// How many values in turn have no base, or differ too much from it, until the last of them becomes the next one.
+const MISSES: u8 = 8;
+/// How many segments of a key name what its value is.
+const FAMILY_SEGMENTS: usize = 3;
+
+/// A value. Clones share its memory.
+#[derive(Clone)]
+pub struct StoredValue(Form);
+
+#[derive(Clone)]
+enum Form {
+    Plain(Bytes),
+    Packed { base: Arc<[u8]>, delta: Arc<[u8]> },
+}
+
+impl StoredValue {
+    /// Returns the bytes. Costs a reference count for a value that was written lately, and a copy for one at rest.
+    pub fn bytes(&self) -> Bytes {
+        match &self.0 {
+            Form::Plain(bytes) => bytes.clone(),
+            Form::Packed { base, delta } => delta::decode(base, delta).into(),
+        }
+    }
+
+    /// Returns the number of bytes.
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Form::Plain(bytes) => bytes.len(),
+            Form::Packed { delta, .. } => delta::length(delta),
+        }
+    }
+
+    /// Tells whether there are no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<T: Into<Bytes>> From<T> for StoredValue {
+    fn from(bytes: T) -> StoredValue {
+        StoredValue(Form::Plain(bytes.into()))
+    }
+}
+
+impl PartialEq for StoredValue {
+    fn eq(&self, other: &StoredValue) -> bool {
+        self.len() == other.len() && self.bytes() == other.bytes()
+    }
+}
+
+impl Eq for StoredValue {}
+
+impl<T: AsRef<[u8]> + ?Sized> PartialEq<T> for StoredValue {
+    fn eq(&self, bytes: &T) -> bool {
+        self.bytes() == bytes.as_ref()
+    }
+}
+
+impl fmt::Debug for StoredValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.bytes().fmt(f)
+    }
+}
+
+/// The bases that values at rest differ from, one for each resource. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bases {
+    families: Arc<Mutex<HashMap<Box<[u8]>, Family>>>,
+}
+
+/// The values whose keys begin alike.
+#[derive(Debug, Default)]
+struct Family {
+    base: Option<Base>,
+    /// How many values in turn had no base or differed too much from it.
+    misses: u8,
+}
+
+#[derive(Debug)]
+struct Base {
+    encoder: Encoder,
+    bytes: Arc<[u8]>,
+}
+
+impl Base {
+    fn new(value: &[u8]) -> Base {
+        let encoder = Encoder::new(value);
+        Base { bytes: encoder.base().into(), encoder }
+    }
+
+    /// Returns a value as its difference from the base, if that is worthwhile.
+    fn difference(&self, value: &[u8]) -> Option<StoredValue> {
+        let delta = self.encoder.encode(value, value.len() * WORTHWHILE / 100)?;
+        Some(StoredValue(Form::Packed { base: self.bytes.clone(), delta: delta.into() }))
+    }
+}
+
+impl Bases {
+    /// Brings a value into the form for values at rest.
+    pub(crate) fn settle(&self, key: &[u8], value: &mut StoredValue) {
+        if let Form::Plain(bytes) = &value.0
+            && let Some(packed) = self.difference(key, bytes)
+        {
+            *value = packed;
+        }
+    }
+
+    fn difference(&self, key: &[u8], value: &[u8]) -> Option<StoredValue> {
+        let name = family(key).filter(|_| PACKED_LENGTHS.contains(&value.len()))?;
+        let mut families = self.families.lock();
+        let Some(family) = families.get_mut(name) else {
+            families.insert(name.into(), Family { base: None, misses: 1 });
+            return None;
+        };
+        let packed = family.base.as_ref().and_then(|base| base.difference(value));
+        family.misses = if packed.is_some() { 0 } else { family.misses + 1 };
+        if family.misses == MISSES {
+            *family = Family { base: Some(Base::new(value)), misses: 0 };
+        }
+        packed
+    }
+}
+
+/// Returns the beginning of a key that says what its value is, such as `objects/apps/deployments`.
+fn family(key: &[u8]) -> Option<&[u8]> {
+    let mut slashes = key.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+    let (end, _) = slashes.nth(FAMILY_SEGMENTS - 1)?;
+    Some(&key[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(name: usize) -> String {
+        format!(r#"{{"kind":"Deployment","metadata":{{"name":"web-{name}"}},"spec":{}}}"#, "1".repeat(300))
+    }
+
+    fn settle(bases: &Bases, key: &str, value: impl AsRef<[u8]>) -> StoredValue {
+        let mut value = StoredValue::from(Bytes::copy_from_slice(value.as_ref()));
+        bases.settle(key.as_bytes(), &mut value);
+        value
+    }
+
+    fn is_packed(value: &StoredValue) -> bool {
+        matches!(value.0, Form::Packed { .. })
+    }
+
+    #[test]
+    fn values_of_a_resource_are_kept_as_differences_once_there_are_some() {
+        let bases = Bases::default();
+        for number in 0..30 {
+            let text = object(number);
+            let value = settle(&bases, "objects/apps/deployments/default/web", &text);
+            assert_eq!(is_packed(&value), number >= usize::from(MISSES), "{number}");
+            assert_eq!((value.bytes(), value.len()), (text.clone().into(), text.len()));
+            assert_eq!(value, StoredValue::from(text));
+        }
+    }
+
+    #[test]
+    fn what_is_not_worthwhile_stays_as_it_is() {
+        let random = |seed: u64| {
+            let next =
+                move |state: &u64| Some(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(seed | 1));
+            std::iter::successors(Some(seed), next).take(60).flat_map(u64::to_be_bytes).collect::<Vec<_>>()
+        };
+        let cases: [(&str, &dyn Fn(usize) -> Vec<u8>); 4] = [
+            ("objects/apps/deployments/web", &|number| random(number as u64)),
+            ("objects/apps/deployments/web", &|number| format!("short {number}").into_bytes()),
+            ("objects/apps/deployments/web", &|number| object(number).repeat(200).into_bytes()),
+            ("two/segments", &|number| object(number).into_bytes()),
+        ];
+        for (key, value) in cases {
+            let bases = Bases::default();
+            for number in 0..30 {
+                let bytes = value(number);
+                let stored = settle(&bases, key, &bytes);
+                assert!(!is_packed(&stored), "{key} {number}");
+                assert_eq!(stored.bytes(), bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn other_values_get_another_base() {
+        let bases = Bases::default();
+        let packed = |text: String| is_packed(&settle(&bases, "objects/apps/deployments/web", &text));
+        let other = |number: usize| format!("{number}{}", "other text ".repeat(40));
+        assert_eq!((0..20).filter(|number| packed(object(*number))).count(), 12);
+        assert_eq!((0..20).filter(|number| packed(other(*number))).count(), 12);
+        assert!(!packed(object(1)), "the base was replaced");
+    }
+}
