@@ -24,7 +24,11 @@ pub struct StoredValue(Form);
 #[derive(Clone)]
 enum Form {
     Plain(Bytes),
-    Packed { base: Arc<[u8]>, delta: Arc<[u8]> },
+    /// A pointer to a box, so that a value is not larger than `Bytes`.
+    Packed {
+        base: Arc<Box<[u8]>>,
+        delta: Arc<[u8]>,
+    },
 }
 
 impl StoredValue {
@@ -93,13 +97,13 @@ struct Family {
 #[derive(Debug)]
 struct Base {
     encoder: Encoder,
-    bytes: Arc<[u8]>,
+    bytes: Arc<Box<[u8]>>,
 }
 
 impl Base {
     fn new(value: &[u8]) -> Base {
         let encoder = Encoder::new(value);
-        Base { bytes: encoder.base().into(), encoder }
+        Base { bytes: Arc::new(encoder.base().into()), encoder }
     }
 
     /// Returns a value as its difference from the base, if that is worthwhile.
@@ -170,6 +174,11 @@ mod tests {
             assert_eq!((value.bytes(), value.len()), (text.clone().into(), text.len()));
             assert_eq!(value, StoredValue::from(text));
         }
+    }
+
+    #[test]
+    fn a_value_is_as_small_as_its_bytes() {
+        assert_eq!(size_of::<StoredValue>(), size_of::<Bytes>());
     }
 
     #[test]

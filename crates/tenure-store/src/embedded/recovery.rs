@@ -59,6 +59,9 @@ impl Recovery {
         let ReadCommit { revision, written_at, items } = commit;
         let (mut changes, mut records) = (Vec::new(), Vec::new());
         for (key, item) in items {
+            let previous = self.state.index.get(&key).cloned();
+            // One copy of a key is enough for all its versions.
+            let key = previous.as_ref().map_or(key, |entry| entry.key.clone());
             let current = match item {
                 Item::Record(stored) => {
                     let record = self.encryption.read(&key, &stored.bytes, stored.form)?;
@@ -73,7 +76,6 @@ impl Recovery {
                     Some(Entry { key: key.clone(), value, created, modified: revision })
                 }
             };
-            let previous = self.state.index.get(&key).cloned();
             changes.push(Change { key, previous, current });
         }
         let (changes, records) = (changes.into(), records.into());
