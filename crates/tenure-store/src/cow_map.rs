@@ -226,13 +226,20 @@ impl<K, V> CowMap<K, V> {
 }
 
 impl<K: Ord + Clone, V: Clone> CowMap<K, V> {
-    /// Returns the value under a key, to change it.
+    /// Returns the value under a key, to change it. Copies the nodes on the path that are shared, also if there is none: whoever
+    /// changes a value mostly inserts it otherwise.
     pub fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
     {
-        // Looked up first: a miss must not copy shared nodes.
-        self.get(key)?;
+        self.get_key_value_mut(key).map(|(_, value)| value)
+    }
+
+    /// Returns the entry under a key, to change its value; see [`get_mut`](CowMap::get_mut).
+    pub fn get_key_value_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<(&K, &mut V)>
+    where
+        K: Borrow<Q>,
+    {
         let mut node = Arc::make_mut(&mut self.root);
         loop {
             match node {
@@ -242,7 +249,8 @@ impl<K: Ord + Clone, V: Clone> CowMap<K, V> {
                 }
                 Node::Leaf(entries) => {
                     let place = find(entries, key).ok()?;
-                    return Some(&mut entries[place].1);
+                    let (key, value) = &mut entries[place];
+                    return Some((key, value));
                 }
             }
         }
@@ -266,7 +274,6 @@ impl<K: Ord + Clone, V: Clone> CowMap<K, V> {
     where
         K: Borrow<Q>,
     {
-        self.get(key)?;
         let removed = remove(Arc::make_mut(&mut self.root), key)?;
         self.length -= 1;
         // A root with one child is replaced by it, one without any by an empty leaf.

@@ -118,28 +118,29 @@ impl Ledger {
 
     /// Adds a record. Those of one key come in the order of their revisions; one that is already there is not added again.
     pub(crate) fn push(&mut self, key: Bytes, record: Record) {
-        // The key of the first record is shared by all.
-        let key = self.by_key.get_key_value(&key).map_or(key, |(key, _)| key.clone());
-        let position = LedgerPosition { revision: record.revision, key: key.clone() };
-        if self.limits.per_key == 0 || self.order.get(&position).is_some() {
+        if self.limits.per_key == 0 {
             return;
         }
-        self.bytes += weight(&key, &record);
-        self.order.insert(position, ());
-        let count = match self.by_key.get_mut(&key) {
-            Some(records) => {
+        let (weight, revision) = (weight(&key, &record), record.revision);
+        let (key, count) = match self.by_key.get_key_value_mut(&key) {
+            Some((shared, records)) => {
+                if records.back().is_some_and(|newest| newest.revision >= revision) {
+                    return;
+                }
                 let records = Arc::make_mut(records);
                 if records.len() < FEW {
                     records.reserve_exact(1);
                 }
                 records.push_back(record);
-                records.len()
+                (shared.clone(), records.len())
             }
             None => {
                 self.by_key.insert(key.clone(), Arc::new(VecDeque::from([record])));
-                1
+                (key, 1)
             }
         };
+        self.bytes += weight;
+        self.order.insert(LedgerPosition { revision, key: key.clone() }, ());
         if count > self.limits.per_key {
             self.overfull.push_back(key);
         }

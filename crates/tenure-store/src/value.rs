@@ -14,6 +14,8 @@ const PACKED_LENGTHS: std::ops::RangeInclusive<usize> = 128..=64 * 1024;
 const WORTHWHILE: usize = 60;
 /// How many values in turn have no base, or differ too much from it, until the last of them becomes the next one.
 const MISSES: u8 = 8;
+/// The most families. Beyond that all begin anew: some belong to resources that no longer exist.
+const FAMILIES: usize = 1024;
 /// How many segments of a key name what its value is.
 const FAMILY_SEGMENTS: usize = 3;
 
@@ -127,6 +129,9 @@ impl Bases {
         let name = family(key).filter(|_| PACKED_LENGTHS.contains(&value.len()))?;
         let mut families = self.families.lock();
         let Some(family) = families.get_mut(name) else {
+            if families.len() == FAMILIES {
+                families.clear();
+            }
             families.insert(name.into(), Family { base: None, misses: 1 });
             return None;
         };
@@ -181,6 +186,8 @@ mod tests {
         assert_eq!(size_of::<StoredValue>(), size_of::<Bytes>());
     }
 
+    type MakeValue<'a> = &'a dyn Fn(usize) -> Vec<u8>;
+
     #[test]
     fn what_is_not_worthwhile_stays_as_it_is() {
         let random = |seed: u64| {
@@ -188,7 +195,7 @@ mod tests {
                 move |state: &u64| Some(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(seed | 1));
             std::iter::successors(Some(seed), next).take(60).flat_map(u64::to_be_bytes).collect::<Vec<_>>()
         };
-        let cases: [(&str, &dyn Fn(usize) -> Vec<u8>); 4] = [
+        let cases: [(&str, MakeValue<'_>); 4] = [
             ("objects/apps/deployments/web", &|number| random(number as u64)),
             ("objects/apps/deployments/web", &|number| format!("short {number}").into_bytes()),
             ("objects/apps/deployments/web", &|number| object(number).repeat(200).into_bytes()),
@@ -203,6 +210,19 @@ mod tests {
                 assert_eq!(stored.bytes(), bytes);
             }
         }
+    }
+
+    #[test]
+    fn families_are_bounded_and_values_outlive_their_base() {
+        let bases = Bases::default();
+        let all = (0..10).map(|number| settle(&bases, "objects/apps/deployments/web", object(number)));
+        let all: Vec<StoredValue> = all.collect();
+        for number in 0..2 * FAMILIES {
+            settle(&bases, &format!("objects/{number}/things/one"), object(number));
+            assert!(bases.families.lock().len() <= FAMILIES);
+        }
+        assert!(is_packed(&all[9]));
+        assert!(all.iter().enumerate().all(|(number, value)| *value == object(number)));
     }
 
     #[test]

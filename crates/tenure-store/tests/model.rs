@@ -16,7 +16,7 @@ use tenure_store::{
     Watch, WatchRequest,
 };
 
-const KEYS: [&str; 9] = ["a", "a/1", "a/2", "a/2/x", "a0", "b", "b/1", "b/\u{ff}", "c"];
+const KEYS: [&str; 10] = ["a", "a/1", "a/2", "a/2/x/1", "a/2/x/2", "a0", "b", "b/1", "b/\u{ff}", "c"];
 const PREFIXES: [&str; 6] = ["", "a", "a/", "a/2", "b/", "nothing"];
 
 /// One step. Numbers are reduced to what is possible when the step is taken.
