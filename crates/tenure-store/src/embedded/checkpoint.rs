@@ -4,8 +4,8 @@
 use super::journal_file;
 use super::table::{Changed, Table};
 use crate::entry::Commit;
-use crate::ledger::Ledger;
 use crate::shared_state::SharedState;
+use crate::state::State;
 use crate::{LedgerPosition, Revision};
 use parking_lot::Mutex;
 use std::io;
@@ -85,15 +85,17 @@ impl Checkpointer {
         })
     }
 
-    /// Adds commits that history has forgotten and positions that the ledger has dropped. The ledger tells which records of
-    /// the commits are still kept.
-    pub(super) fn add(&mut self, forgotten: &[Arc<Commit>], trimmed: &[LedgerPosition], ledger: &Ledger) {
+    /// Adds commits that history has forgotten and positions that the ledger has dropped. The state after that tells which
+    /// records of the commits are still kept, and has the entries in the form for values at rest.
+    pub(super) fn add(&mut self, forgotten: &[Arc<Commit>], trimmed: &[LedgerPosition], state: &State) {
         for commit in forgotten {
             for change in &commit.changes {
-                self.changed.entries.insert(change.key.clone(), change.current.clone());
+                let at_rest = state.index.get(&change.key).filter(|entry| entry.modified == commit.revision);
+                let current = at_rest.or(change.current.as_ref()).cloned();
+                self.changed.entries.insert(change.key.clone(), current);
             }
             for (key, _) in &commit.records {
-                if let Some(record) = ledger.get(key, commit.revision) {
+                if let Some(record) = state.ledger.get(key, commit.revision) {
                     let position = LedgerPosition { revision: commit.revision, key: key.clone() };
                     self.changed.records.insert(position, Some(record.clone()));
                 }

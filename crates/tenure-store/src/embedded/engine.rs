@@ -79,7 +79,7 @@ impl Engine {
         let table = Arc::new(Mutex::new(table));
         let mut checkpointer = Checkpointer::start(directory.path(), table.clone(), state.clone())
             .map_err(|source| file_error(&table_path, "start writing", source))?;
-        state.read(|state| checkpointer.add(&forgotten, &[], &state.ledger));
+        state.read(|state| checkpointer.add(&forgotten, &[], state));
         let reencryption = Reencryption::None;
         Ok((
             Engine {
@@ -117,7 +117,7 @@ impl Engine {
         state: &SharedState,
     ) -> bool {
         let compacted = state.read(|state| {
-            self.checkpointer.add(forgotten, trimmed, &state.ledger);
+            self.checkpointer.add(forgotten, trimmed, state);
             state.history.compacted()
         });
         let ended = self.checkpointer.ended();
