@@ -44,7 +44,7 @@ use tokio::{
 /// How many pieces of work are under way at once: enough to share the commits of the store.
 const CONCURRENCY: usize = 64;
 /// How often cached data that is not read is dropped.
-const IDLE: Duration = Duration::from_secs(120);
+const IDLE: Duration = Duration::from_secs(60);
 /// Controllers are not idle while work is due this soon: most work that is retried succeeds within a few attempts.
 const SOON: Duration = Duration::from_millis(50);
 /// How often a standby server checks whether it has become the leader.
