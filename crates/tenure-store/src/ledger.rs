@@ -146,6 +146,12 @@ impl Ledger {
         }
     }
 
+    /// Tells whether a record that was added is still kept: of a key, the oldest records are removed first.
+    pub(crate) fn keeps(&self, key: &[u8], revision: Revision) -> bool {
+        let oldest = self.by_key.get(key).and_then(|records| records.front());
+        oldest.is_some_and(|oldest| oldest.revision <= revision)
+    }
+
     /// Returns a record.
     pub(crate) fn get(&self, key: &[u8], revision: Revision) -> Option<&Record> {
         let records = self.by_key.get(key)?;
@@ -196,7 +202,12 @@ impl Ledger {
         }
         let Some(records) = self.by_key.get_mut(&position.key) else { return };
         let records = Arc::make_mut(records);
-        if let Ok(place) = records.binary_search_by_key(&position.revision, |record| record.revision)
+        // Mostly the oldest is removed: the others need not be looked at.
+        let place = match records.front() {
+            Some(oldest) if oldest.revision == position.revision => Ok(0),
+            _ => records.binary_search_by_key(&position.revision, |record| record.revision),
+        };
+        if let Ok(place) = place
             && let Some(record) = records.remove(place)
         {
             self.bytes -= weight(&position.key, &record);

@@ -63,9 +63,12 @@ impl Stage {
             self.staged.insert(change.key.clone(), change.current.clone());
         }
         self.newest = revision;
-        // Records are kept for long; see `change` for why they are copied.
-        let copy =
-            |(key, record): &(Bytes, Bytes)| (Bytes::copy_from_slice(key), Bytes::copy_from_slice(record));
+        // Records are kept for long; see `change` for why they are copied. Most are about a key that changes.
+        let copy = |(key, record): &(Bytes, Bytes)| {
+            let changed = changes.binary_search_by(|change| change.key.cmp(key)).ok();
+            let key = changed.map_or_else(|| Bytes::copy_from_slice(key), |place| changes[place].key.clone());
+            (key, Bytes::copy_from_slice(record))
+        };
         let records = transaction.records().iter().map(copy).collect();
         let changes = changes.into();
         self.commits.push(Arc::new(Commit { revision, written_at: self.now, changes, records }));

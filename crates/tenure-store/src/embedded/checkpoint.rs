@@ -4,6 +4,7 @@
 use super::journal_file;
 use super::table::{Changed, Table};
 use crate::entry::Commit;
+use crate::ledger::Record;
 use crate::shared_state::SharedState;
 use crate::state::State;
 use crate::{LedgerPosition, Revision};
@@ -94,10 +95,12 @@ impl Checkpointer {
                 let current = at_rest.or(change.current.as_ref()).cloned();
                 self.changed.entries.insert(change.key.clone(), current);
             }
-            for (key, _) in &commit.records {
-                if let Some(record) = state.ledger.get(key, commit.revision) {
-                    let position = LedgerPosition { revision: commit.revision, key: key.clone() };
-                    self.changed.records.insert(position, Some(record.clone()));
+            let Commit { revision, written_at, .. } = **commit;
+            for (key, bytes) in &commit.records {
+                if state.ledger.keeps(key, revision) {
+                    let position = LedgerPosition { revision, key: key.clone() };
+                    let record = Record { revision, written_at, bytes: bytes.clone() };
+                    self.changed.records.insert(position, Some(record));
                 }
             }
         }
