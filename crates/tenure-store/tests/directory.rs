@@ -84,20 +84,34 @@ fn one_process_uses_the_directory() {
     open(directory.path());
 }
 
+#[tokio::test]
+async fn the_former_format_is_replaced() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
+    store.commit(put("a", "1")).await.unwrap();
+    drop(store);
+    let format = directory.path().join("format");
+    let text = std::fs::read_to_string(&format).unwrap();
+    std::fs::write(&format, text.replace("tenure-store 4", "tenure-store 3")).unwrap();
+    assert_eq!(open(directory.path()).get(b"a").await.unwrap().unwrap().value, "1");
+    assert_eq!(std::fs::read_to_string(&format).unwrap(), text);
+}
+
 #[test]
 fn an_unknown_format_is_refused_with_advice() {
     let directory = tempfile::tempdir().unwrap();
     drop(open(directory.path()));
     let format = directory.path().join("format");
     let cases = [
-        ("tenure-store 4\n", "has format 4, and this version reads format 3; use the newer version"),
+        ("tenure-store 5\n", "has format 5, and this version reads format 4; use the newer version"),
         (
             "tenure-store 2\n",
-            "has format 2, and this version reads format 3; export it with the version that",
+            "has format 2, and this version reads format 4; export it with the version that",
         ),
-        ("something else", "has format \"something else\", and this version reads format 3; choose another"),
-        ("", "has format \"\", and this version reads format 3; choose another directory"),
+        ("something else", "has format \"something else\", and this version reads format 4; choose another"),
+        ("", "has format \"\", and this version reads format 4; choose another directory"),
         ("tenure-store 3\n", "damaged: unexpected content \"tenure-store 3\""),
+        ("tenure-store 4\n", "damaged: unexpected content \"tenure-store 4\""),
     ];
     for (text, expected) in cases {
         std::fs::write(&format, text).unwrap();

@@ -12,8 +12,10 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The format that this version reads and writes.
-const FORMAT: u32 = 3;
+/// The format that this version writes.
+const FORMAT: u32 = 4;
+/// The format that this version reads and replaces: its table sorts the ledger by key.
+const FORMER_FORMAT: u32 = 3;
 const FORMAT_WORD: &str = "tenure-store";
 
 /// Files that a directory without a store may contain: the lock, and remains of an interrupted creation.
@@ -154,11 +156,17 @@ impl Directory {
         let mut words = text.split(' ');
         let format = words.next().filter(|word| *word == FORMAT_WORD).and(words.next());
         let format = format.and_then(|number| number.parse::<u32>().ok());
-        if format == Some(FORMAT) {
+        if let Some(format @ (FORMER_FORMAT | FORMAT)) = format {
             let id = words.next().and_then(StoreId::parse);
             return match (id, words.next(), words.next()) {
                 (Some(_), Some("creating"), None) => self.interrupted_creation(),
-                (Some(id), Some("ready"), None) => Ok(Content::Store(id)),
+                (Some(id), Some("ready"), None) => {
+                    if format == FORMER_FORMAT {
+                        // A full disk must not prevent opening the store. The table is only replaced once it has space.
+                        let _ = self.write_format(id, Creation::Complete);
+                    }
+                    Ok(Content::Store(id))
+                }
                 _ => Err(damaged(&path, format!("unexpected content {text:?}"))),
             };
         }

@@ -1,4 +1,4 @@
-//! The bytes of the table's rows: one per entry, under its key, and one per ledger record, under its key and revision. Each
+//! The bytes of the table's rows: one per entry, under its key, and one per ledger record, under its revision and key. Each
 //! carries a checksum over key and content that is checked whenever it is read, since the engine checks its pages only
 //! after a crash. The layout is described in `docs/store.md`.
 
@@ -83,9 +83,18 @@ pub(super) fn decode(key: &[u8], bytes: &[u8], encryption: &Session) -> Result<(
     Ok((Entry { key: Bytes::copy_from_slice(key), value, created, modified }, current))
 }
 
+/// How the rows of ledger records are sorted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LedgerOrder {
+    /// By revision, then by key: records are added at the end and mostly removed at the beginning.
+    Revision,
+    /// By key, then by revision, as up to format 3.
+    Key,
+}
+
 /// Returns the key of the row of a ledger record.
 pub(super) fn ledger_key(position: &LedgerPosition) -> Vec<u8> {
-    [&position.key[..], &position.revision.get().to_be_bytes()].concat()
+    [&position.revision.get().to_be_bytes(), &position.key[..]].concat()
 }
 
 /// Returns the row of a ledger record.
@@ -99,9 +108,14 @@ pub(super) fn decode_ledger(
     row: &[u8],
     bytes: &[u8],
     encryption: &Session,
+    order: LedgerOrder,
 ) -> Result<(Bytes, Record), RowError> {
     let mut content = check(row, bytes)?;
-    let (key, revision) = row.split_last_chunk().ok_or("a ledger row without a revision")?;
+    let parts = match order {
+        LedgerOrder::Revision => row.split_first_chunk(),
+        LedgerOrder::Key => row.split_last_chunk().map(|(key, revision)| (revision, key)),
+    };
+    let (revision, key) = parts.ok_or("a ledger row without a revision")?;
     let revision = Revision::from_number(u64::from_be_bytes(*revision));
     let (written_at, form) = split_flag(take_u64(&mut content)?);
     let bytes = encryption.read(key, content, form).map_err(RowError::Store)?;
@@ -128,7 +142,7 @@ fn split_flag(number: u64) -> (u64, Form) {
     (number & !SEALED, form)
 }
 
-fn add_checksum(key: &[u8], bytes: &mut [u8]) {
+pub(super) fn add_checksum(key: &[u8], bytes: &mut [u8]) {
     let checksum = checksum(key, &bytes[4..]);
     bytes[..4].copy_from_slice(&checksum.to_le_bytes());
 }
@@ -191,7 +205,7 @@ mod tests {
                 let record = Record { revision, written_at: modified, bytes: value.clone().into() };
                 let row = encode_ledger(&key, &record, &session).unwrap();
                 let name = ledger_key(&LedgerPosition { revision, key: key.clone().into() });
-                let read = decode_ledger(&name, &row, &session).unwrap();
+                let read = decode_ledger(&name, &row, &session, LedgerOrder::Revision).unwrap();
                 prop_assert_eq!(read, (key.clone().into(), record));
             }
         }
@@ -216,7 +230,9 @@ mod tests {
         fn arbitrary_bytes_do_not_panic(key in vec(any::<u8>(), 1..20), bytes in vec(any::<u8>(), 0..60)) {
             let [session, _] = sessions();
             prop_assert!(decode(&key, &bytes, &session).is_err());
-            prop_assert!(decode_ledger(&key, &bytes, &session).is_err());
+            for order in [LedgerOrder::Revision, LedgerOrder::Key] {
+                prop_assert!(decode_ledger(&key, &bytes, &session, order).is_err());
+            }
             prop_assert!(Totals::decode(&bytes).is_err());
         }
     }

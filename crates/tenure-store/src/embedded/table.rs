@@ -3,7 +3,7 @@
 
 use super::directory::StoreId;
 use super::disk::{DataFile, Disk};
-use super::record::{self, RowError, TOTALS_KEY, Totals};
+use super::record::{self, LedgerOrder, RowError, TOTALS_KEY, Totals};
 use crate::encryption::Session;
 use crate::file_io::{
     create_private, damaged, file_error, private_file, remove_if_exists, sync_directory_of,
@@ -13,7 +13,7 @@ use crate::ledger::{Ledger, Record};
 use crate::state::State;
 use crate::{Encryption, Entry, Error, LedgerLimits, LedgerPosition, Result, Revision};
 use bytes::Bytes;
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableError};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
@@ -22,7 +22,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const RECORDS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("records");
-const LEDGER: TableDefinition<&[u8], &[u8]> = TableDefinition::new("ledger");
+const LEDGER: TableDefinition<&[u8], &[u8]> = TableDefinition::new("ledger by revision");
+/// The ledger of a store of format 3.
+const FORMER_LEDGER: TableDefinition<&[u8], &[u8]> = TableDefinition::new("ledger");
 
 /// The engine's cache. All reads are served from memory, so that this only buffers writes.
 const CACHE: usize = 1024 * 1024;
@@ -73,8 +75,16 @@ impl Table {
         let session = options.encryption.session();
         let loaded = guarded(path, || load(&database, options.id, &session, limits));
         match loaded {
-            Ok(Loaded { totals, index, ledger, outdated }) => {
-                Ok((Table { options, database: Some(database), totals, outdated }, index, ledger))
+            Ok(Loaded { totals, index, ledger, outdated, order }) => {
+                let database = match order {
+                    LedgerOrder::Revision => Some(database),
+                    // Rewritten like one that failed.
+                    LedgerOrder::Key => {
+                        close(Some(database));
+                        None
+                    }
+                };
+                Ok((Table { options, database, totals, outdated }, index, ledger))
             }
             Err(error) => {
                 close(Some(database));
@@ -270,6 +280,7 @@ struct Loaded {
     index: Index,
     ledger: Ledger,
     outdated: bool,
+    order: LedgerOrder,
 }
 
 fn load(
@@ -299,10 +310,14 @@ fn load(
         entries += 1;
     }
     let (mut ledger, mut kept) = (Ledger::new(limits), 0);
-    for row in transaction.open_table(LEDGER)?.iter()? {
+    let (rows, order) = match transaction.open_table(LEDGER) {
+        Err(TableError::TableDoesNotExist(_)) => (transaction.open_table(FORMER_LEDGER)?, LedgerOrder::Key),
+        rows => (rows?, LedgerOrder::Revision),
+    };
+    for row in rows.iter()? {
         let (row, bytes) = row?;
         let (key, record) =
-            record::decode_ledger(row.value(), bytes.value(), encryption).map_err(row_error)?;
+            record::decode_ledger(row.value(), bytes.value(), encryption, order).map_err(row_error)?;
         check_revision(&key, record.revision, totals.revision)?;
         ledger.push(key, record);
         kept += 1;
@@ -313,7 +328,7 @@ fn load(
             "{entries} entries and {kept} ledger records instead of {expected} and {records}"
         )));
     }
-    Ok(Loaded { totals, index, ledger, outdated })
+    Ok(Loaded { totals, index, ledger, outdated, order })
 }
 
 fn check_revision(key: &Bytes, revision: Revision, newest: Revision) -> Result<(), EngineError> {
@@ -322,4 +337,81 @@ fn check_revision(key: &Bytes, revision: Revision, newest: Revision) -> Result<(
     }
     let key = key.escape_ascii();
     Err(EngineError::Damaged(format!("{key} has revision {revision}, but the table has revision {newest}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LedgerRequest;
+    use crate::embedded::SystemDisk;
+    use crate::entry::Commit;
+    use crate::history::History;
+
+    fn at(number: u64) -> Revision {
+        Revision::from_number(number)
+    }
+
+    fn options(directory: &Path) -> TableOptions {
+        TableOptions {
+            path: directory.join("table.redb"),
+            disk: Arc::new(SystemDisk),
+            id: StoreId([7; 16]),
+            encryption: Encryption::default(),
+        }
+    }
+
+    /// A state with two keys and three ledger records.
+    fn state() -> State {
+        let mut state = State { history: History::starting_after(at(3)), ..State::default() };
+        for (key, modified) in [("a", 3), ("b", 2)] {
+            let (key, modified) = (Bytes::from_static(key.as_bytes()), at(modified));
+            state.index.insert(Entry { key, value: "value".into(), created: modified, modified });
+        }
+        for (key, revision) in [("a", 1), ("b", 2), ("a", 3)] {
+            let records = [(Bytes::from_static(key.as_bytes()), Bytes::from(format!("{key}{revision}")))];
+            let records = Box::from(records);
+            state.ledger.apply(&Commit { revision: at(revision), records, ..Commit::default() });
+        }
+        state
+    }
+
+    fn describe(ledger: &Ledger) -> Vec<Bytes> {
+        let records = ledger.read(&LedgerRequest::prefix("", 9)).records;
+        records.into_iter().map(|record| record.record).collect()
+    }
+
+    /// Writes the ledger of a table as format 3 had it.
+    fn sort_by_key(options: &TableOptions) {
+        let database = open_database(&options.path, options.disk.clone()).unwrap();
+        let transaction = database.begin_write().unwrap();
+        {
+            let mut former = transaction.open_table(FORMER_LEDGER).unwrap();
+            for (key, kept) in state().ledger.iter() {
+                let (mut row, name) = (vec![0; 4], [key, &kept.revision.get().to_be_bytes()[..]].concat());
+                row.extend_from_slice(&kept.written_at.to_le_bytes());
+                row.extend_from_slice(&kept.bytes);
+                record::add_checksum(&name, &mut row);
+                former.insert(&name[..], &row[..]).unwrap();
+            }
+            transaction.delete_table(LEDGER).unwrap();
+        }
+        transaction.commit().unwrap();
+    }
+
+    #[test]
+    fn a_table_of_the_former_format_is_read_and_rewritten() {
+        let directory = tempfile::tempdir().unwrap();
+        let options = options(directory.path());
+        Table::create(options.clone(), &state(), at(3), FIRST_JOURNAL).unwrap();
+        sort_by_key(&options);
+        for is_former in [true, false] {
+            let (mut table, index, ledger) = Table::open(options.clone(), LedgerLimits::unlimited()).unwrap();
+            assert_eq!(table.has_failed(), is_former);
+            assert_eq!(describe(&ledger), ["a3", "b2", "a1"]);
+            assert_eq!(index.count(b"", b""), 2);
+            if is_former {
+                table.rewrite(&State { index, ledger, ..state() }, at(3), FIRST_JOURNAL).unwrap();
+            }
+        }
+    }
 }
