@@ -1,5 +1,5 @@
-//! Reading and watching: listing 100,000 entries, pages of them, a get, and one change that reaches 10,000 watchers,
-//! each compared with the simplest implementation of the same.
+//! Reading and watching: listing 100,000 entries, pages of them, a get, values at rest, and one change that reaches 10,000
+//! watchers, each compared with the simplest implementation of the same.
 
 #![allow(missing_docs, reason = "criterion's macro makes a public function")]
 
@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use tenure_store::{Expected, ListRequest, MemoryStore, Store, Transaction, WatchRequest};
+use tenure_store::{Compaction, Expected, ListRequest, MemoryStore, Store, Transaction, WatchRequest};
 use tokio::runtime::Runtime;
 
 const ENTRIES: usize = 100_000;
@@ -54,6 +54,35 @@ fn listing(criterion: &mut Criterion) {
     criterion.bench_function("get", |bench| {
         bench.iter(|| runtime.block_on(store.get(black_box(key(4_711)).as_bytes())).expect("a get"));
     });
+}
+
+/// An object of 2 KB, most of which it has in common with the others.
+fn object(number: usize) -> String {
+    let variables: Vec<String> =
+        (0..40).map(|at| format!(r#"{{"name":"VARIABLE_{at}","value":"value of {at}"}}"#)).collect();
+    format!(
+        r#"{{"metadata":{{"name":"web-{number}","uid":"{:016x}"}},"spec":{{"env":[{}]}}}}"#,
+        number.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        variables.join(",")
+    )
+}
+
+/// Reading values that have left the history, compared with a copy of their bytes.
+fn at_rest(criterion: &mut Criterion) {
+    let runtime = runtime();
+    let store = MemoryStore::new();
+    for number in 0..1000 {
+        let put = Transaction::new().put(key(number), Expected::Absent, object(number));
+        runtime.block_on(store.commit(put)).expect("a write");
+    }
+    let lately = runtime.block_on(store.get(key(77).as_bytes())).expect("a get").expect("an entry");
+    runtime.block_on(store.compact(Compaction::KeepCount(0))).expect("a compaction");
+    let at_rest = runtime.block_on(store.get(key(77).as_bytes())).expect("a get").expect("an entry");
+    let mut group = criterion.benchmark_group("the bytes of a value of 2 KB");
+    group.bench_function("at rest", |bench| bench.iter(|| at_rest.value.bytes()));
+    group.bench_function("written lately", |bench| bench.iter(|| lately.value.bytes()));
+    let bytes = lately.value.bytes();
+    group.bench_function("a copy", |bench| bench.iter(|| Bytes::copy_from_slice(black_box(&bytes))));
 }
 
 /// The time from a write until the last of the watchers has its change.
@@ -143,5 +172,5 @@ fn runtime() -> Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().expect("a runtime")
 }
 
-criterion_group!(benches, listing, fan_out, uninterested);
+criterion_group!(benches, listing, at_rest, fan_out, uninterested);
 criterion_main!(benches);
