@@ -4,7 +4,6 @@ mod backup;
 mod clock;
 #[cfg(feature = "conformance")]
 pub mod conformance;
-mod cow_map;
 mod cursor;
 mod delta;
 pub mod embedded;
@@ -33,7 +32,6 @@ mod watch;
 
 pub use backup::Backup;
 pub use clock::Clock;
-pub use cow_map::CowMap;
 pub use embedded::{EmbeddedOptions, EmbeddedStore};
 pub use encryption::{Encryption, EncryptionProvider, EncryptionRule};
 pub use entry::{Change, Changes, Entry, WeakChanges};

@@ -16,7 +16,7 @@ const GROWTH: usize = MAX_NODE / 4;
 /// A sorted map whose clones share memory until one of them writes.
 ///
 /// ```
-/// # use tenure_store::CowMap;
+/// # use tenure_cowmap::CowMap;
 /// let mut map = CowMap::default();
 /// map.insert("a", 1);
 /// let clone = map.clone();

@@ -1,0 +1,5 @@
+#![doc = include_str!("../README.md")]
+
+mod cow_map;
+
+pub use cow_map::{CowMap, Descending, Range};
