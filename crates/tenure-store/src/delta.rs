@@ -3,6 +3,8 @@
 //! A delta is its bytes' length, then alternately a literal and a copy. A literal is its length and its bytes. A copy is its
 //! length and where it begins in the base, relative to the end of the copy before. All numbers are of variable length.
 
+use std::sync::Arc;
+
 /// How many bytes have to be equal before a stretch is copied.
 const WORD: usize = 8;
 /// After this many literal bytes without a copy, every second position is tried, then every third.
@@ -13,7 +15,7 @@ const MAX_BASE: usize = u16::MAX as usize;
 /// A base, and where its words are.
 #[derive(Debug)]
 pub(crate) struct Encoder {
-    base: Box<[u8]>,
+    base: Arc<Box<[u8]>>,
     /// A position for each hash of a word. Positions without a word in the base are not told apart from the first.
     positions: Box<[u16]>,
     shift: u32,
@@ -25,7 +27,7 @@ impl Encoder {
         let base = &base[..base.len().min(MAX_BASE)];
         let size = base.len().next_power_of_two().max(WORD);
         let mut encoder = Encoder {
-            base: base.into(),
+            base: Arc::new(base.into()),
             positions: vec![0; size].into(),
             shift: u64::BITS - size.trailing_zeros(),
         };
@@ -37,7 +39,7 @@ impl Encoder {
     }
 
     /// Returns the base, which [`decode`] needs.
-    pub(crate) fn base(&self) -> &[u8] {
+    pub(crate) fn base(&self) -> &Arc<Box<[u8]>> {
         &self.base
     }
 

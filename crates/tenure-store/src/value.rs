@@ -89,29 +89,19 @@ pub(crate) struct Bases {
 }
 
 /// The values whose keys begin alike.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Family {
-    base: Option<Base>,
+    base: Option<Encoder>,
     /// How many values in turn had no base or differed too much from it.
     misses: u8,
 }
 
-#[derive(Debug)]
-struct Base {
-    encoder: Encoder,
-    bytes: Arc<Box<[u8]>>,
-}
-
-impl Base {
-    fn new(value: &[u8]) -> Base {
-        let encoder = Encoder::new(value);
-        Base { bytes: Arc::new(encoder.base().into()), encoder }
-    }
-
+impl Family {
     /// Returns a value as its difference from the base, if that is worthwhile.
     fn difference(&self, value: &[u8]) -> Option<StoredValue> {
-        let delta = self.encoder.encode(value, value.len() * WORTHWHILE / 100)?;
-        Some(StoredValue(Form::Packed { base: self.bytes.clone(), delta: delta.into() }))
+        let encoder = self.base.as_ref()?;
+        let delta = encoder.encode(value, value.len() * WORTHWHILE / 100)?;
+        Some(StoredValue(Form::Packed { base: encoder.base().clone(), delta: delta.into() }))
     }
 }
 
@@ -135,10 +125,10 @@ impl Bases {
             families.insert(name.into(), Family { base: None, misses: 1 });
             return None;
         };
-        let packed = family.base.as_ref().and_then(|base| base.difference(value));
+        let packed = family.difference(value);
         family.misses = if packed.is_some() { 0 } else { family.misses + 1 };
         if family.misses == MISSES {
-            *family = Family { base: Some(Base::new(value)), misses: 0 };
+            *family = Family { base: Some(Encoder::new(value)), misses: 0 };
         }
         packed
     }

@@ -87,7 +87,7 @@ impl Server {
         Server::with_options(Arc::new(MemoryStore::new()), options, None)
     }
 
-    fn with_options(
+    pub fn with_options(
         store: Arc<MemoryStore>,
         mut options: ServerOptions,
         audit: Option<AuditOptions>,

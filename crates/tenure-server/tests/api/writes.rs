@@ -5,6 +5,11 @@ use crate::{
     server::{APPLY, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Server, version},
 };
 use proptest::prelude::*;
+use std::sync::Arc;
+use tenure_http::Authentication;
+use tenure_meta::Timestamp;
+use tenure_server::{Clock, Identifiers, ServerOptions};
+use tenure_store::MemoryStore;
 use tenure_value::Value;
 
 /// One write: a method, the path below the namespace, its parameters, the type of the body, and the body.
@@ -221,7 +226,14 @@ proptest! {
         writes in prop::collection::vec(write(), 1..6),
         order in prop::collection::vec((0..6usize, 1..4usize), 1..12),
     ) {
-        let (server, blank) = (Server::start(), Server::start());
+        // Some messages contain the object, with its identifier and times.
+        let start = || {
+            let mut options = ServerOptions::new(Authentication::Anyone);
+            options.identifiers = Identifiers::seeded(1);
+            options.clock = Clock::new(|| Timestamp { seconds: 1_700_000_000, nanos: 0 });
+            Server::with_options(Arc::new(MemoryStore::new()), options, None)
+        };
+        let (server, blank) = (start(), start());
         let mut sent = 0;
         for (at, times) in order {
             let write = &writes[at % writes.len()];
