@@ -98,21 +98,12 @@ impl<K, V> CowMap<K, V> {
     where
         K: Borrow<Q>,
     {
-        self.get_key_value(key).map(|(_, value)| value)
-    }
-
-    /// Returns the entry under a key, with the key as it is in the map.
-    pub fn get_key_value<Q: Ord + ?Sized>(&self, key: &Q) -> Option<(&K, &V)>
-    where
-        K: Borrow<Q>,
-    {
         let mut node = &*self.root;
         loop {
             match node {
                 Node::Branch(children) => node = &children[child_of(children, key)].node,
                 Node::Leaf(entries) => {
-                    let place = find(entries, key).ok()?;
-                    return Some((&entries[place].0, &entries[place].1));
+                    return find(entries, key).ok().map(|place| &entries[place].1);
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Reading and watching: listing 100,000 entries, pages of them, a get, values at rest, and one change that reaches 10,000
+//! Reading and watching: listing 100,000 entries, pages of them, a get, packed values, and one change that reaches 10,000
 //! watchers, each compared with the simplest implementation of the same.
 
 #![allow(missing_docs, reason = "criterion's macro makes a public function")]
@@ -68,7 +68,7 @@ fn object(number: usize) -> String {
 }
 
 /// Reading values that have left the history, compared with a copy of their bytes.
-fn at_rest(criterion: &mut Criterion) {
+fn packed(criterion: &mut Criterion) {
     let runtime = runtime();
     let store = MemoryStore::new();
     for number in 0..1000 {
@@ -77,9 +77,9 @@ fn at_rest(criterion: &mut Criterion) {
     }
     let lately = runtime.block_on(store.get(key(77).as_bytes())).expect("a get").expect("an entry");
     runtime.block_on(store.compact(Compaction::KeepCount(0))).expect("a compaction");
-    let at_rest = runtime.block_on(store.get(key(77).as_bytes())).expect("a get").expect("an entry");
+    let packed = runtime.block_on(store.get(key(77).as_bytes())).expect("a get").expect("an entry");
     let mut group = criterion.benchmark_group("the bytes of a value of 2 KB");
-    group.bench_function("at rest", |bench| bench.iter(|| at_rest.value.bytes()));
+    group.bench_function("packed", |bench| bench.iter(|| packed.value.bytes()));
     group.bench_function("written lately", |bench| bench.iter(|| lately.value.bytes()));
     let bytes = lately.value.bytes();
     group.bench_function("a copy", |bench| bench.iter(|| Bytes::copy_from_slice(black_box(&bytes))));
@@ -172,5 +172,5 @@ fn runtime() -> Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().expect("a runtime")
 }
 
-criterion_group!(benches, listing, at_rest, fan_out, uninterested);
+criterion_group!(benches, listing, packed, fan_out, uninterested);
 criterion_main!(benches);

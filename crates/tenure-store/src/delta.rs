@@ -1,4 +1,4 @@
-//! Bytes as their difference from similar bytes, the base: stretches that are copied from it, and the literals between them.
+//! Bytes as a delta against similar bytes, the base: stretches that are copied from it, and the literals between them.
 //!
 //! A delta is its bytes' length, then alternately a literal and a copy. A literal is its length and its bytes. A copy is its
 //! length and where it begins in the base, relative to the end of the copy before. All numbers are of variable length.
@@ -16,9 +16,8 @@ const MAX_BASE: usize = u16::MAX as usize;
 #[derive(Debug)]
 pub(crate) struct Encoder {
     base: Arc<Box<[u8]>>,
-    /// A position for each hash of a word. Positions without a word in the base are not told apart from the first.
+    /// A position for each hash of a word. It may be that of another word, so that what is there has to be compared.
     positions: Box<[u16]>,
-    shift: u32,
 }
 
 impl Encoder {
@@ -26,16 +25,11 @@ impl Encoder {
     pub(crate) fn new(base: &[u8]) -> Encoder {
         let base = &base[..base.len().min(MAX_BASE)];
         let size = base.len().next_power_of_two().max(WORD);
-        let mut encoder = Encoder {
-            base: Arc::new(base.into()),
-            positions: vec![0; size].into(),
-            shift: u64::BITS - size.trailing_zeros(),
-        };
-        for (position, word) in base.windows(WORD).enumerate() {
-            let slot = slot(word_at(word, 0), encoder.shift);
-            encoder.positions[slot] = u16::try_from(position).unwrap_or(0);
+        let mut positions = vec![0; size].into_boxed_slice();
+        for (position, word) in (0..).zip(base.windows(WORD)) {
+            positions[slot(word_at(word, 0), size)] = position;
         }
-        encoder
+        Encoder { base: Arc::new(base.into()), positions }
     }
 
     /// Returns the base, which [`decode`] needs.
@@ -43,7 +37,7 @@ impl Encoder {
         &self.base
     }
 
-    /// Returns the difference of bytes from the base, unless it is longer than `most`, or seems to be: literals that a later
+    /// Returns the delta that makes bytes of the base, unless it is longer than `most`, or seems to be: literals that a later
     /// copy would take over count, too.
     pub(crate) fn encode(&self, bytes: &[u8], most: usize) -> Option<Vec<u8>> {
         let mut delta = Vec::with_capacity(most.min(256));
@@ -72,11 +66,12 @@ impl Encoder {
     /// Finds the word at a position of the bytes in the base, at the expected place or anywhere.
     fn find(&self, bytes: &[u8], at: usize, expected: usize) -> Option<usize> {
         let word = word_at(bytes, at);
-        let is_at = |place: usize| {
-            self.base.get(place..).and_then(|rest| rest.first_chunk()) == Some(&word.to_le_bytes())
-        };
-        let hashed = || usize::from(self.positions[slot(word, self.shift)]);
-        [expected].into_iter().chain(std::iter::once_with(hashed)).find(|place| is_at(*place))
+        let is_at = |place: usize| self.base.get(place..place + WORD) == Some(&word.to_le_bytes());
+        if is_at(expected) {
+            return Some(expected);
+        }
+        let hashed = usize::from(self.positions[slot(word, self.positions.len())]);
+        is_at(hashed).then_some(hashed)
     }
 }
 
@@ -90,12 +85,9 @@ pub(crate) fn decode(base: &[u8], mut delta: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(take_number(&mut delta));
     let mut expected = 0;
     loop {
-        let (literal, rest) = {
-            let length = take_number(&mut delta);
-            delta.split_at(length)
-        };
-        bytes.extend_from_slice(literal);
-        delta = rest;
+        let length = take_number(&mut delta);
+        bytes.extend_from_slice(&delta[..length]);
+        delta = &delta[length..];
         if delta.is_empty() {
             return bytes;
         }
@@ -110,9 +102,9 @@ fn word_at(bytes: &[u8], at: usize) -> u64 {
     bytes[at..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
 }
 
-/// Returns the place of a word in a table by its hash.
-fn slot(word: u64, shift: u32) -> usize {
-    let hash = word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> shift;
+/// Returns the place of a word in a table, whose size is a power of two, by its hash.
+fn slot(word: u64, size: usize) -> usize {
+    let hash = word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - size.trailing_zeros());
     usize::try_from(hash).unwrap_or(0)
 }
 

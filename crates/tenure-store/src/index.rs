@@ -86,14 +86,14 @@ impl Index {
         }
     }
 
-    /// Brings a value that nobody is expected to ask for soon into a form that takes less memory.
-    pub(crate) fn settle(&self, key: &[u8], value: &mut StoredValue) {
-        self.bases.settle(key, value);
+    /// Packs a value, if that is worthwhile.
+    pub(crate) fn pack(&self, key: &[u8], value: &mut StoredValue) {
+        self.bases.pack(key, value);
     }
 
     /// Puts an entry without history, as recovery does for entries from before the kept history.
     pub(crate) fn insert(&mut self, mut entry: Entry) {
-        self.settle(&entry.key, &mut entry.value);
+        self.pack(&entry.key, &mut entry.value);
         let version = Version { since: entry.modified, entry: Some(entry.clone()) };
         self.note(&entry.key, false);
         self.records.insert(entry.key, Record { newest: version, older: VecDeque::new() });
@@ -152,7 +152,7 @@ impl Index {
                 // Most keys never change again; free the memory that their last change took.
                 record.older.shrink_to_fit();
                 match &mut record.newest.entry {
-                    Some(entry) => self.bases.settle(&change.key, &mut entry.value),
+                    Some(entry) => self.bases.pack(&change.key, &mut entry.value),
                     None => {
                         self.records.remove(&change.key);
                         self.note(&change.key, false);

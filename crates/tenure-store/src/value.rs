@@ -1,23 +1,24 @@
-//! Values in memory. What is at rest, since it was read from disk or has left the history, is kept as its difference from a
-//! value of the same resource: objects of one kind are mostly the same text.
+//! Values in memory. One that was read from disk or has left the history is packed: it is kept as a delta against another
+//! value of the same resource, since objects of one kind are mostly the same text.
 
 use crate::delta::{self, Encoder};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// Shorter values stay as they are, and so do longer ones.
-const PACKED_LENGTHS: std::ops::RangeInclusive<usize> = 128..=64 * 1024;
-/// The part of a value that its difference may be at most, in percent.
+/// The lengths of the values that are packed. The upper limit also bounds the memory of a base, which outlives its value.
+const PACKED_LENGTHS: RangeInclusive<usize> = 128..=16 * 1024;
+/// The longest delta of a value that is packed, in percent of the value.
 const WORTHWHILE: usize = 60;
-/// How many values in turn have no base, or differ too much from it, until the last of them becomes the next one.
+/// How many values in turn have no base, or too long a delta, until the last of them becomes the next base.
 const MISSES: u8 = 8;
-/// The most families. Beyond that all begin anew: some belong to resources that no longer exist.
-const FAMILIES: usize = 1024;
-/// How many segments of a key name what its value is.
-const FAMILY_SEGMENTS: usize = 3;
+/// The most prefixes with a base. Beyond that all begin anew: some belong to resources that no longer exist.
+const PREFIXES: usize = 1024;
+/// How many segments of a key are the prefix that all objects of a resource share.
+const PREFIX_SEGMENTS: usize = 3;
 
 /// A value. Clones share its memory.
 #[derive(Clone)]
@@ -34,7 +35,7 @@ enum Form {
 }
 
 impl StoredValue {
-    /// Returns the bytes. Costs a reference count for a value that was written lately, and a copy for one at rest.
+    /// Returns the bytes. Costs a reference count for a value that was written lately, and a copy for a packed one.
     pub fn bytes(&self) -> Bytes {
         match &self.0 {
             Form::Plain(bytes) => bytes.clone(),
@@ -82,62 +83,59 @@ impl fmt::Debug for StoredValue {
     }
 }
 
-/// The bases that values at rest differ from, one for each resource. Clones are the same.
+/// The bases of packed values, one for each prefix of keys. Clones are the same.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bases {
-    families: Arc<Mutex<HashMap<Box<[u8]>, Family>>>,
+    by_prefix: Arc<Mutex<HashMap<Box<[u8]>, Base>>>,
 }
 
-/// The values whose keys begin alike.
-#[derive(Debug)]
-struct Family {
-    base: Option<Encoder>,
-    /// How many values in turn had no base or differed too much from it.
+/// The base of a prefix, if it has one yet.
+#[derive(Debug, Default)]
+struct Base {
+    encoder: Option<Encoder>,
+    /// How many values in turn could not be packed.
     misses: u8,
 }
 
-impl Family {
-    /// Returns a value as its difference from the base, if that is worthwhile.
-    fn difference(&self, value: &[u8]) -> Option<StoredValue> {
-        let encoder = self.base.as_ref()?;
-        let delta = encoder.encode(value, value.len() * WORTHWHILE / 100)?;
-        Some(StoredValue(Form::Packed { base: encoder.base().clone(), delta: delta.into() }))
+impl Base {
+    /// Returns a value packed, if that is worthwhile.
+    fn pack(&mut self, value: &[u8]) -> Option<StoredValue> {
+        if let Some(encoder) = &self.encoder
+            && let Some(delta) = encoder.encode(value, value.len() * WORTHWHILE / 100)
+        {
+            self.misses = 0;
+            return Some(StoredValue(Form::Packed { base: encoder.base().clone(), delta: delta.into() }));
+        }
+        self.misses += 1;
+        if self.misses == MISSES {
+            *self = Base { encoder: Some(Encoder::new(value)), misses: 0 };
+        }
+        None
     }
 }
 
 impl Bases {
-    /// Brings a value into the form for values at rest.
-    pub(crate) fn settle(&self, key: &[u8], value: &mut StoredValue) {
-        if let Form::Plain(bytes) = &value.0
-            && let Some(packed) = self.difference(key, bytes)
-        {
+    /// Packs a value, if that is worthwhile.
+    pub(crate) fn pack(&self, key: &[u8], value: &mut StoredValue) {
+        let Form::Plain(bytes) = &value.0 else { return };
+        let Some(prefix) = prefix(key).filter(|_| PACKED_LENGTHS.contains(&bytes.len())) else { return };
+        let mut by_prefix = self.by_prefix.lock();
+        if !by_prefix.contains_key(prefix) {
+            if by_prefix.len() == PREFIXES {
+                by_prefix.clear();
+            }
+            by_prefix.insert(prefix.into(), Base::default());
+        }
+        if let Some(packed) = by_prefix.get_mut(prefix).and_then(|base| base.pack(bytes)) {
             *value = packed;
         }
     }
-
-    fn difference(&self, key: &[u8], value: &[u8]) -> Option<StoredValue> {
-        let name = family(key).filter(|_| PACKED_LENGTHS.contains(&value.len()))?;
-        let mut families = self.families.lock();
-        let Some(family) = families.get_mut(name) else {
-            if families.len() == FAMILIES {
-                families.clear();
-            }
-            families.insert(name.into(), Family { base: None, misses: 1 });
-            return None;
-        };
-        let packed = family.difference(value);
-        family.misses = if packed.is_some() { 0 } else { family.misses + 1 };
-        if family.misses == MISSES {
-            *family = Family { base: Some(Encoder::new(value)), misses: 0 };
-        }
-        packed
-    }
 }
 
-/// Returns the beginning of a key that says what its value is, such as `objects/apps/deployments`.
-fn family(key: &[u8]) -> Option<&[u8]> {
+/// Returns the prefix of a key that says what its value is, such as `objects/apps/deployments`.
+fn prefix(key: &[u8]) -> Option<&[u8]> {
     let mut slashes = key.iter().enumerate().filter(|(_, byte)| **byte == b'/');
-    let (end, _) = slashes.nth(FAMILY_SEGMENTS - 1)?;
+    let (end, _) = slashes.nth(PREFIX_SEGMENTS - 1)?;
     Some(&key[..end])
 }
 
@@ -149,9 +147,9 @@ mod tests {
         format!(r#"{{"kind":"Deployment","metadata":{{"name":"web-{name}"}},"spec":{}}}"#, "1".repeat(300))
     }
 
-    fn settle(bases: &Bases, key: &str, value: impl AsRef<[u8]>) -> StoredValue {
+    fn pack(bases: &Bases, key: &str, value: impl AsRef<[u8]>) -> StoredValue {
         let mut value = StoredValue::from(Bytes::copy_from_slice(value.as_ref()));
-        bases.settle(key.as_bytes(), &mut value);
+        bases.pack(key.as_bytes(), &mut value);
         value
     }
 
@@ -160,11 +158,11 @@ mod tests {
     }
 
     #[test]
-    fn values_of_a_resource_are_kept_as_differences_once_there_are_some() {
+    fn values_of_a_resource_are_packed_once_there_are_some() {
         let bases = Bases::default();
         for number in 0..30 {
             let text = object(number);
-            let value = settle(&bases, "objects/apps/deployments/default/web", &text);
+            let value = pack(&bases, "objects/apps/deployments/default/web", &text);
             assert_eq!(is_packed(&value), number >= usize::from(MISSES), "{number}");
             assert_eq!((value.bytes(), value.len()), (text.clone().into(), text.len()));
             assert_eq!(value, StoredValue::from(text));
@@ -195,7 +193,7 @@ mod tests {
             let bases = Bases::default();
             for number in 0..30 {
                 let bytes = value(number);
-                let stored = settle(&bases, key, &bytes);
+                let stored = pack(&bases, key, &bytes);
                 assert!(!is_packed(&stored), "{key} {number}");
                 assert_eq!(stored.bytes(), bytes);
             }
@@ -203,13 +201,13 @@ mod tests {
     }
 
     #[test]
-    fn families_are_bounded_and_values_outlive_their_base() {
+    fn prefixes_are_bounded_and_values_outlive_their_base() {
         let bases = Bases::default();
-        let all = (0..10).map(|number| settle(&bases, "objects/apps/deployments/web", object(number)));
+        let all = (0..10).map(|number| pack(&bases, "objects/apps/deployments/web", object(number)));
         let all: Vec<StoredValue> = all.collect();
-        for number in 0..2 * FAMILIES {
-            settle(&bases, &format!("objects/{number}/things/one"), object(number));
-            assert!(bases.families.lock().len() <= FAMILIES);
+        for number in 0..2 * PREFIXES {
+            pack(&bases, &format!("objects/{number}/things/one"), object(number));
+            assert!(bases.by_prefix.lock().len() <= PREFIXES);
         }
         assert!(is_packed(&all[9]));
         assert!(all.iter().enumerate().all(|(number, value)| *value == object(number)));
@@ -218,7 +216,7 @@ mod tests {
     #[test]
     fn other_values_get_another_base() {
         let bases = Bases::default();
-        let packed = |text: String| is_packed(&settle(&bases, "objects/apps/deployments/web", &text));
+        let packed = |text: String| is_packed(&pack(&bases, "objects/apps/deployments/web", &text));
         let other = |number: usize| format!("{number}{}", "other text ".repeat(40));
         assert_eq!((0..20).filter(|number| packed(object(*number))).count(), 12);
         assert_eq!((0..20).filter(|number| packed(other(*number))).count(), 12);

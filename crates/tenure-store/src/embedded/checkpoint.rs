@@ -87,12 +87,12 @@ impl Checkpointer {
     }
 
     /// Adds commits that history has forgotten and positions that the ledger has dropped. The state after that tells which
-    /// records of the commits are still kept, and has the entries in the form for values at rest.
+    /// records of the commits are still kept, and has the current entries packed.
     pub(super) fn add(&mut self, forgotten: &[Arc<Commit>], trimmed: &[LedgerPosition], state: &State) {
         for commit in forgotten {
             for change in &commit.changes {
-                let at_rest = state.index.get(&change.key).filter(|entry| entry.modified == commit.revision);
-                let current = at_rest.or(change.current.as_ref()).cloned();
+                let packed = state.index.get(&change.key).filter(|entry| entry.modified == commit.revision);
+                let current = packed.or(change.current.as_ref()).cloned();
                 self.changed.entries.insert(change.key.clone(), current);
             }
             let Commit { revision, written_at, .. } = **commit;

@@ -72,7 +72,7 @@ impl Recovery {
                 Item::Put { created, value } => {
                     self.outdated |= !self.encryption.is_current(&key, &value.bytes, value.form);
                     let mut value = self.encryption.read(&key, &value.bytes, value.form)?.into();
-                    self.state.index.settle(&key, &mut value);
+                    self.state.index.pack(&key, &mut value);
                     Some(Entry { key: key.clone(), value, created, modified: revision })
                 }
             };
