@@ -46,6 +46,7 @@ mod error;
 mod inspect;
 #[cfg(feature = "k8s-openapi")]
 mod k8s_openapi;
+mod kubernetes_text;
 mod managed_fields_form;
 mod manager;
 mod managers;
@@ -66,6 +67,7 @@ pub use conflict::{Cause, Conflict, Conflicts, Owner};
 pub use document::Difference;
 pub use error::ApplyError;
 pub use inspect::{FieldOwners, OwnershipChange, extract, ownership, ownership_by_place, ownership_changes};
+pub use kubernetes_text::kubernetes_type_errors;
 pub use managed_fields_form::ManagedFieldsForm;
 pub use manager::{Identity, Manager, Operation};
 pub use managers::{MAX_MANAGERS, Managers};

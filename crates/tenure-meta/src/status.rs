@@ -34,6 +34,8 @@ pub enum Reason {
     TooManyRequests,
     /// The server failed (500).
     InternalError,
+    /// An error that Kubernetes does not classify (500); its `Status` has no reason.
+    Unknown,
     /// The store is unavailable (503).
     ServiceUnavailable,
     /// The request timed out (504).
@@ -41,7 +43,7 @@ pub enum Reason {
 }
 
 /// HTTP code and name of each reason.
-const REASONS: [(Reason, u16, &str); 16] = [
+const REASONS: [(Reason, u16, &str); 17] = [
     (Reason::BadRequest, 400, "BadRequest"),
     (Reason::Unauthorized, 401, "Unauthorized"),
     (Reason::Forbidden, 403, "Forbidden"),
@@ -56,6 +58,7 @@ const REASONS: [(Reason, u16, &str); 16] = [
     (Reason::Invalid, 422, "Invalid"),
     (Reason::TooManyRequests, 429, "TooManyRequests"),
     (Reason::InternalError, 500, "InternalError"),
+    (Reason::Unknown, 500, ""),
     (Reason::ServiceUnavailable, 503, "ServiceUnavailable"),
     (Reason::Timeout, 504, "Timeout"),
 ];
@@ -70,7 +73,7 @@ impl Reason {
         self.row().1
     }
 
-    /// Returns the name of the reason.
+    /// Returns the name of the reason; empty for [`Reason::Unknown`].
     pub fn word(self) -> &'static str {
         self.row().2
     }
@@ -125,6 +128,8 @@ pub struct Details {
     pub given: Option<Value>,
     /// The token with which a list may continue in spite of the error (410).
     pub resume: Option<String>,
+    /// The answer of Kubernetes to the same request, where this error says more or has a better code.
+    pub kubernetes: Option<ApiError>,
 }
 
 impl ApiError {
@@ -141,7 +146,33 @@ impl ApiError {
             warnings: Vec::new(),
             given: None,
             resume: None,
+            kubernetes: None,
         }))
+    }
+
+    /// Sets the answer of Kubernetes to the same request. A server that answers as Kubernetes sends that one
+    /// ([`ApiError::into_kubernetes`]).
+    pub fn or_in_kubernetes(mut self, answer: ApiError) -> ApiError {
+        self.kubernetes = Some(answer);
+        self
+    }
+
+    /// Returns the error as Kubernetes reports it: its own answer where one is set, with the warnings of this error, and
+    /// without the members that only this server adds to causes.
+    pub fn into_kubernetes(mut self) -> ApiError {
+        let mut answer = match self.kubernetes.take() {
+            Some(answer) => answer.with_warnings(std::mem::take(&mut self.warnings)),
+            None => self,
+        };
+        for cause in &mut answer.causes {
+            cause.extension = None;
+        }
+        answer
+    }
+
+    /// An error that Kubernetes does not classify: a 500 without a reason.
+    pub fn unclassified(message: impl Into<String>) -> ApiError {
+        ApiError::new(Reason::Unknown, message)
     }
 
     /// Sets the requested object.
@@ -290,9 +321,11 @@ impl ApiError {
             ("metadata", Value::object(metadata)),
             ("status", text("Failure")),
             ("message", text(&self.message)),
-            ("reason", text(self.reason.word())),
             ("code", Value::from(self.code())),
         ];
+        if self.reason != Reason::Unknown {
+            fields.push(("reason", text(self.reason.word())));
+        }
         // These always have details, even if they are empty.
         let always = [Reason::NotFound, Reason::MethodNotAllowed, Reason::Forbidden];
         if !details.is_empty() || always.contains(&self.reason) {
@@ -348,6 +381,17 @@ pub fn qualified(resource: &str, group: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_has_the_answer_of_kubernetes_beside_its_own() {
+        let answer = ApiError::unclassified("expected string");
+        let error = ApiError::bad_request(".data.a: expected a string").or_in_kubernetes(answer);
+        let error = error.with_warnings(vec!["deprecated".into()]);
+        assert_eq!((error.code(), error.status().get("reason")), (400, Some(&"BadRequest".into())));
+        let error = error.into_kubernetes();
+        assert_eq!((error.code(), error.status().get("reason")), (500, None));
+        assert_eq!((error.message.as_str(), error.warnings.len()), ("expected string", 1));
+    }
 
     #[test]
     fn a_missing_object_is_reported_with_its_group() {

@@ -28,6 +28,10 @@ pub struct Behavior {
     pub optional_formats: tenure_http::OptionalFormats,
     /// The eviction of a pod that several disruption budgets select is a conflict. In Kubernetes it is an internal error.
     pub conflicting_budgets_are_conflicts: bool,
+    /// An invalid request is a client error that says what is wrong, where, and what would be right; the causes of a conflict
+    /// have owners and values. In Kubernetes many invalid requests are internal errors. An error that differs carries both
+    /// answers ([`ApiError::or_in_kubernetes`](tenure_meta::ApiError::or_in_kubernetes)); the server chooses before it answers.
+    pub client_errors: bool,
 }
 
 impl Behavior {
@@ -45,6 +49,7 @@ impl Behavior {
             own_bindings: false,
             optional_formats: tenure_http::OptionalFormats { cbor: false, compact_managed_fields: false },
             conflicting_budgets_are_conflicts: false,
+            client_errors: false,
         }
     }
 
@@ -65,6 +70,7 @@ impl Behavior {
             own_bindings: true,
             optional_formats: tenure_http::OptionalFormats { cbor: true, compact_managed_fields: true },
             conflicting_budgets_are_conflicts: true,
+            client_errors: true,
         }
     }
 
@@ -83,6 +89,7 @@ impl Behavior {
                 "Eviction under several disruption budgets is a conflict",
                 self.conflicting_budgets_are_conflicts,
             ),
+            ("Invalid requests are client errors", self.client_errors),
         ];
         let ownership = self.ownership.differences();
         let custom_resources = self.custom_resources.differences();

@@ -356,6 +356,10 @@ impl Server {
         let response = match self.handle_request(request, &mut seen).await {
             Ok(response) => response,
             Err(failure) => {
+                let failure = match self.writer.behavior.client_errors {
+                    true => failure,
+                    false => failure.into_kubernetes(),
+                };
                 let accept = accept.as_ref().and_then(|value| value.to_str().ok());
                 // An object without an encoding that the client accepts may have an error in it.
                 // Without CBOR, as in Kubernetes.

@@ -31,6 +31,7 @@
 
 pub mod base64;
 mod error;
+pub mod go_text;
 pub mod json;
 mod limits;
 mod number;

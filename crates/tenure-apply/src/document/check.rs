@@ -3,7 +3,7 @@
 use super::granularity::below;
 use crate::error::{Mismatch, MismatchKind};
 use tenure_fields::PathElement;
-use tenure_schema::{ScalarKind, Type, TypeRef, UnknownFields};
+use tenure_schema::{Scalar, ScalarKind, Type, TypeRef, UnknownFields};
 use tenure_value::Value;
 
 /// Checks a value that is owned as a whole, and everything inside it.
@@ -26,22 +26,22 @@ pub(crate) fn check(value: &Value, ty: TypeRef<'_>) -> Result<(), Box<Mismatch>>
             check(item, ty.slot(&of.item))
                 .map_err(|mismatch| mismatch.under(PathElement::Index(index as i64)))
         }),
-        (Type::Scalar(of), value) if fits(of.kind, value) => Ok(()),
+        (Type::Scalar(of), value) if fits(of, value) => Ok(()),
         (of, value) => Err(MismatchKind::WrongType { expected: expected(of), found: value.kind() }.into()),
     }
 }
 
-/// Whether a scalar fits a field. Types with more than one form accept any scalar here; validation checks them later.
-fn fits(kind: ScalarKind, value: &Value) -> bool {
-    match kind {
+/// Whether a value fits a scalar field, as far as Kubernetes looks when it compares fields: decoding and validation check
+/// fractions, formats and types with more than one form later.
+fn fits(of: &Scalar, value: &Value) -> bool {
+    match of.kind {
         ScalarKind::Boolean => matches!(value, Value::Bool(_)),
-        ScalarKind::Integer => match value {
-            Value::Float(number) => number.get().fract() == 0.0,
-            other => matches!(other, Value::Int(_) | Value::UInt(_)),
-        },
-        ScalarKind::Number => matches!(value, Value::Int(_) | Value::UInt(_) | Value::Float(_)),
-        ScalarKind::String => matches!(value, Value::String(_)),
-        ScalarKind::IntOrString | ScalarKind::Quantity => value.is_scalar(),
+        ScalarKind::Integer | ScalarKind::Number => {
+            matches!(value, Value::Int(_) | Value::UInt(_) | Value::Float(_))
+        }
+        ScalarKind::String if matches!(of.format.as_str(), "" | "byte") => matches!(value, Value::String(_)),
+        ScalarKind::String | ScalarKind::Quantity => value.is_scalar(),
+        ScalarKind::IntOrString => true,
     }
 }
 

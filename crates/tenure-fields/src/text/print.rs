@@ -2,7 +2,7 @@
 
 use crate::{Path, PathElement, exact::exact};
 use std::fmt::{self, Display, Formatter, Write};
-use tenure_value::Value;
+use tenure_value::{Value, go_text};
 
 /// Formats the element as conflict messages do.
 impl Display for PathElement {
@@ -36,8 +36,8 @@ impl Display for Path {
 
 fn write_value(value: &Value, f: &mut Formatter<'_>) -> fmt::Result {
     match value {
-        Value::String(text) => write_quoted(text, f),
-        Value::Float(number) => write_float(number.get(), f),
+        Value::String(text) => go_text::Quoted(text).fmt(f),
+        Value::Float(_) => go_text::Plain(value).fmt(f),
         Value::Array(items) => {
             f.write_char('[')?;
             for (at, item) in items.iter().enumerate() {
@@ -53,48 +53,6 @@ fn write_value(value: &Value, f: &mut Formatter<'_>) -> fmt::Result {
         }),
         other => Display::fmt(other, f),
     }
-}
-
-/// Formats a float as Go's `%v`: an exponent of at least two digits, below 10⁻⁴ and from 10²¹ on.
-fn write_float(number: f64, f: &mut Formatter<'_>) -> fmt::Result {
-    let size = number.abs();
-    if size == 0.0 || (1e-4..1e21).contains(&size) {
-        return write!(f, "{number}");
-    }
-    let scientific = format!("{number:e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |exponent| ('-', exponent));
-    write!(f, "{digits}e{sign}{exponent:0>2}")
-}
-
-/// Formats a string as Go's `%q`.
-fn write_quoted(text: &str, f: &mut Formatter<'_>) -> fmt::Result {
-    f.write_char('"')?;
-    for character in text.chars() {
-        match character {
-            '"' => f.write_str("\\\"")?,
-            '\\' => f.write_str("\\\\")?,
-            '\u{7}' => f.write_str("\\a")?,
-            '\u{8}' => f.write_str("\\b")?,
-            '\u{C}' => f.write_str("\\f")?,
-            '\n' => f.write_str("\\n")?,
-            '\r' => f.write_str("\\r")?,
-            '\t' => f.write_str("\\t")?,
-            '\u{B}' => f.write_str("\\v")?,
-            ' '..='~' => f.write_char(character)?,
-            '\0'..='\u{7F}' => write!(f, "\\x{:02x}", u32::from(character))?,
-            _ if is_printable(character) => f.write_char(character)?,
-            '\u{80}'..='\u{FFFF}' => write!(f, "\\u{:04x}", u32::from(character))?,
-            _ => write!(f, "\\U{:08x}", u32::from(character))?,
-        }
-    }
-    f.write_char('"')
-}
-
-/// Whether a non-ASCII character is printable: letters, marks, digits, punctuation, symbols.
-fn is_printable(character: char) -> bool {
-    // After a letter a mark is not escaped; every other character that Rust escapes is not printable.
-    String::from_iter(['a', character]).escape_debug().skip(1).eq([character])
 }
 
 /// Formats a path in the quoted notation.
@@ -193,7 +151,7 @@ mod tests {
             (Value::float(1e21).unwrap(), "[=1e+21]"),
             (Value::float(1.5e-7).unwrap(), "[=1.5e-07]"),
             (Value::float(0.0001).unwrap(), "[=0.0001]"),
-            (Value::float(123456789.0).unwrap(), "[=123456789]"),
+            (Value::float(123456789.0).unwrap(), "[=1.23456789e+08]"),
             (Value::array([Value::from("a"), Value::from(1)]), r#"[=["a",1]]"#),
             (Value::object([("a", Value::from(1)), ("b", Value::from("x"))]), r#"[=a=1b="x"]"#),
         ] {

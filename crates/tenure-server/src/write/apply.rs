@@ -48,7 +48,7 @@ impl Change for Apply {
         let state = write.ownership(&target.subresource, written, |ownership| {
             tenure_apply::apply(found, config, ownership, self.forced.as_force())
         });
-        let state = state.map_err(|error| write.refusal(error))?;
+        let state = state.map_err(|error| write.refusal(error, Some(config)))?;
         // Conflicts are reported before a wrong name or namespace, as recorded. A configuration without a name refers to the object
         // of the path, if that exists.
         if live.is_none() || config.at(["metadata", "name"]).is_some() {

@@ -2,8 +2,13 @@
 
 use super::{request::WriteRequest, retry::MODIFIED};
 use std::{collections::HashMap, sync::atomic::Ordering::Relaxed};
-use tenure_apply::{ApplyError, Conflict, Conflicts, Live, Managers, Owner, Presence, Reset, Write};
-use tenure_catalog::{Endpoint, KindVersions, Target, object::Stored};
+use tenure_apply::{
+    ApplyError, Conflict, Conflicts, Live, Managers, Owner, Presence, Reset, Write, kubernetes_type_errors,
+};
+use tenure_catalog::{
+    Endpoint, KindVersions, Target,
+    object::{Stored, meta_text},
+};
 use tenure_http::query::manager_fault;
 use tenure_meta::{ApiError, Cause, Reason, ResetFields};
 use tenure_read::parse_version;
@@ -47,25 +52,53 @@ impl WriteRequest<'_> {
         })
     }
 
-    /// Returns the error of a decision on ownership as an API error.
-    pub fn refusal(&self, error: ApplyError) -> ApiError {
+    /// Returns the error of a decision on ownership as an API error; `config` is the applied configuration, if there is one.
+    pub fn refusal(&self, error: ApplyError, config: Option<&Value>) -> ApiError {
         let target = self.target;
-        match error {
+        match &error {
             ApplyError::Conflicts(conflicts) => {
                 self.metrics.conflicts.fetch_add(1, Relaxed);
-                conflict(target, &conflicts)
+                conflict(target, conflicts)
             }
             ApplyError::Conversion { .. } => ApiError::internal(error.to_string()),
-            ApplyError::Undeclared { .. } => ApiError::bad_request(error.to_string()),
+            ApplyError::Undeclared { .. } | ApplyError::RemovedVersion { .. } => {
+                let answer = ApiError::unclassified(error.to_string());
+                ApiError::bad_request(error.to_string()).or_in_kubernetes(answer)
+            }
             other => {
                 let resource = &target.handler.resource;
                 let named = format!(
                     "{}/{}; {}, Kind={}",
                     target.namespace, target.name, resource.api_version, resource.kind
                 );
-                ApiError::bad_request(format!("failed to create typed patch object ({named}): {other}"))
+                let refused =
+                    ApiError::bad_request(format!("failed to create typed patch object ({named}): {other}"));
+                let errors = config.and_then(|config| {
+                    let errors = kubernetes_type_errors(config, target.handler.type_ref())?;
+                    Some(format!(
+                        "failed to create typed patch object ({}): {errors}",
+                        self.described(config)
+                    ))
+                });
+                match errors {
+                    Some(errors) => refused.or_in_kubernetes(ApiError::unclassified(errors)),
+                    None => refused,
+                }
             }
         }
+    }
+
+    /// Describes an applied configuration as Kubernetes does: namespace and name, as far as it has them, and its kind.
+    pub(super) fn described(&self, config: &Value) -> String {
+        let resource = &self.target.handler.resource;
+        format!(
+            "{}/{}; {}/{}, Kind={}",
+            meta_text(config, "namespace"),
+            meta_text(config, "name"),
+            resource.group,
+            resource.version,
+            resource.kind
+        )
     }
 
     /// Checks the `resourceVersion` of a body, if it has one.

@@ -239,7 +239,7 @@ impl Writer {
             let decided = write.ownership(&write.target.subresource, written, |ownership| {
                 tenure_apply::update(found, &object, requested, ownership)
             });
-            decided.map_err(|error| write.refusal(error))
+            decided.map_err(|error| write.refusal(error, None))
         };
         let state = self.with_conversions(write, decide).await?;
         if live.is_some() && body.managers.is_some() {
@@ -436,7 +436,7 @@ fn check_duplicates(
     };
     let of = handler.type_ref();
     match duplicate_key_conflicts::conflicts(causes, object, of, managers, &writer) {
-        Some(conflicts) => Err(write.refusal(ApplyError::Conflicts(conflicts))),
+        Some(conflicts) => Err(write.refusal(ApplyError::Conflicts(conflicts), None)),
         None => Ok(()),
     }
 }

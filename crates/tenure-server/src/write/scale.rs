@@ -225,7 +225,7 @@ fn through_scale(
         let managers = from_scale(&live.managers, &state.managers, &at, whole);
         Ok(State { object: state.object, managers })
     });
-    let state = state.map_err(|error: ApplyError| write.refusal(error))?;
+    let state = state.map_err(|error: ApplyError| write.refusal(error, None))?;
     let object = live.object.as_object().cloned().unwrap_or_default();
     let object = match state.object.at(["spec", "replicas"]).cloned().or(absent) {
         Some(replicas) => with_at(&object, &path, replicas),
