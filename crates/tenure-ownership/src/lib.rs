@@ -5,6 +5,7 @@
 //! - [`Blame`] lists the owners of every line and field.
 //! - [`Explanation`] explains one field: owners, merge rules, and the effect of each kind of write.
 //! - [`Plan`] is the result of a server-side apply before it happens, computed offline or from a server's dry run.
+//! - [`diagnosis`] names the cause of a conflict and its remedies.
 //! - [`settle`] turns the decision about a conflict into a manifest and the fields to force.
 //! - [`Change`] is what a write did to an object: its authors, values and owners.
 //! - [`Summary`] and [`Survey`] count the fields, owners and managers of one object and of many.
@@ -40,6 +41,7 @@
 
 mod blame;
 mod change;
+pub mod diagnosis;
 pub mod effect;
 mod error;
 pub mod handover;
@@ -57,6 +59,7 @@ mod why;
 
 pub use blame::{Blame, Field, Line, Ownership};
 pub use change::Change;
+pub use diagnosis::{ConflictCause, Diagnosis};
 pub use error::OwnershipError;
 pub use handover::{Handover, Undo};
 pub use live::LiveObject;

@@ -53,7 +53,7 @@ pub fn zero_values(manifest: &Manifest<'_>, manager: &str, before: Option<&LiveO
 }
 
 /// Returns the default of the field at a path.
-fn default_at<'s>(path: &Path, ty: TypeRef<'s>) -> Option<&'s Value> {
+pub(crate) fn default_at<'s>(path: &Path, ty: TypeRef<'s>) -> Option<&'s Value> {
     slot_at(path, ty)?.default.as_ref()
 }
 

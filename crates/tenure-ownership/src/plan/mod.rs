@@ -9,6 +9,7 @@ mod offline;
 
 pub use difference::{Difference, differences};
 pub use dry_run::{DryRun, conflicts_within, from_dry_run};
+pub(crate) use findings::default_at;
 pub use findings::{CLIENT_SIDE_MANAGERS, Lingering, ZeroValue};
 pub use offline::offline;
 

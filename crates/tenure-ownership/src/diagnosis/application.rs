@@ -1,0 +1,86 @@
+//! The application that an object belongs to, read from the marks that deployment tools leave on it: a Helm release, an Argo CD
+//! application, a Flux Kustomization or HelmRelease, a controller's owner reference.
+
+use super::tool::Family;
+use std::fmt;
+use tenure_value::Value;
+
+/// What an object belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Application {
+    /// The tool that deploys it.
+    pub family: Family,
+    /// What the tool calls it, such as `Helm release`.
+    pub word: &'static str,
+    /// Its namespace; empty if the mark has none.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// A mark: where it is, the key of the name, the key of the namespace, and what it means.
+struct Mark(&'static str, &'static str, Option<&'static str>, Family, &'static str);
+
+const MARKS: &[Mark] = &[
+    Mark(
+        "labels",
+        "helm.toolkit.fluxcd.io/name",
+        Some("helm.toolkit.fluxcd.io/namespace"),
+        Family::FluxHelm,
+        "Flux HelmRelease",
+    ),
+    Mark(
+        "labels",
+        "kustomize.toolkit.fluxcd.io/name",
+        Some("kustomize.toolkit.fluxcd.io/namespace"),
+        Family::FluxKustomize,
+        "Flux Kustomization",
+    ),
+    Mark("annotations", "argocd.argoproj.io/tracking-id", None, Family::ArgoCd, "Argo CD application"),
+    Mark(
+        "annotations",
+        "meta.helm.sh/release-name",
+        Some("meta.helm.sh/release-namespace"),
+        Family::Helm,
+        "Helm release",
+    ),
+    Mark("labels", "crossplane.io/composite", None, Family::Crossplane, "Crossplane composite"),
+    Mark("labels", "kapp.k14s.io/app", None, Family::Other, "kapp application"),
+    Mark("labels", "olm.owner", Some("olm.owner.namespace"), Family::Other, "OLM operator"),
+];
+
+/// Returns what an object belongs to, the outermost tool first: a HelmRelease of Flux stands before its Helm release.
+pub fn applications(object: &Value) -> Vec<Application> {
+    let text = |place: &str, key: &str| {
+        object.at(["metadata", place, key]).and_then(Value::as_str).unwrap_or_default()
+    };
+    let mut found = Vec::new();
+    for Mark(place, key, namespace, family, word) in MARKS {
+        // Argo CD's tracking id names the application before the first colon.
+        let name = text(place, key).split(':').next().unwrap_or_default().to_owned();
+        if name.is_empty() {
+            continue;
+        }
+        let namespace = namespace.map_or("", |key| text(place, key)).to_owned();
+        found.push(Application { family: *family, word, namespace, name });
+    }
+    found
+}
+
+/// Returns the controller that an object belongs to by its owner references, such as `ReplicaSet web-5d4`.
+pub fn controller(object: &Value) -> Option<String> {
+    let references = object.at(["metadata", "ownerReferences"]).and_then(Value::as_array)?;
+    let controls = |reference: &&Value| reference.get("controller").and_then(Value::as_bool) == Some(true);
+    let reference = references.iter().find(controls)?;
+    let text = |name: &str| reference.get(name).and_then(Value::as_str);
+    Some(format!("{} {}", text("kind")?, text("name")?))
+}
+
+impl fmt::Display for Application {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.namespace.as_str() {
+            "" => write!(f, "{} {}", self.word, self.name),
+            namespace => write!(f, "{} {namespace}/{}", self.word, self.name),
+        }
+    }
+}

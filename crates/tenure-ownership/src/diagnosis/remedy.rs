@@ -1,0 +1,185 @@
+//! What can be done about a conflict: each remedy with its effect, and the command to paste where one command does it.
+
+use super::ConflictCause;
+use crate::{Applier, Conflict, Manifest, owner::Owner};
+use tenure_value::{Object, Value};
+
+/// The kinds of remedies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RemedyKind {
+    /// Remove the field from the manifest.
+    LeaveOut,
+    /// Write the live value into the manifest and own the field together.
+    Share,
+    /// Move the field to the applier without changing its value.
+    Transfer,
+    /// Move all fields of the owner to the applier without changing values.
+    Adopt,
+    /// Move the object from client-side to server-side apply.
+    Migrate,
+    /// Apply, and take the field from its owners.
+    Take,
+}
+
+impl RemedyKind {
+    /// Returns the name of the remedy for programs.
+    pub fn word(self) -> &'static str {
+        match self {
+            RemedyKind::LeaveOut => "LeaveOut",
+            RemedyKind::Share => "Share",
+            RemedyKind::Transfer => "Transfer",
+            RemedyKind::Adopt => "Adopt",
+            RemedyKind::Migrate => "Migrate",
+            RemedyKind::Take => "Take",
+        }
+    }
+}
+
+/// Something that settles a conflict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remedy {
+    /// What it is.
+    pub kind: RemedyKind,
+    /// What it does, and what it costs.
+    pub effect: String,
+    /// The command that does it; `None` if the manifest has to be edited.
+    pub command: Option<String>,
+}
+
+impl Remedy {
+    /// Returns the remedy as a document.
+    pub fn to_value(&self) -> Value {
+        let object = Object::default().with("kind", self.kind.word()).with("effect", self.effect.as_str());
+        Value::Object(match &self.command {
+            Some(command) => object.with("command", command.as_str()),
+            None => object,
+        })
+    }
+}
+
+/// How commands are written for the person who reads them.
+#[derive(Clone, Copy, Debug)]
+pub struct CommandLine<'a> {
+    /// The program: `tenure`, or `kubectl tenure`.
+    pub program: &'a str,
+    /// The flags that select the files of an apply, such as `-f manifests/`.
+    pub files: &'a str,
+}
+
+impl Default for CommandLine<'_> {
+    fn default() -> Self {
+        CommandLine { program: "tenure", files: "-f FILE" }
+    }
+}
+
+/// Quotes a word for a shell.
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "._-/:@=,+%".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// Returns the remedies of a conflict, the gentlest first.
+pub(super) fn remedies(
+    cause: ConflictCause,
+    conflict: &Conflict,
+    owner: &Owner,
+    manifest: &Manifest<'_>,
+    applier: &Applier,
+    line: &CommandLine<'_>,
+) -> Vec<Remedy> {
+    use RemedyKind::{Adopt, LeaveOut, Migrate, Share, Take, Transfer};
+    let kinds: &[RemedyKind] = match cause {
+        ConflictCause::OtherApplication => &[LeaveOut, Take],
+        ConflictCause::Autoscaler | ConflictCause::Injected | ConflictCause::Controller => &[LeaveOut, Take],
+        ConflictCause::DefaultValue => &[LeaveOut, Share, Take],
+        ConflictCause::ClientSideApply if is_client_side_apply(owner) => &[Migrate, Transfer, LeaveOut],
+        ConflictCause::ClientSideApply | ConflictCause::SameTool => &[Adopt, Transfer, LeaveOut],
+        ConflictCause::ChangedByHand | ConflictCause::AnonymousClient => &[Take, LeaveOut, Share],
+        ConflictCause::OtherApplier | ConflictCause::OtherWriter => &[LeaveOut, Share, Take],
+    };
+    let writer = Writer { conflict, owner, manifest, applier, line };
+    let possible = kinds.iter().filter(|kind| **kind != Share || conflict.live.is_some());
+    possible.map(|kind| writer.remedy(*kind)).collect()
+}
+
+/// Whether an owner is of those that `migrate` moves by itself.
+fn is_client_side_apply(owner: &Owner) -> bool {
+    crate::plan::CLIENT_SIDE_MANAGERS.contains(&owner.name.as_str())
+}
+
+struct Writer<'a> {
+    conflict: &'a Conflict,
+    owner: &'a Owner,
+    manifest: &'a Manifest<'a>,
+    applier: &'a Applier,
+    line: &'a CommandLine<'a>,
+}
+
+impl Writer<'_> {
+    fn remedy(&self, kind: RemedyKind) -> Remedy {
+        let path = self.conflict.path.quoted().to_string();
+        let (owner, applier) = (self.owner.name.as_str(), self.applier.manager.as_str());
+        let (from, to, at) = (quoted(owner), quoted(applier), quoted(&path));
+        let (effect, command) = match kind {
+            RemedyKind::LeaveOut => (
+                format!("remove {path} from the manifest; the value stays, and {applier} does not own it"),
+                None,
+            ),
+            RemedyKind::Share => (
+                format!(
+                    "write the live value of {path} into the manifest; {owner} and {applier} own it together"
+                ),
+                None,
+            ),
+            RemedyKind::Transfer => (
+                format!("move {path} from {owner} to {applier}; no value changes"),
+                Some(self.on_object("transfer", &format!("--path {at} --from {from} --to {to}"))),
+            ),
+            RemedyKind::Adopt => (
+                format!("move everything that {owner} owns to {applier}; no value changes"),
+                Some(self.on_object("adopt", &format!("--from {from} --to {to}"))),
+            ),
+            RemedyKind::Migrate => (
+                format!(
+                    "move what was applied on the client to {applier}; no value changes, and removals work again"
+                ),
+                Some(self.on_object("migrate", &format!("--to {to}"))),
+            ),
+            RemedyKind::Take => (
+                format!("set {path} and take it from {owner}, which will set it again if it still runs"),
+                Some(format!(
+                    "{} apply {} --manager {to} --force-path {at}",
+                    self.line.program, self.line.files
+                )),
+            ),
+        };
+        Remedy { kind, effect, command }
+    }
+
+    /// Returns a command on the object of the manifest.
+    fn on_object(&self, verb: &str, flags: &str) -> String {
+        let target = &self.manifest.target;
+        let namespace = match target.namespace.as_str() {
+            "" => String::new(),
+            namespace => format!(" -n {}", quoted(namespace)),
+        };
+        let object = quoted(&format!("{}/{}", target.word, target.name));
+        format!("{} {verb} {object}{namespace} {flags}", self.line.program)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn words_are_quoted_for_a_shell() {
+        assert_eq!(quoted(".spec.replicas"), ".spec.replicas");
+        assert_eq!(quoted(r#".spec.containers[name="web"]"#), r#"'.spec.containers[name="web"]'"#);
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+}
