@@ -4,12 +4,16 @@ use crate::{ResourceVariant, webhook_client::Endpoint};
 use async_trait::async_trait;
 use tenure_crd::WebhookTarget;
 use tenure_meta::{ApiError, Scope};
+use tenure_profile::Profile;
 use tenure_schema::TypeRef;
 use tenure_value::Value;
 
 /// Reads the cluster for admission plugins.
 #[async_trait]
 pub trait Cluster: Send + Sync {
+    /// Returns which improvements on Kubernetes are on.
+    fn profile(&self) -> Profile;
+
     /// Returns the scope of a kind; `None` if it is not served.
     fn scope(&self, api_version: &str, kind: &str) -> Option<Scope>;
 

@@ -5,6 +5,7 @@
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use std::{hint::black_box, time::Duration};
+use tenure_apply::Profile;
 use tenure_apply::{
     Force, Live, Managers, Presence, Requested, Reset, SingleVersion, State, Timestamp, Write, apply, update,
 };
@@ -51,7 +52,7 @@ impl<'s> Subject<'s> {
             versions: &self.versions,
             reset: Reset::Fields(&self.reset),
             empty: &self.empty,
-            behavior: tenure_apply::Behavior::default(),
+            profile: Profile::kubernetes(),
         }
     }
 

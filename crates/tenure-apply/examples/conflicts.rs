@@ -2,7 +2,8 @@
 //!
 //! Run it with `cargo run -p tenure-apply --example conflicts`.
 
-use tenure_apply::{Applier, ApplyError, Behavior, extract, ownership};
+use tenure_apply::Profile;
+use tenure_apply::{Applier, ApplyError, extract, ownership};
 use tenure_schema::Schema;
 use tenure_value::Value;
 
@@ -30,7 +31,7 @@ fn container(image: &str) -> Value {
 pub fn main() -> Result<(), ApplyError> {
     let live = Applier::new("ci").apply(None, &deployment(1, "web:1"))?.object;
 
-    let autoscaler = Applier::new("autoscaler").behavior(Behavior::kubernetes());
+    let autoscaler = Applier::new("autoscaler").profile(Profile::kubernetes());
     let Err(ApplyError::Conflicts(conflicts)) = autoscaler.apply(&live, &deployment(3, "web:1")) else {
         panic!("ci owns the replicas");
     };

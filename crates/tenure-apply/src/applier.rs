@@ -1,11 +1,12 @@
 //! The short way to server-side apply: one manager, its defaults, and objects with their `managedFields` inside.
 
 use crate::{
-    ApplyError, Behavior, Force, Live, Managers, Presence, Reset, Settled, SingleVersion, State, Timestamp,
-    Versions, Write, apply,
+    ApplyError, Force, Live, Managers, Presence, Reset, Settled, SingleVersion, State, Timestamp, Versions,
+    Write, apply,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use tenure_fields::FieldSet;
+use tenure_profile::Profile;
 use tenure_schema::{Schema, TypeRef};
 use tenure_value::{Object, Text, Value};
 
@@ -37,7 +38,7 @@ pub struct Applier<'a> {
     now: Option<Timestamp>,
     force: Force<'a>,
     reset: Reset<'a>,
-    behavior: Behavior,
+    profile: Profile,
     schema: Option<&'a Schema>,
     versions: Option<&'a dyn Versions>,
 }
@@ -55,7 +56,7 @@ pub struct Applied<T> {
 }
 
 impl<'a> Applier<'a> {
-    /// Returns an applier for a manager, which forces nothing and leaves out the time.
+    /// Returns an applier for a manager, which forces nothing, leaves out the time and does what kube-apiserver does.
     pub fn new(manager: &'a str) -> Applier<'a> {
         Applier {
             manager,
@@ -63,7 +64,7 @@ impl<'a> Applier<'a> {
             now: None,
             force: Force::No,
             reset: Reset::Nothing,
-            behavior: Behavior::default(),
+            profile: Profile::kubernetes(),
             schema: None,
             versions: None,
         }
@@ -94,9 +95,9 @@ impl<'a> Applier<'a> {
         Applier { reset, ..self }
     }
 
-    /// Follows Kubernetes or improves on it.
-    pub fn behavior(self, behavior: Behavior) -> Applier<'a> {
-        Applier { behavior, ..self }
+    /// Improves on Kubernetes as a profile says.
+    pub fn profile(self, profile: Profile) -> Applier<'a> {
+        Applier { profile, ..self }
     }
 
     /// Takes the types of kinds from a schema instead of the built-in one.
@@ -153,7 +154,7 @@ impl<'a> Applier<'a> {
             versions,
             reset: self.reset,
             empty: &empty,
-            behavior: self.behavior,
+            profile: self.profile,
         };
         let (object, managers) = match live {
             Some(live) => without_managers(live)?,

@@ -29,7 +29,7 @@
 //! conversion between versions are arguments, so the same inputs always give the same result. Afterwards the caller
 //! fills in defaults, validates, and [settles](State::settle) the state: an unchanged one need not be stored.
 //!
-//! The crate knows nothing of HTTP, storage, validation and defaults. Where Kubernetes and Tenure differ, [`Behavior`]
+//! The crate knows nothing of HTTP, storage, validation and defaults. Where Kubernetes and Tenure differ, [`Profile`]
 //! decides.
 //!
 //! [`Value`]: tenure_value::Value
@@ -38,7 +38,6 @@
 
 mod applier;
 mod apply;
-mod behavior;
 mod compact_managers;
 mod conflict;
 mod document;
@@ -61,7 +60,6 @@ mod write;
 
 pub use applier::{Applied, Applier};
 pub use apply::{BEFORE_FIRST_APPLY, Decision, Force, LAST_APPLIED, Rule, Trace, apply, apply_traced};
-pub use behavior::Behavior;
 pub use compact_managers::CompactManagers;
 pub use conflict::{Cause, Conflict, Conflicts, Owner};
 pub use document::Difference;
@@ -73,6 +71,7 @@ pub use manager::{Identity, Manager, Operation};
 pub use managers::{MAX_MANAGERS, Managers};
 pub use reset::Reset;
 pub use scale::{ReplicasAt, SCALE_VERSION, from_scale, to_scale};
+pub use tenure_profile::{Improvement, Profile};
 pub use time::Timestamp;
 pub use tracking::MAX_UPDATERS;
 pub use transfer::{Adoption, adopt, release, transfer};

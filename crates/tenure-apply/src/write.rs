@@ -1,9 +1,9 @@
 //! What every write has in common: the manager, the time, the endpoint and the kind; and the states before and after it.
 
 use crate::{
-    ApplyError, Behavior, Evolution, Identity, Managers, Operation, Reset, Timestamp, Versions,
-    document::check::check,
+    ApplyError, Evolution, Identity, Managers, Operation, Reset, Timestamp, Versions, document::check::check,
 };
+use tenure_profile::{Improvement, Profile};
 use tenure_schema::TypeRef;
 use tenure_value::Value;
 
@@ -54,7 +54,7 @@ pub struct Write<'a> {
     /// The object of this kind in which nothing is set, as the caller writes it out.
     pub empty: &'a Value,
     /// Where this write follows Kubernetes, and where it improves on it.
-    pub behavior: Behavior,
+    pub profile: Profile,
 }
 
 impl<'a> Write<'a> {
@@ -68,7 +68,9 @@ impl<'a> Write<'a> {
     /// declare is an error.
     pub(crate) fn convert(&self, object: &Value, api_version: &str) -> Result<Value, ApplyError> {
         let failed = |problem| ApplyError::Conversion { api_version: api_version.into(), problem };
-        if self.behavior.managers_survive_versions || self.versions.evolves() == Evolution::None {
+        if self.profile.has(Improvement::ManagersSurviveVersions)
+            || self.versions.evolves() == Evolution::None
+        {
             return self.versions.convert(object, api_version).map_err(failed);
         }
         let converted = self.versions.convert_undeclared(object, api_version).map_err(failed)?;

@@ -1,8 +1,9 @@
 //! For each difference from Kubernetes, the same conversation with both behaviours.
 
+use tenure_apply::Profile;
 use tenure_apply::{
-    Applier, ApplyError, Behavior, Emptied, Evolution, Live, Manager, Managers, Operation, Owner, Presence,
-    Requested, Reset, Versions, Write, update,
+    Applier, ApplyError, Emptied, Evolution, Live, Manager, Managers, Operation, Owner, Presence, Requested,
+    Reset, Versions, Write, update,
 };
 use tenure_fields::{FieldSet, fields_v1};
 use tenure_schema::{Schema, TypeRef, crd};
@@ -108,17 +109,17 @@ fn with(object: &Value, managers: &[Manager]) -> Value {
 }
 
 /// Returns `spec` after alice and then the others apply, or why an apply fails.
-fn applied(behavior: Behavior, kind: &Widgets, steps: &[(&str, &str)]) -> Result<String, ApplyError> {
+fn applied(profile: Profile, kind: &Widgets, steps: &[(&str, &str)]) -> Result<String, ApplyError> {
     let mut live = None;
     for (manager, spec) in steps {
-        let applier = Applier::new(manager).versions(kind).behavior(behavior);
+        let applier = Applier::new(manager).versions(kind).profile(profile);
         live = Some(applier.apply(live.as_ref(), &widget(spec))?.object);
     }
     Ok(live.and_then(|live| live.get("spec").cloned()).unwrap_or_default().to_string())
 }
 
 fn both(steps: &[(&str, &str)]) -> [String; 2] {
-    [Behavior::tenure(), Behavior::kubernetes()].map(|behavior| applied(behavior, &widgets(), steps).unwrap())
+    [Profile::tenure(), Profile::kubernetes()].map(|profile| applied(profile, &widgets(), steps).unwrap())
 }
 
 #[test]
@@ -126,15 +127,15 @@ fn equal_zeros() {
     // The zero was omitted when the object was stored.
     let fields = r#"{"f:spec":{"f:part":{"f:a":{}}}}"#;
     let live = with(&widget("{}"), &[manager("alice", "v1", fields)]);
-    let outcome = |behavior| {
-        let applier = Applier::new("bob").behavior(behavior);
+    let outcome = |profile| {
+        let applier = Applier::new("bob").profile(profile);
         applier
             .versions(&widgets())
             .apply(&live, &widget("{part: {a: ''}}"))
             .map(|applied| applied.managers.len())
     };
-    assert_eq!(outcome(Behavior::tenure()), Ok(2));
-    assert!(matches!(outcome(Behavior::kubernetes()), Err(ApplyError::Conflicts(_))));
+    assert_eq!(outcome(Profile::tenure()), Ok(2));
+    assert!(matches!(outcome(Profile::kubernetes()), Err(ApplyError::Conflicts(_))));
 }
 
 #[test]
@@ -153,17 +154,17 @@ fn a_nullable_part_that_is_emptied_is_null_in_both() {
 #[test]
 fn removed_versions() {
     let live = with(&widget("{}"), &[manager("alice", "v0", r#"{"f:spec":{}}"#)]);
-    let apply = |behavior| {
-        Applier::new("bob").versions(&widgets()).behavior(behavior).apply(&live, &widget("{part: {a: x}}"))
+    let apply = |profile| {
+        Applier::new("bob").versions(&widgets()).profile(profile).apply(&live, &widget("{part: {a: x}}"))
     };
-    assert_eq!(apply(Behavior::tenure()).unwrap().managers.len(), 1);
-    let error = apply(Behavior::kubernetes()).unwrap_err().to_string();
+    assert_eq!(apply(Profile::tenure()).unwrap().managers.len(), 1);
+    let error = apply(Profile::kubernetes()).unwrap_err().to_string();
     assert_eq!(error, "request to convert CR to an invalid group/version: example.com/v0");
     // An update succeeds, and leaves no manager.
     let managers = Managers::new([manager("alice", "v0", r#"{"f:spec":{}}"#)]);
-    let after = |behavior| updated(behavior, &managers, &widget("{}"), &widget("{part: {}}"));
-    assert_eq!(after(Behavior::tenure()).len(), 1);
-    assert_eq!(after(Behavior::kubernetes()).len(), 0);
+    let after = |profile| updated(profile, &managers, &widget("{}"), &widget("{part: {}}"));
+    assert_eq!(after(Profile::tenure()).len(), 1);
+    assert_eq!(after(Profile::kubernetes()).len(), 0);
 }
 
 #[test]
@@ -171,11 +172,11 @@ fn atomic_parts_that_become_granular() {
     let kind = Widgets { schema: schema(""), former: Some(schema("x-kubernetes-map-type: atomic,")) };
     let owner = manager("alice", "v1", r#"{"f:spec":{"f:whole":{}}}"#);
     let live = with(&widget("{whole: {a: x}}"), &[owner]);
-    let apply = |behavior| {
-        Applier::new("bob").versions(&kind).behavior(behavior).apply(&live, &widget("{whole: {a: z}}"))
+    let apply = |profile| {
+        Applier::new("bob").versions(&kind).profile(profile).apply(&live, &widget("{whole: {a: z}}"))
     };
-    assert!(matches!(apply(Behavior::tenure()), Err(ApplyError::Conflicts(_))));
-    assert!(apply(Behavior::kubernetes()).is_ok());
+    assert!(matches!(apply(Profile::tenure()), Err(ApplyError::Conflicts(_))));
+    assert!(apply(Profile::kubernetes()).is_ok());
 }
 
 #[test]
@@ -194,16 +195,16 @@ fn null_keys() {
     let kind = widgets();
     let fields = r#"{"f:spec":{"f:ports":{"k:{\"port\":80,\"protocol\":null}":{".":{},"f:port":{},"f:protocol":{}}}}}"#;
     let live = with(&widget("{ports: [{port: 80, protocol: TCP}]}"), &[manager("alice", "v1", fields)]);
-    let ports = |behavior| {
-        let applier = Applier::new("alice").versions(&kind).behavior(behavior);
+    let ports = |profile| {
+        let applier = Applier::new("alice").versions(&kind).profile(profile);
         let applied = applier.apply(&live, &widget("{ports: [{port: 80, protocol: null}]}")).unwrap();
         applied.object.at(["spec", "ports"]).and_then(Value::as_array).map(|ports| ports.len())
     };
-    assert_eq!(ports(Behavior::tenure()), Some(1));
-    assert_eq!(ports(Behavior::kubernetes()), Some(2));
+    assert_eq!(ports(Profile::tenure()), Some(1));
+    assert_eq!(ports(Profile::kubernetes()), Some(2));
 }
 
-fn updated(behavior: Behavior, managers: &Managers, old: &Value, new: &Value) -> Managers {
+fn updated(profile: Profile, managers: &Managers, old: &Value, new: &Value) -> Managers {
     let status: FieldSet = fields_v1::parse(br#"{"f:status":{}}"#).unwrap();
     let kind = widgets();
     let write = Write {
@@ -214,7 +215,7 @@ fn updated(behavior: Behavior, managers: &Managers, old: &Value, new: &Value) ->
         versions: &kind,
         reset: Reset::Fields(&status),
         empty: &widget("{}"),
-        behavior,
+        profile,
     };
     let live = Live { object: old, managers, presence: Presence::Stored };
     update(live, new, Requested::Live, &write).unwrap().managers
@@ -225,12 +226,12 @@ fn managers_at_another_version() {
     let old = Value::Object(widget("{}").as_object().unwrap().with("status", read("{a: x}")));
     let managers = Managers::new([manager("controller", "v2", r#"{"f:status":{"f:a":{}}}"#)]);
     // The main endpoint resets the status, and the request does not have it.
-    let left = |behavior| {
-        let after = updated(behavior, &managers, &old, &widget("{part: {a: x}}"));
+    let left = |profile| {
+        let after = updated(profile, &managers, &old, &widget("{part: {a: x}}"));
         after.iter().any(|manager| manager.name == "controller")
     };
-    assert!(left(Behavior::tenure()));
-    assert!(!left(Behavior::kubernetes()));
+    assert!(left(Profile::tenure()));
+    assert!(!left(Profile::kubernetes()));
 }
 
 #[test]
@@ -267,16 +268,16 @@ fn a_changed_discriminator_clears_the_member_without_an_owner() {
     let config = read(
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: {strategy: {type: Recreate}}",
     );
-    let outcome = |behavior, live: &Value| {
-        let applied = Applier::new("bob").behavior(behavior).apply(live, &config).unwrap();
+    let outcome = |profile, live: &Value| {
+        let applied = Applier::new("bob").profile(profile).apply(live, &config).unwrap();
         applied.object.at(["spec", "strategy"]).unwrap().to_string()
     };
     let kept = r#"{"rollingUpdate":{"maxSurge":1},"type":"Recreate"}"#;
     let unowned = live(r#""f:replicas":{}"#);
-    assert_eq!(outcome(Behavior::tenure(), &unowned), r#"{"type":"Recreate"}"#);
-    assert_eq!(outcome(Behavior::kubernetes(), &unowned), kept);
+    assert_eq!(outcome(Profile::tenure(), &unowned), r#"{"type":"Recreate"}"#);
+    assert_eq!(outcome(Profile::kubernetes(), &unowned), kept);
     let owned = live(r#""f:strategy":{"f:rollingUpdate":{"f:maxSurge":{}}}"#);
-    assert_eq!(outcome(Behavior::tenure(), &owned), kept);
+    assert_eq!(outcome(Profile::tenure(), &owned), kept);
 }
 
 #[test]
@@ -309,11 +310,11 @@ fn a_field_that_the_version_of_a_manager_does_not_declare() {
         read(&format!("{{apiVersion: {GROUP}/v2, kind: Widget, metadata: {{name: w}}, spec: {spec}}}"))
     };
     let live = with(&widget("{a: '1', x: d}"), &[manager("alice", "v1", r#"{"f:spec":{"f:a":{}}}"#)]);
-    let outcome = |behavior| {
-        let applier = Applier::new("bob").versions(&kind).behavior(behavior);
+    let outcome = |profile| {
+        let applier = Applier::new("bob").versions(&kind).profile(profile);
         applier.apply(&live, &widget("{a: '1'}")).map(|applied| applied.managers.len())
     };
-    assert_eq!(outcome(Behavior::tenure()), Ok(2));
-    let error = outcome(Behavior::kubernetes()).unwrap_err().to_string();
+    assert_eq!(outcome(Profile::tenure()), Ok(2));
+    let error = outcome(Profile::kubernetes()).unwrap_err().to_string();
     assert_eq!(error, ".spec.x: field not declared in schema of example.com/v1");
 }

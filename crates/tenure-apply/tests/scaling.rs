@@ -2,9 +2,10 @@
 //! and for equal items. The best of several runs counts, so other load on the machine does not matter.
 
 use std::time::{Duration, Instant};
+use tenure_apply::Profile;
 use tenure_apply::{
-    Applier, ApplyError, Behavior, Difference, Force, Live, Manager, Managers, Operation, Presence,
-    Requested, Reset, SingleVersion, Timestamp, Write, apply, extract, ownership, update,
+    Applier, ApplyError, Difference, Force, Live, Manager, Managers, Operation, Presence, Requested, Reset,
+    SingleVersion, Timestamp, Write, apply, extract, ownership, update,
 };
 use tenure_fields::{FieldSet, FieldSetBuilder, PathElement};
 use tenure_schema::{Schema, TypeRef};
@@ -159,7 +160,7 @@ fn updated(old: &Value, new: &Value, managers: &Managers) -> Managers {
         versions: &versions,
         reset: Reset::Nothing,
         empty: &object("Pod", []),
-        behavior: Behavior::kubernetes(),
+        profile: Profile::kubernetes(),
     };
     let live = Live { object: old, managers, presence: Presence::Stored };
     update(live, new, Requested::Live, &write).unwrap().managers
@@ -261,7 +262,7 @@ fn force_of_many_paths_takes_linear_time() {
             versions: &versions,
             reset: Reset::Nothing,
             empty: &object("ConfigMap", []),
-            behavior: Behavior::tenure(),
+            profile: Profile::tenure(),
         };
         let live = Live { object: &applied.object, managers: &applied.managers, presence: Presence::Stored };
         apply(live, config, &write, Force::Paths(paths)).unwrap();

@@ -7,6 +7,7 @@ use tenure_meta::{
     ConversionError, CreateContext, DecodeError, Decoded, Endpoint, FieldError, Previous, ResetFields,
     Resource, ScalePaths, Strategy, Timestamp,
 };
+use tenure_profile::Profile;
 use tenure_schema::{Schema, TypeRef};
 use tenure_value::{Text, Value};
 
@@ -21,12 +22,12 @@ pub struct BuiltinStrategy {
     storage: Option<Arc<Resource>>,
     empty: OnceLock<Value>,
     /// How definitions of custom resources are checked.
-    definitions: tenure_crd::Behavior,
+    definitions: Profile,
 }
 
 impl BuiltinStrategy {
     /// Creates the strategy of a resource; definitions of custom resources are checked with the given behaviour.
-    pub fn new(resource: Arc<Resource>, definitions: tenure_crd::Behavior) -> BuiltinStrategy {
+    pub fn new(resource: Arc<Resource>, definitions: Profile) -> BuiltinStrategy {
         let storage = registry().storage_of(&resource).filter(|of| of.api_version != resource.api_version);
         BuiltinStrategy {
             storage: storage.cloned(),
@@ -99,7 +100,7 @@ impl Strategy for BuiltinStrategy {
     fn validate(&self, object: &Value) -> Vec<FieldError> {
         let mut errors = self.kinds.validate_create(&self.resource, object);
         if self.is_definition() {
-            errors.extend(tenure_crd::check_create_with(object, self.definitions));
+            errors.extend(tenure_crd::check_create(object, self.definitions));
         }
         errors
     }
@@ -113,7 +114,7 @@ impl Strategy for BuiltinStrategy {
     ) -> Vec<FieldError> {
         let mut errors = self.kinds.validate_update_after(&self.resource, endpoint, old, new, previous);
         if self.is_definition() && endpoint == Endpoint::Main {
-            errors.extend(tenure_crd::check_update_with(new, old, self.definitions));
+            errors.extend(tenure_crd::check_update(new, old, self.definitions));
         }
         errors
     }

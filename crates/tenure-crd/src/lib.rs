@@ -5,7 +5,7 @@
 //! described and their responses checked, not called.
 //!
 //! ```
-//! use tenure_crd::{Definition, check_create};
+//! use tenure_crd::{Definition, Profile, check_create};
 //! use tenure_value::Value;
 //!
 //! let definition: Value = r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
@@ -14,8 +14,8 @@
 //!     "names":{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"},
 //!     "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{
 //!       "spec":{"type":"object","default":{},"properties":{"size":{"type":"integer","default":3,"maximum":5}}}}}}}]}}"#.parse()?;
-//! assert!(check_create(&definition).is_empty());
-//! let definition = Definition::read(&definition)?;
+//! assert!(check_create(&definition, Profile::kubernetes()).is_empty());
+//! let definition = Definition::read(&definition, Profile::kubernetes())?;
 //! let version = definition.version("v1").unwrap();
 //! let body: Value = r#"{"apiVersion":"example.com/v1","kind":"Widget","spec":{"colour":"red"}}"#.parse()?;
 //! let decoded = version.complete(&body)?;
@@ -24,7 +24,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod behavior;
 mod correlate;
 mod definition;
 mod fill;
@@ -45,11 +44,9 @@ mod strategy;
 mod table;
 mod validate;
 
-pub use behavior::Behavior;
 pub use definition::{
     CLEANUP_FINALIZER, Conversion, Definition, NamesInUse, ResourceNames, Version, WEBHOOK_TIMEOUT_SECONDS,
-    Webhook, WebhookTarget, accept, check_create, check_create_with, check_update, check_update_with,
-    merge_changes, terminating, version_rank,
+    Webhook, WebhookTarget, accept, check_create, check_update, merge_changes, terminating, version_rank,
 };
 pub use format::{duration, duration_nanoseconds};
 pub use json_path::JsonPath;
@@ -57,6 +54,7 @@ pub use path::SimplePath;
 pub use review::ConversionReview;
 pub use strategy::CustomResourceStrategy;
 pub use table::Column;
+pub use tenure_profile::{Improvement, Profile};
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

@@ -2,10 +2,11 @@
 //! contains what the topology in `tenure-schema` omits (bounds, patterns, rules, descriptions), and is
 //! compiled once per definition.
 
-use super::{Behavior, pattern::Pattern, rule::Rule};
+use super::{pattern::Pattern, rule::Rule};
 use std::sync::OnceLock;
 use tenure_cel::Decl;
 use tenure_meta::{Previous, Rebuild, map_items};
+use tenure_profile::{Improvement, Profile};
 use tenure_value::{Object, Text, Value};
 
 /// The type of a value.
@@ -83,7 +84,7 @@ pub(crate) enum Identity {
 pub(crate) struct Node {
     pub of: NodeType,
     pub nullable: bool,
-    pub behavior: Behavior,
+    pub profile: Profile,
     pub unknown: Unknown,
     pub identity: Identity,
     pub default: Option<Value>,
@@ -138,13 +139,13 @@ pub(crate) struct Junctors {
 
 impl Node {
     /// Compiles the schema of a version.
-    pub fn root(schema: &Value, behavior: Behavior) -> Node {
-        Node::compile(schema, Identity::Root, behavior)
+    pub fn root(schema: &Value, profile: Profile) -> Node {
+        Node::compile(schema, Identity::Root, profile)
     }
 
     /// Compiles a schema. Unknown keywords are ignored: definitions are validated before.
-    pub fn compile(schema: &Value, identity: Identity, behavior: Behavior) -> Node {
-        let compile = |of: &Value| Node::compile(of, Identity::None, behavior);
+    pub fn compile(schema: &Value, identity: Identity, profile: Profile) -> Node {
+        let compile = |of: &Value| Node::compile(of, Identity::None, profile);
         let empty = Object::default();
         let from = schema.as_object().unwrap_or(&empty);
         let identity = match identity {
@@ -165,7 +166,7 @@ impl Node {
         let mut node = Node {
             of: node_type(from),
             nullable: flag(from, "nullable"),
-            behavior,
+            profile,
             unknown: match flag(from, "x-kubernetes-preserve-unknown-fields") {
                 true => Unknown::Preserved,
                 false => Unknown::Pruned,
@@ -182,7 +183,7 @@ impl Node {
                 Some("map") => ListKind::Keyed(words(from, "x-kubernetes-list-map-keys")),
                 _ => ListKind::Atomic,
             },
-            bounds: Bounds::compile(from, behavior),
+            bounds: Bounds::compile(from, profile),
             junctors: Junctors::compile(from, compile),
             rules,
             declared: OnceLock::new(),
@@ -258,13 +259,13 @@ pub(crate) fn drop_nulls(node: &Node, value: &Value, before: Previous<'_>) -> Op
 }
 
 impl Bounds {
-    fn compile(from: &Object, behavior: Behavior) -> Option<Box<Bounds>> {
+    fn compile(from: &Object, profile: Profile) -> Option<Box<Bounds>> {
         let number = |name: &str| from.get(name).filter(|value| value.as_f64().is_some()).cloned();
         let count =
             |name: &str| from.get(name).and_then(Value::as_i64).and_then(|count| u64::try_from(count).ok());
         let bounds = Bounds {
             values: from.get("enum").and_then(Value::as_array).map(|values| {
-                let counts = |value: &&Value| behavior.allow_listed_nulls || !value.is_null();
+                let counts = |value: &&Value| profile.has(Improvement::AllowListedNulls) || !value.is_null();
                 values.iter().filter(counts).cloned().collect()
             }),
             minimum: number("minimum"),

@@ -210,13 +210,14 @@ fn without_nullable(out: Object, fields: &Object) -> Object {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tenure_profile::Profile;
 
     fn definition(schema: &str) -> Definition {
         let text = format!(
             r#"{{"metadata":{{"name":"widgets.a.example.com"}},"spec":{{"group":"a.example.com","names":{{"kind":"Widget","plural":"widgets"}},"scope":"Namespaced",
             "versions":[{{"name":"v1","served":true,"storage":true,"schema":{{"openAPIV3Schema":{schema}}}}}]}}}}"#
         );
-        Definition::read(&text.parse().unwrap()).unwrap()
+        Definition::read(&text.parse().unwrap(), Profile::kubernetes()).unwrap()
     }
 
     #[test]

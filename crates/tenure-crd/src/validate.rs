@@ -2,7 +2,6 @@
 //! accepted earlier (under an older schema, for example) does not block an unrelated change.
 
 use super::{
-    Behavior,
     correlate::{Correlated, check_duplicates, has_duplicates, is_unchanged},
     format,
     node::{Additional, Bounds, Identity, Junctors, Node, NodeType},
@@ -11,6 +10,7 @@ use tenure_meta::{
     FieldError, FieldErrors, FieldPath,
     object_meta::{canonical, version_fault},
 };
+use tenure_profile::{Improvement, Profile};
 use tenure_value::{Array, Object, Value};
 
 /// The maximum number of errors reported for an object.
@@ -88,14 +88,14 @@ fn check_value(node: &Node, value: &Value, old: Option<&Value>, path: &FieldPath
         let detail = format!("{path} in body must be of type {expected}: {found:?}");
         errors.push(FieldError::type_invalid(path, found, &detail));
         let is_fraction = node.of == NodeType::Integer && value.as_f64().is_some();
-        if is_fraction && !node.behavior.report_wrong_types_once {
+        if is_fraction && !node.profile.has(Improvement::ReportWrongTypesOnce) {
             let detail = format!("Checked value must be of type integer (default format) in {path}");
             errors.push(FieldError::invalid("<nil>", &Value::from(""), detail));
         }
         return;
     }
     if let Some(bounds) = &node.bounds {
-        check_bounds(bounds, value, node.behavior, path, errors);
+        check_bounds(bounds, value, node.profile, path, errors);
     }
     if !node.format.is_empty() {
         check_format(node, value, path, errors);
@@ -151,7 +151,7 @@ fn word(value: &Value) -> &'static str {
 fn check_bounds(
     bounds: &Bounds,
     value: &Value,
-    behavior: Behavior,
+    profile: Profile,
     path: &FieldPath<'_>,
     errors: &mut Findings,
 ) {
@@ -163,7 +163,7 @@ fn check_bounds(
     }
     match value {
         Value::Int(_) | Value::UInt(_) | Value::Float(_) => {
-            check_number(bounds, value, behavior, path, errors)
+            check_number(bounds, value, profile, path, errors)
         }
         Value::String(text) => check_text(bounds, value, text, path, errors),
         Value::Array(items) => {
@@ -187,7 +187,7 @@ fn check_bounds(
 fn check_number(
     bounds: &Bounds,
     value: &Value,
-    behavior: Behavior,
+    profile: Profile,
     path: &FieldPath<'_>,
     errors: &mut Findings,
 ) {
@@ -196,7 +196,9 @@ fn check_number(
         |detail: String| errors.push(FieldError::invalid(path, value, format!("{path} in body {detail}")));
     // Kubernetes compares whole numbers with whole bounds alone.
     let bound = |bound: &Option<Value>| match (bound, value) {
-        (Some(Value::Float(bound)), Value::Int(_) | Value::UInt(_)) if !behavior.exact_bounds => {
+        (Some(Value::Float(bound)), Value::Int(_) | Value::UInt(_))
+            if !profile.has(Improvement::ExactBounds) =>
+        {
             Some(Value::Int(bound.get() as i64))
         }
         (bound, _) => bound.clone(),
@@ -216,7 +218,7 @@ fn check_number(
         }
     }
     if let Some(factor) = &bound(&bounds.multiple_of)
-        && (!is_multiple(value, factor) || !behavior.exact_bounds && *factor == Value::Int(0))
+        && (!is_multiple(value, factor) || !profile.has(Improvement::ExactBounds) && *factor == Value::Int(0))
     {
         say(format!("should be a multiple of {factor}"));
     }

@@ -1,7 +1,7 @@
 //! Definitions and objects recorded from kube-apiserver: rejections with their reasons, and accepted objects.
 //! `data/custom.json` contains definitions and cases; a case without an object is about the definition.
 
-use tenure_crd::{Conversion, Definition, WebhookTarget, check_create, check_update};
+use tenure_crd::{Conversion, Definition, Profile, WebhookTarget, check_create, check_update};
 use tenure_value::Value;
 
 fn recorded() -> Value {
@@ -32,7 +32,7 @@ fn definitions_and_objects_behave_as_recorded() {
     for case in items(&recorded, "cases") {
         let name = case.get("name").and_then(Value::as_str).unwrap_or_default();
         let definition = &definitions[case.get("definition").and_then(Value::as_i64).unwrap() as usize];
-        let wrong = causes(&check_create(definition));
+        let wrong = causes(&check_create(definition, Profile::tenure()));
         let Some(object) = case.get("object") else {
             if wrong != items(case, "causes") {
                 differences.push(format!("{name}: {wrong:?} instead of {:?}", case.get("causes")));
@@ -40,7 +40,7 @@ fn definitions_and_objects_behave_as_recorded() {
             continue;
         };
         assert_eq!(wrong, Vec::<Value>::new(), "{name}");
-        let definition = Definition::read(definition).unwrap();
+        let definition = Definition::read(definition, Profile::tenure()).unwrap();
         let api_version = object.get("apiVersion").and_then(Value::as_str).unwrap();
         let version = definition.version_of(api_version).unwrap();
         let decoded = match case.get("applied").is_some() {
@@ -90,7 +90,7 @@ fn changed(from: &str, to: &str) -> Value {
 
 #[test]
 fn errors_of_definitions_have_a_path() {
-    assert_eq!(causes(&check_create(&changed("", ""))), Vec::<Value>::new());
+    assert_eq!(causes(&check_create(&changed("", ""), Profile::tenure())), Vec::<Value>::new());
     for (from, to, field, message) in [
         (
             "\"example.com\",\"names\"",
@@ -158,7 +158,7 @@ fn errors_of_definitions_have_a_path() {
             "must be of type integer",
         ),
     ] {
-        let found = check_create(&changed(from, to));
+        let found = check_create(&changed(from, to), Profile::tenure());
         assert_eq!(found.len(), 1, "{to}: {found:?}");
         assert_eq!(found[0].path, field, "{to}");
         assert!(found[0].message.contains(message), "{to}: {}", found[0].message);
@@ -168,20 +168,20 @@ fn errors_of_definitions_have_a_path() {
 #[test]
 fn a_served_definition_keeps_its_names_and_its_stored_versions() {
     let old = changed("", "");
-    assert!(check_update(&old, &old).is_empty());
+    assert!(check_update(&old, &old, Profile::tenure()).is_empty());
     for (from, to, field) in [
         ("\"Namespaced\"", "\"Cluster\"", "spec.scope"),
         ("\"kind\":\"Widget\"", "\"kind\":\"Other\"", "spec.names.kind"),
         ("[\"v1\"]", "[\"v1\",\"v0\"]", "status.storedVersions[1]"),
     ] {
-        let found = check_update(&changed(from, to), &old);
+        let found = check_update(&changed(from, to), &old, Profile::tenure());
         assert_eq!(found.iter().map(|cause| cause.path.as_str()).collect::<Vec<_>>(), [field], "{to}");
     }
 }
 
 #[test]
 fn a_definition_is_compiled_completely() {
-    let definition = Definition::read(&changed("", "")).unwrap();
+    let definition = Definition::read(&changed("", ""), Profile::tenure()).unwrap();
     let resources = definition.resources();
     assert_eq!(resources.iter().map(|of| of.version.as_str()).collect::<Vec<_>>(), ["v2", "v1"]);
     assert!(resources[1].has_status() && resources[1].subresource("scale").is_some());
@@ -200,8 +200,8 @@ fn a_definition_is_compiled_completely() {
         "{\"strategy\":\"None\"}",
         r#"{"strategy":"Webhook","webhook":{"conversionReviewVersions":["v1"],"clientConfig":{"caBundle":"Zm9v","service":{"namespace":"n","name":"s","path":"/c"}}}}"#,
     );
-    assert!(check_create(&webhook).is_empty());
-    let definition = Definition::read(&webhook).unwrap();
+    assert!(check_create(&webhook, Profile::tenure()).is_empty());
+    let definition = Definition::read(&webhook, Profile::tenure()).unwrap();
     assert_eq!(definition.convert(&object, "example.com/v2"), None);
     let Conversion::Webhook(webhook) = definition.conversion else { panic!("no webhook") };
     let target =

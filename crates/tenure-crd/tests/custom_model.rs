@@ -2,7 +2,7 @@
 //! model that interprets the schema at every step and copies everything.
 
 use proptest::{collection::vec, prelude::*, sample::subsequence};
-use tenure_crd::{Definition, check_create};
+use tenure_crd::{Definition, Profile, check_create};
 use tenure_value::{Object, Value};
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
@@ -298,7 +298,7 @@ fn a_null_that_is_not_allowed_is_dropped_from_a_default() {
         "b":{"type":"object","properties":{"c":{"x-kubernetes-preserve-unknown-fields":true}},"default":{"c":null}}},"default":{"a":null}}"#
         .parse()
         .unwrap();
-    let definition = Definition::read(&definition(&schema)).unwrap();
+    let definition = Definition::read(&definition(&schema), Profile::tenure()).unwrap();
     let object: Value = r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":null}"#.parse().unwrap();
     let once = definition.versions[0].complete(&object).unwrap().value;
     assert_eq!(once.get("spec").unwrap().to_string(), r#"{"b":{}}"#);
@@ -314,9 +314,9 @@ proptest! {
         // text.
         let schema: Value = schema.to_string().parse().unwrap();
         let definition = definition(&schema);
-        let refused = check_create(&definition);
+        let refused = check_create(&definition, Profile::tenure());
         prop_assert!(refused.is_empty(), "{schema}: {refused:?}");
-        let definition = Definition::read(&definition).unwrap();
+        let definition = Definition::read(&definition, Profile::tenure()).unwrap();
         let version = &definition.versions[0];
         let object = Value::object([
             ("apiVersion", Value::from("example.com/v1")),

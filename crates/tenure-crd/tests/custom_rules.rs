@@ -1,6 +1,6 @@
 //! Rules of custom resources: variables, messages, costs, and which rules a definition may have.
 
-use tenure_crd::{Definition, check_create};
+use tenure_crd::{Definition, Profile, check_create};
 use tenure_value::Value;
 
 fn definition(schema: &str) -> Value {
@@ -27,14 +27,17 @@ fn wrong(of: Vec<tenure_meta::FieldError>) -> Vec<String> {
 fn create(schema: &str, spec: &str) -> Vec<String> {
     let definition = definition(schema);
     // Results of functions on literals have no declared size, so many costs cannot be estimated.
-    let mut found = wrong(check_create(&definition));
+    let mut found = wrong(check_create(&definition, Profile::kubernetes()));
     found.retain(|found| !found.contains("rule cost"));
     assert_eq!(found, Vec::<String>::new(), "{schema}");
-    wrong(Definition::read(&definition).unwrap().versions[0].validate_create(&object(spec)))
+    wrong(
+        Definition::read(&definition, Profile::kubernetes()).unwrap().versions[0]
+            .validate_create(&object(spec)),
+    )
 }
 
 fn update(schema: &str, old: &str, new: &str) -> Vec<String> {
-    let definition = Definition::read(&definition(schema)).unwrap();
+    let definition = Definition::read(&definition(schema), Profile::kubernetes()).unwrap();
     wrong(definition.versions[0].validate_update(&object(new), &object(old)))
 }
 
@@ -167,7 +170,7 @@ fn a_violated_rule_reports_its_own_message() {
         (r#","message":"no","reason":"FieldValueForbidden""#, "spec: Forbidden: no"),
         (r#","message":"no","reason":"FieldValueRequired","fieldPath":".b""#, "spec.b: Required value: no"),
     ] {
-        let definition = Definition::read(&definition(&rule(extra))).unwrap();
+        let definition = Definition::read(&definition(&rule(extra)), Profile::kubernetes()).unwrap();
         assert_eq!(wrong(definition.versions[0].validate_create(&object(spec))), [expected], "{extra}");
     }
     let missing = create(&rule(""), r#"{"a":1}"#);
@@ -233,9 +236,10 @@ fn transition_rules_need_values_that_can_be_matched() {
             false,
         ),
     ] {
-        let found = wrong(check_create(&definition(&format!(
-            r#"{{"type":"object","properties":{{"x":{schema}}}}}"#
-        ))));
+        let found = wrong(check_create(
+            &definition(&format!(r#"{{"type":"object","properties":{{"x":{schema}}}}}"#)),
+            Profile::kubernetes(),
+        ));
         assert_eq!(found.is_empty(), may_be, "{schema}: {found:?}");
         assert!(found.iter().all(|fault| fault.contains("uncorrelatable")), "{found:?}");
     }
@@ -303,7 +307,7 @@ fn errors_of_rules_have_a_path() {
         ("self.s.size() == 1)", "ERROR: <input>:1:19: Syntax error: "),
         ("self.s == ", "ERROR: <input>:1:11: Syntax error: "),
     ] {
-        let found = wrong(check_create(&definition(&schema_with(rule))));
+        let found = wrong(check_create(&definition(&schema_with(rule)), Profile::kubernetes()));
         let place = found.iter().find_map(|found| found.split_once("compilation failed: "));
         assert!(place.is_some_and(|(_, told)| told.starts_with(expected)), "{rule}: {found:#?}");
     }
@@ -354,7 +358,7 @@ fn definitions_with_invalid_rules_are_rejected() {
         ),
         ("self.i.sortBy(x, x) == 1", "cannot be range of a comprehension"),
     ] {
-        let found = wrong(check_create(&definition(&schema_with(rule))));
+        let found = wrong(check_create(&definition(&schema_with(rule)), Profile::kubernetes()));
         assert_eq!(found.len(), 1, "{rule}: {found:?}");
         assert!(found[0].contains(expected), "{rule}: {found:?}");
         assert!(
@@ -365,7 +369,7 @@ fn definitions_with_invalid_rules_are_rejected() {
         );
     }
     let expensive = r#"{"type":"object","properties":{"x":{"type":"array","items":{"type":"array","items":{"type":"string"},"x-kubernetes-validations":[{"rule":"self.all(s, s == 'string constant')"}]}}}}"#;
-    let found = wrong(check_create(&definition(expensive)));
+    let found = wrong(check_create(&definition(expensive), Profile::kubernetes()));
     assert!(
         found.iter().any(|fault| fault.contains("exceeds budget by factor of more than 100x")),
         "{found:?}"
@@ -388,13 +392,13 @@ fn definitions_with_invalid_rules_are_rejected() {
         let schema = format!(
             r#"{{"type":"object","x-kubernetes-validations":[{{{written}}}],"properties":{{"i":{{"type":"integer"}}}}}}"#
         );
-        let found = wrong(check_create(&definition(&schema)));
+        let found = wrong(check_create(&definition(&schema), Profile::kubernetes()));
         let place = format!("x-kubernetes-validations[0].{place}: ");
         assert_eq!(found.len(), 1, "{written}: {found:?}");
         assert!(found[0].contains(&place) && found[0].contains(expected), "{written}: {found:?}");
     }
     let unfindable = r#"{"type":"object","properties":{"x":{"type":"array","maxItems":5,"items":{"type":"string","maxLength":5,"x-kubernetes-validations":[{"rule":"self == oldSelf"}]}}}}"#;
-    let found = wrong(check_create(&definition(unfindable)));
+    let found = wrong(check_create(&definition(unfindable), Profile::kubernetes()));
     assert!(found.len() == 1 && found[0].contains("uncorrelatable"), "{found:?}");
 }
 
@@ -422,7 +426,7 @@ fn rules_on_large_values_are_stopped() {
             Value::from(rule)
         );
         // Such a rule is rejected with its definition; here it is evaluated anyway.
-        let definition = Definition::read(&definition(&schema)).unwrap();
+        let definition = Definition::read(&definition(&schema), Profile::kubernetes()).unwrap();
         let start = std::time::Instant::now();
         let found = wrong(definition.versions[0].validate_create(&object(&spec.to_string())));
         let took = start.elapsed();
@@ -445,7 +449,7 @@ fn verdicts_on_definitions_with_rules_are_those_of_kubernetes() {
             .iter()
             .map(|cause| format!("{}: {}", text(cause, "field"), text(cause, "message")))
             .collect();
-        let found = wrong(check_create(&definition(&schema)));
+        let found = wrong(check_create(&definition(&schema), Profile::kubernetes()));
         if found != expected {
             differences.push(format!("{schema}\n  expected {expected:#?}\n  found {found:#?}"));
         }

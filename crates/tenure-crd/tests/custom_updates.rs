@@ -1,7 +1,7 @@
 //! Updates of custom resources, as Kubernetes' own tests expect them: what is validated again, defaults inside metadata, and
 //! objects of a version that is not stored.
 
-use tenure_crd::{Definition, check_create};
+use tenure_crd::{Definition, Profile, check_create};
 use tenure_meta::OpenApiVersion;
 use tenure_value::Value;
 
@@ -29,9 +29,10 @@ fn definition(schemas: &[(&str, &str)], beside: &str) -> Value {
 
 fn compiled(schema: &str, beside: &str) -> Definition {
     let definition = definition(&[("v1", schema)], beside);
-    let errors: Vec<String> = check_create(&definition).iter().map(ToString::to_string).collect();
+    let errors: Vec<String> =
+        check_create(&definition, Profile::kubernetes()).iter().map(ToString::to_string).collect();
     assert_eq!(errors, Vec::<String>::new(), "{schema}");
-    Definition::read(&definition).unwrap()
+    Definition::read(&definition, Profile::kubernetes()).unwrap()
 }
 
 fn object(content: &str) -> Value {
@@ -131,7 +132,7 @@ fn paths_of_a_scale_are_split_at_their_dots() {
         let beside = format!(
             r#","subresources":{{"scale":{{"specReplicasPath":"{spec}","statusReplicasPath":".status.replicas"}}}}"#
         );
-        texts(check_create(&definition(&[("v1", r#"{"type":"object"}"#)], &beside)))
+        texts(check_create(&definition(&[("v1", r#"{"type":"object"}"#)], &beside), Profile::kubernetes()))
     };
     let field = "spec.versions[0].subresources.scale.specReplicasPath";
     for (path, expected) in [
@@ -184,7 +185,8 @@ fn defaults_inside_metadata_result_in_valid_metadata() {
             "must result in valid metadata: metadata.finalizers: Invalid value: \"?\"",
         ),
     ] {
-        let errors = texts(check_create(&definition(&[("v1", &embedded(metadata))], "")));
+        let errors =
+            texts(check_create(&definition(&[("v1", &embedded(metadata))], ""), Profile::kubernetes()));
         assert!(errors.len() == 1 && errors[0].contains(words), "{metadata}: {errors:?}");
     }
 }
@@ -209,7 +211,9 @@ fn an_object_reads_back_with_the_defaults_of_the_storage_version() {
         )
     };
     let (stored, served) = (schema(r#","default":"stored""#), schema(r#","default":"served""#));
-    let definition = Definition::read(&definition(&[("v2", &stored), ("v1", &served)], "")).unwrap();
+    let definition =
+        Definition::read(&definition(&[("v2", &stored), ("v1", &served)], ""), Profile::kubernetes())
+            .unwrap();
     let version = definition.version("v1").unwrap();
     let read = definition.as_read_back(&object(r#""b":"x""#), version);
     assert_eq!(read, object(r#""a":"stored","b":"x""#));
@@ -229,7 +233,7 @@ fn selectable_fields_are_published() {
 #[test]
 fn rules_for_items_of_an_object_cannot_be_evaluated() {
     let schema = r#"{"type":"object","properties":{"l":{"type":"object","maxItems":9,"items":{"type":"object","properties":{"n":{"type":"integer"}},"x-kubernetes-validations":[{"rule":"self.n < 5"}]}}}}"#;
-    let definition = Definition::read(&definition(&[("v1", schema)], "")).unwrap();
+    let definition = Definition::read(&definition(&[("v1", schema)], ""), Profile::kubernetes()).unwrap();
     let (old, new) = (object(r#""l":[{"n":1}]"#), object(r#""l":[{"n":1}],"a":1"#));
     assert_eq!(
         texts(definition.versions[0].validate_update(&new, &old)),

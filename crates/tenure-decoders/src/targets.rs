@@ -10,6 +10,7 @@ use tenure_meta::{
     CreateContext, Endpoint, FieldSelector, LabelSelector, Previous, Quantity, Strategy, SystemMetadata,
     Timestamp,
 };
+use tenure_profile::Profile;
 use tenure_value::{Limits, Text, Value, json, yaml};
 
 fn text(bytes: &[u8]) -> Option<&str> {
@@ -79,7 +80,7 @@ pub fn builtin(bytes: &[u8]) {
     };
     let member = |name: &str| first.get(name).and_then(Value::as_str).unwrap_or_default();
     let Some(resource) = registry().of_kind(member("apiVersion"), member("kind")) else { return };
-    let strategy = BuiltinStrategy::new(resource.clone(), tenure_crd::Behavior::default());
+    let strategy = BuiltinStrategy::new(resource.clone(), Profile::tenure());
     let (Some(old), Some(new)) = (create(&strategy, &first), create(&strategy, &second)) else { return };
     for endpoint in [Endpoint::Main, Endpoint::Status] {
         let prepared = strategy.prepare_for_update(endpoint, &old, &new, &mut Context);
@@ -94,13 +95,13 @@ pub fn definition(bytes: &[u8]) {
     else {
         return;
     };
-    let errors = tenure_crd::check_create(&definition);
-    let _ = tenure_crd::check_update(&object, &definition);
+    let errors = tenure_crd::check_create(&definition, Profile::tenure());
+    let _ = tenure_crd::check_update(&object, &definition, Profile::tenure());
     // Only valid definitions are compiled; stored ones are.
     if !errors.is_empty() {
         return;
     }
-    let Ok(compiled) = Definition::read(&definition) else { return };
+    let Ok(compiled) = Definition::read(&definition, Profile::tenure()) else { return };
     for version in compiled.versions.iter() {
         if let Ok(decoded) = version.complete(&object) {
             let _ = compiled.trimmed(&decoded.value, &format!("{}/{}", compiled.group, version.name));

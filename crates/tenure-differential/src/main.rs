@@ -1,13 +1,13 @@
 //! `differential --reference URL` compares Tenure with another API server; see `docs/differential.md`.
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use std::{
     collections::BTreeMap,
     process::ExitCode,
     time::{Duration, Instant},
 };
 use tenure_differential::{Client, Conversation, LocalServer, run, shrink};
-use tenure_server::Behavior;
+use tenure_profile::Profile;
 
 /// How many smaller conversations are tried for one that differs.
 const TRIES: usize = 400;
@@ -23,10 +23,10 @@ struct Options {
     #[arg(long, value_name = "URL")]
     server: Option<String>,
     /// The profile of the Tenure server that is started
-    #[arg(long, value_enum, default_value_t = Profile::Kubernetes)]
+    #[arg(long, value_name = "NAME", default_value = "kubernetes")]
     profile: Profile,
     /// Compare with a Tenure server of this profile, instead of --reference
-    #[arg(long, value_enum, conflicts_with = "reference")]
+    #[arg(long, value_name = "NAME", conflicts_with = "reference")]
     reference_profile: Option<Profile>,
     /// The seed of the first conversation; the next ones count up from it
     #[arg(long, default_value_t = 0)]
@@ -40,21 +40,6 @@ struct Options {
     /// Do not shrink conversations that differ
     #[arg(long)]
     no_shrink: bool,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Profile {
-    Kubernetes,
-    Tenure,
-}
-
-impl Profile {
-    fn start(self) -> Result<LocalServer, std::io::Error> {
-        LocalServer::start(match self {
-            Profile::Kubernetes => Behavior::kubernetes(),
-            Profile::Tenure => Behavior::tenure(),
-        })
-    }
 }
 
 fn main() -> ExitCode {
@@ -74,7 +59,7 @@ fn compare(options: &Options) -> Result<u64, Box<dyn std::error::Error>> {
     let mut client = |url: &Option<String>, profile: Option<Profile>| match (url, profile) {
         (Some(url), _) => Ok::<Client, Box<dyn std::error::Error>>(Client::new(url)?),
         (None, Some(profile)) => {
-            let server = profile.start()?;
+            let server = LocalServer::start(profile)?;
             let client = Client::new(&server.url())?;
             started.push(server);
             Ok(client)

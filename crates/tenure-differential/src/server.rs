@@ -5,7 +5,8 @@ use tenure_http::{
     Authentication,
     listener::{bind, serve},
 };
-use tenure_server::{Behavior, Server, ServerOptions};
+use tenure_profile::Profile;
+use tenure_server::{Server, ServerOptions};
 use tenure_store::MemoryStore;
 use tokio::runtime::Runtime;
 
@@ -17,12 +18,12 @@ pub struct LocalServer {
 
 impl LocalServer {
     /// Starts a server with a behaviour, over a store in memory.
-    pub fn start(behavior: Behavior) -> io::Result<LocalServer> {
+    pub fn start(profile: Profile) -> io::Result<LocalServer> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let listener = runtime.block_on(bind(([127, 0, 0, 1], 0).into()))?;
         let address = listener.local_addr()?;
         let mut options = ServerOptions::new(Authentication::Anyone);
-        options.behavior = behavior;
+        options.profile = profile;
         let opened = runtime.block_on(Server::with_options(Arc::new(MemoryStore::new()), options));
         let server = opened.map_err(|error| io::Error::other(error.to_string()))?;
         runtime.spawn(serve(listener, None, server, std::future::pending()));

@@ -1,11 +1,11 @@
 //! A server agrees with itself, and the two profiles differ as documented.
 
 use tenure_differential::{Client, Conversation, Difference, LocalServer, run, shrink};
-use tenure_server::Behavior;
+use tenure_server::Profile;
 
 /// Sends the conversations of some seeds to two servers.
-fn differences(behaviors: [Behavior; 2], seeds: std::ops::Range<u64>) -> Vec<(u64, Difference)> {
-    let servers = behaviors.map(|behavior| LocalServer::start(behavior).unwrap());
+fn differences(profiles: [Profile; 2], seeds: std::ops::Range<u64>) -> Vec<(u64, Difference)> {
+    let servers = profiles.map(|profile| LocalServer::start(profile).unwrap());
     let [server, reference] = servers.each_ref().map(|server| Client::new(&server.url()).unwrap());
     let differing =
         |seed: u64| Some((seed, run(&Conversation::generate(seed), &server, &reference).unwrap()?));
@@ -14,20 +14,20 @@ fn differences(behaviors: [Behavior; 2], seeds: std::ops::Range<u64>) -> Vec<(u6
 
 #[test]
 fn a_server_agrees_with_itself() {
-    for behavior in [Behavior::kubernetes(), Behavior::tenure()] {
-        let found = differences([behavior, behavior], 0..20);
+    for profile in [Profile::kubernetes(), Profile::tenure()] {
+        let found = differences([profile, profile], 0..20);
         assert!(found.is_empty(), "{found:?}");
     }
 }
 
 #[test]
 fn the_profiles_differ_and_a_difference_is_shrunk() {
-    let behaviors = [Behavior::kubernetes(), Behavior::tenure()];
-    let found = differences(behaviors, 0..60);
+    let profiles = [Profile::kubernetes(), Profile::tenure()];
+    let found = differences(profiles, 0..60);
     let Some((seed, difference)) = found.first().cloned() else {
         panic!("no conversation shows a difference")
     };
-    let servers = behaviors.map(|behavior| LocalServer::start(behavior).unwrap());
+    let servers = profiles.map(|profile| LocalServer::start(profile).unwrap());
     let [server, reference] = servers.each_ref().map(|server| Client::new(&server.url()).unwrap());
     let conversation = Conversation::generate(seed);
     let steps = conversation.steps.len();

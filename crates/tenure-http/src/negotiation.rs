@@ -4,6 +4,7 @@
 use tenure_apply::ManagedFieldsForm;
 use tenure_fields::compact::tables;
 use tenure_meta::{ApiError, OpenApiVersion, Reason};
+use tenure_profile::{Improvement, Profile};
 
 /// The encoding of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,6 +26,15 @@ pub struct OptionalFormats {
     pub cbor: bool,
     /// `metadata.managedFields` in the compact encoding, for clients that ask for it.
     pub compact_managed_fields: bool,
+}
+
+impl From<Profile> for OptionalFormats {
+    fn from(profile: Profile) -> OptionalFormats {
+        OptionalFormats {
+            cbor: profile.has(Improvement::ServeCbor),
+            compact_managed_fields: profile.has(Improvement::CompactManagedFields),
+        }
+    }
 }
 
 /// The representation of an object that the client wants.

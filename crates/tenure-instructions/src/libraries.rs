@@ -3,11 +3,11 @@
 use crate::path::HotPath;
 use std::{error::Error, hint::black_box, rc::Rc};
 use tenure_apply::{
-    Behavior, Force, Live, Managers, Presence, Requested, Reset, SingleVersion, State, Timestamp, Write,
-    apply, update,
+    Force, Live, Managers, Presence, Requested, Reset, SingleVersion, State, Timestamp, Write, apply, update,
 };
 use tenure_fields::{FieldSet, PathElement, compact::binary, fields_v1};
 use tenure_patch::strategic::{self, ApplyOptions, DiffOptions, LiveChanges, text};
+use tenure_profile::Profile;
 use tenure_schema::{Schema, TypeRef};
 use tenure_value::{Limits, Value, json};
 
@@ -66,14 +66,15 @@ fn field_sets() -> Result<Vec<HotPath>, Box<dyn Error>> {
 
 fn patches(of: TypeRef<'static>) -> Result<Vec<HotPath>, Box<dyn Error>> {
     let (original, modified, patch) = (Rc::new(read(ORIGINAL)?), read(MODIFIED)?, read(PATCH)?);
-    let (limits, diff) = (Limits::default(), DiffOptions::default());
+    let (limits, diff) = (Limits::default(), DiffOptions::default().profile(Profile::tenure()));
+    let apply = ApplyOptions::default().profile(Profile::tenure());
     let tree = original.clone();
     Ok(vec![
         HotPath::repeated("patch: strategic merge, bytes to bytes", RUNS, move || {
-            text::apply(black_box(ORIGINAL), black_box(PATCH), of, &ApplyOptions::default(), &limits)
+            text::apply(black_box(ORIGINAL), black_box(PATCH), of, &apply, &limits)
         }),
         HotPath::repeated("patch: strategic merge, tree to tree", RUNS, move || {
-            strategic::apply(black_box(&tree), black_box(&patch), of, &ApplyOptions::default())
+            strategic::apply(black_box(&tree), black_box(&patch), of, &apply)
         }),
         HotPath::repeated("patch: two-way difference, bytes to bytes", RUNS, move || {
             text::two_way(black_box(ORIGINAL), black_box(MODIFIED), of, &diff, &limits)
@@ -126,7 +127,7 @@ impl Applied {
             versions: &self.versions,
             reset: Reset::Fields(&self.reset),
             empty: &self.empty,
-            behavior: Behavior::default(),
+            profile: Profile::tenure(),
         }
     }
 

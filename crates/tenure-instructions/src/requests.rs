@@ -100,6 +100,7 @@ impl Host {
         let folder = tempfile::tempdir()?;
         let (server, auditor) = runtime.block_on(async {
             let mut options = ServerOptions::new(Authentication::Token("administrator".to_owned()));
+            options.profile = tenure_profile::Profile::tenure();
             options.clock = Clock::new(|| Timestamp { seconds: NOW, nanos: 0 });
             options.identifiers = Identifiers::seeded(1);
             if is_audited {

@@ -1,5 +1,6 @@
 //! The allocations of an apply grow with the parts that the patch changes, not with the document.
 
+use tenure_patch::strategic::Profile;
 use tenure_patch::strategic::{self, ApplyOptions};
 use tenure_schema::Schema;
 use tenure_value::Value;
@@ -12,8 +13,10 @@ const RESULT: &str = include_str!("../../../bench/inputs/smp/deployment-big.resu
 fn count(live: &Value, patch: &Value) -> u64 {
     let ty = Schema::builtin().kind("apps/v1", "Deployment").unwrap();
     // Types are decoded when they are first used; that is not part of an apply.
-    strategic::apply(live, patch, ty, &ApplyOptions::default()).unwrap();
-    let apply = || drop(strategic::apply(live, patch, ty, &ApplyOptions::default()).unwrap());
+    strategic::apply(live, patch, ty, &ApplyOptions::default().profile(Profile::tenure())).unwrap();
+    let apply = || {
+        drop(strategic::apply(live, patch, ty, &ApplyOptions::default().profile(Profile::tenure())).unwrap())
+    };
     allocation_counter::measure(apply).count_total
 }
 
@@ -22,7 +25,10 @@ fn patching_a_big_deployment_takes_few_allocations() {
     let (live, patch): (Value, Value) = (ORIGINAL.parse().unwrap(), PATCH.parse().unwrap());
     let ty = Schema::builtin().kind("apps/v1", "Deployment").unwrap();
     let expected: Value = RESULT.parse().unwrap();
-    assert_eq!(strategic::apply(&live, &patch, ty, &ApplyOptions::default()).unwrap(), expected);
+    assert_eq!(
+        strategic::apply(&live, &patch, ty, &ApplyOptions::default().profile(Profile::tenure())).unwrap(),
+        expected
+    );
     let allocations = count(&live, &patch);
     println!("{allocations} allocations");
     assert!(allocations <= 1_500, "{allocations} allocations");

@@ -1,14 +1,18 @@
 //! Guarantees where other implementations lose data or surprise people, with exact inputs.
 
+use tenure_patch::strategic::{Improvement, Profile};
 use tenure_patch::{
     ErrorClass, ErrorKind, PatchError,
     strategic::{
-        self, ApplyOptions, Behavior, Decision, DiffOptions, KeySource, Keys, LiveChanges, OrderSource,
-        Precondition, Rule, UnmarkedLists,
+        self, ApplyOptions, Decision, DiffOptions, KeySource, Keys, LiveChanges, OrderSource, Precondition,
+        Rule, UnmarkedLists,
     },
 };
 use tenure_schema::{Schema, TypeRef, openapi};
 use tenure_value::{Limits, Value, yaml};
+
+/// Every improvement, also the one that servers leave off.
+const IMPROVED: Profile = Profile::tenure().with(Improvement::RejectUnknownPatchValues);
 
 fn doc(text: &str) -> Value {
     yaml::parse(text.as_bytes(), &Limits::default()).unwrap()
@@ -19,7 +23,7 @@ fn kind(version: &str, kind: &str) -> TypeRef<'static> {
 }
 
 fn apply(ty: TypeRef<'_>, live: &Value, patch: &Value) -> Result<Value, PatchError> {
-    strategic::apply(live, patch, ty, &ApplyOptions::default())
+    strategic::apply(live, patch, ty, &ApplyOptions::default().profile(IMPROVED))
 }
 
 /// Applies a manifest to a live document as `apply` on the command line does.
@@ -29,7 +33,7 @@ fn applied(
     live_changes: LiveChanges,
     keys: Keys,
 ) -> Result<Value, PatchError> {
-    let options = DiffOptions::default().keys(keys);
+    let options = DiffOptions::default().profile(IMPROVED).keys(keys);
     let live = doc(live);
     let patch = strategic::three_way(&doc(last), &doc(manifest), &live, ty, live_changes, &options)?;
     apply(ty, &live, &patch)
@@ -104,7 +108,7 @@ fn a_port_for_two_protocols_keeps_both() {
     for keys in [Keys::Merge, Keys::Recommended] {
         let result = applied(service, [live, both, live], LiveChanges::Overwrite, keys).unwrap();
         assert_eq!(result, doc(both));
-        let options = DiffOptions::default().keys(keys);
+        let options = DiffOptions::default().profile(IMPROVED).keys(keys);
         let unchanged = strategic::two_way(&doc(both), &doc(both), service, &options).unwrap();
         assert_eq!(unchanged, doc("{}"), "the same list unchanged stays unchanged");
     }
@@ -250,7 +254,7 @@ fn custom_resources_merge_by_their_list_keys() {
     let live =
         doc("{rules: [{port: 53, to: a}, {port: 53, protocol: UDP, to: b}], tags: [r, s], atoms: [p]}");
     let patch = doc("{rules: [{port: 53, protocol: TCP, to: c}], tags: [t], atoms: [q]}");
-    let merging = ApplyOptions::default().unmarked_lists(UnmarkedLists::Merge);
+    let merging = ApplyOptions::default().profile(IMPROVED).unmarked_lists(UnmarkedLists::Merge);
     let result = strategic::apply(&live, &patch, ty, &merging).unwrap();
     let expected = "
         rules: [{port: 53, protocol: TCP, to: c}, {port: 53, protocol: UDP, to: b}]
@@ -258,11 +262,11 @@ fn custom_resources_merge_by_their_list_keys() {
         atoms: [q]";
     assert_eq!(result, doc(expected));
     assert_eq!(
-        strategic::apply(&live, &patch, ty, &ApplyOptions::default()).unwrap(),
+        strategic::apply(&live, &patch, ty, &ApplyOptions::default().profile(IMPROVED)).unwrap(),
         patch,
         "replaced by default"
     );
-    let options = DiffOptions::default().unmarked_lists(UnmarkedLists::Merge);
+    let options = DiffOptions::default().profile(IMPROVED).unmarked_lists(UnmarkedLists::Merge);
     let calculated = strategic::two_way(&live, &result, ty, &options).unwrap();
     assert_eq!(strategic::apply(&live, &calculated, ty, &merging).unwrap(), result);
 }
@@ -317,7 +321,7 @@ fn a_definition_determines_how_lists_merge() {
 fn fields_that_must_not_change_are_guarded() {
     let pod = kind("v1", "Pod");
     let guards = [Precondition::unchanged(["kind"]), Precondition::unchanged(["metadata", "name"])];
-    let options = DiffOptions::default().preconditions(&guards);
+    let options = DiffOptions::default().profile(IMPROVED).preconditions(&guards);
     let original = doc("{kind: Pod, metadata: {name: a, labels: {x: y}}}");
     let renamed = doc("{kind: Pod, metadata: {name: b, labels: {x: y}}}");
     let error = strategic::two_way(&original, &renamed, pod, &options).unwrap_err();
@@ -351,7 +355,8 @@ fn apply_explained_records_the_deciding_rules() {
               containers: [{name: c}, {name: a, image: y}, {name: b, $patch: delete}]
               tolerations: [{key: k}]");
     let ty = kind("apps/v1", "Deployment");
-    let (result, trace) = strategic::apply_explained(&live, &patch, ty, &ApplyOptions::default()).unwrap();
+    let (result, trace) =
+        strategic::apply_explained(&live, &patch, ty, &ApplyOptions::default().profile(IMPROVED)).unwrap();
     assert_eq!(result, apply(ty, &live, &patch).unwrap());
     let rules: Vec<(String, Rule)> = trace
         .decisions()
@@ -375,8 +380,13 @@ fn apply_explained_records_the_deciding_rules() {
     ] {
         assert!(rules.contains(&(path.clone(), rule.clone())), "{path} {rule:?} is not in {rules:#?}");
     }
-    let (_, trace) =
-        strategic::apply_explained(&live, &patch, TypeRef::untyped(), &ApplyOptions::default()).unwrap();
+    let (_, trace) = strategic::apply_explained(
+        &live,
+        &patch,
+        TypeRef::untyped(),
+        &ApplyOptions::default().profile(IMPROVED),
+    )
+    .unwrap();
     assert_eq!(trace.decisions()[0].rule, Rule::NoSchema);
 }
 
@@ -411,27 +421,11 @@ fn an_unknown_patch_value_is_always_an_error() {
             patched.at(["spec", "template", "spec", "securityContext"]).cloned().unwrap_or_default();
         assert_eq!(context, doc(result), "{patch}");
     }
-    let mut behavior = Behavior::tenure();
-    behavior.reject_unknown_patch_values = false;
-    let recorded = ApplyOptions::default().behavior(behavior);
+    let recorded = ApplyOptions::default().profile(Profile::tenure());
     let patch = doc(&pod("securityContext: {$patch: Delete, runAsUser: 1}"));
     assert_eq!(strategic::apply(&live, &patch, deployment, &recorded).unwrap(), live);
     let replaced = pod("$patch: replace, containers: [{name: c, securityContext: {$patch: x}}]");
     assert!(apply(deployment, &live, &doc(&replaced)).is_ok());
-}
-
-#[test]
-fn every_difference_from_kubernetes_is_documented() {
-    let documented = include_str!("../../../docs/differences.md");
-    let mut switches: Vec<&str> = documented
-        .lines()
-        .filter_map(|line| line.strip_prefix("- Switch: `")?.strip_suffix('`'))
-        .filter(|name| !name.contains("::"))
-        .collect();
-    let mut names = Behavior::NAMES.to_vec();
-    switches.sort_unstable();
-    names.sort_unstable();
-    assert_eq!(switches, names);
 }
 
 #[test]
@@ -443,7 +437,7 @@ fn replace_in_an_entry_replaces_that_entry() {
     assert_eq!(result, doc("spec: {containers: [{name: a, image: y}, {name: c}, {name: b}]}"));
     let whole = doc("spec: {containers: [{name: c}, {$patch: replace}]}");
     assert_eq!(apply(pod, &live, &whole).unwrap(), doc("spec: {containers: [{name: c}]}"));
-    let kubernetes = ApplyOptions::default().behavior(Behavior::kubernetes());
+    let kubernetes = ApplyOptions::default().profile(Profile::kubernetes());
     let recorded = strategic::apply(&live, &patch, pod, &kubernetes).unwrap();
     assert_eq!(recorded, doc("spec: {containers: []}"));
 }
@@ -472,7 +466,7 @@ fn malformed_directives_are_errors() {
             Err(error) => assert_eq!(error.to_string(), expected),
             Ok(result) => assert!(expected.is_empty(), "{patch} gives {result}"),
         }
-        let kubernetes = ApplyOptions::default().behavior(Behavior::kubernetes());
+        let kubernetes = ApplyOptions::default().profile(Profile::kubernetes());
         assert!(strategic::apply(&doc(live), &doc(patch), ty, &kubernetes).is_ok(), "{patch}");
     }
 }
@@ -488,7 +482,7 @@ fn a_numeric_key_matches_by_amount_with_and_without_patch_merge_key() {
     assert_eq!(ports.len(), 1, "{result}");
     let manifest = "spec: {ports: [{port: 80.0, protocol: TCP, nodePort: 30080, name: web}]}";
     for keys in [Keys::Merge, Keys::Recommended] {
-        let options = DiffOptions::default().keys(keys);
+        let options = DiffOptions::default().profile(IMPROVED).keys(keys);
         let patch = strategic::two_way(&live, &doc(manifest), service, &options).unwrap();
         let ports = patch.at(["spec", "ports"]).and_then(Value::as_array).unwrap();
         assert_eq!(ports.len(), 1, "{patch}");
@@ -532,7 +526,7 @@ fn recommended_keys_patch_lists_without_a_merge_strategy() {
     let node = kind("v1", "Node");
     let original = "spec: {taints: [{key: a, effect: NoSchedule, value: x}, {key: b, effect: NoExecute}]}";
     let modified = "spec: {taints: [{key: a, effect: NoSchedule, value: y}, {key: c, effect: NoExecute}]}";
-    let options = DiffOptions::default().keys(Keys::Recommended);
+    let options = DiffOptions::default().profile(IMPROVED).keys(Keys::Recommended);
     let patch = strategic::two_way(&doc(original), &doc(modified), node, &options).unwrap();
     let taints = patch.at(["spec", "taints"]).and_then(Value::as_array).unwrap();
     assert!(taints.iter().all(|taint| taint.get("$patchMergeKey").is_some()), "{patch}");

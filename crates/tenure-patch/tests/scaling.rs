@@ -4,9 +4,10 @@ use std::{
     hint::black_box,
     time::{Duration, Instant},
 };
+use tenure_patch::strategic::Profile;
 use tenure_patch::{
     json, lint, merge,
-    strategic::{self, ApplyOptions, Behavior, DiffOptions, Keys, LiveChanges},
+    strategic::{self, ApplyOptions, DiffOptions, Keys, LiveChanges},
 };
 use tenure_schema::{Schema, TypeRef};
 use tenure_value::Value;
@@ -128,9 +129,9 @@ fn both(name: &str, mut operation: impl FnMut(&Inputs)) {
     }
 }
 
-fn apply_both_behaviors(live: &Value, patch: &Value, ty: TypeRef<'_>) {
-    for behavior in [Behavior::tenure(), Behavior::kubernetes()] {
-        let _ = black_box(strategic::apply(live, patch, ty, &ApplyOptions::default().behavior(behavior)));
+fn apply_both_profiles(live: &Value, patch: &Value, ty: TypeRef<'_>) {
+    for profile in [Profile::tenure(), Profile::kubernetes()] {
+        let _ = black_box(strategic::apply(live, patch, ty, &ApplyOptions::default().profile(profile)));
     }
 }
 
@@ -140,43 +141,43 @@ fn keyed_lists() {
     let live = |inputs: &Inputs| pod([("containers", Value::array(inputs.live.clone()))]);
     both("merge", |inputs| {
         let patch = pod([("containers", Value::array(inputs.patch.clone()))]);
-        apply_both_behaviors(&live(inputs), &patch, ty);
+        apply_both_profiles(&live(inputs), &patch, ty);
     });
     both("merge in order", |inputs| {
         let patch = pod([
             ("containers", Value::array(inputs.patch.clone())),
             ("$setElementOrder/containers", inputs.keys()),
         ]);
-        apply_both_behaviors(&live(inputs), &patch, ty);
+        apply_both_profiles(&live(inputs), &patch, ty);
     });
     both("order alone", |inputs| {
         let patch = pod([("$setElementOrder/containers", inputs.keys())]);
-        apply_both_behaviors(&live(inputs), &patch, ty);
+        apply_both_profiles(&live(inputs), &patch, ty);
     });
     both("delete and add", |inputs| {
         let deletions = inputs.with(&[("$patch", Value::from("delete"))]);
         let deletions = deletions.as_array().unwrap().iter().cloned();
         let patch = pod([("containers", Value::array(deletions.chain(inputs.patch.clone())))]);
-        apply_both_behaviors(&live(inputs), &patch, ty);
+        apply_both_profiles(&live(inputs), &patch, ty);
     });
     both("replace entries", |inputs| {
         let patch = pod([("containers", inputs.with(&[("$patch", Value::from("replace"))]))]);
-        apply_both_behaviors(&live(inputs), &patch, ty);
+        apply_both_profiles(&live(inputs), &patch, ty);
     });
     both("keep fields", |inputs| {
         let retained = Value::array(["name", "image"].map(Value::from));
         let patch = pod([("containers", inputs.with(&[("$retainKeys", retained)]))]);
-        apply_both_behaviors(&live(inputs), &patch, ty);
+        apply_both_profiles(&live(inputs), &patch, ty);
     });
     both("keys of the client", |inputs| {
         let keys = Value::array(["name", "image"].map(Value::from));
         let patch = pod([("containers", inputs.with(&[("$patchMergeKey", keys)]))]);
-        apply_both_behaviors(&live(inputs), &patch, ty);
+        apply_both_profiles(&live(inputs), &patch, ty);
     });
     both("null keys of the client", |inputs| {
         let keys = Value::array(["name", "image"].map(Value::from));
         let patch = inputs.with(&[("$patchMergeKey", keys), ("image", Value::Null)]);
-        apply_both_behaviors(&live(inputs), &pod([("containers", patch)]), ty);
+        apply_both_profiles(&live(inputs), &pod([("containers", patch)]), ty);
     });
     both("lint", |inputs| {
         let patch = pod([
@@ -193,29 +194,29 @@ fn sets_and_maps() {
     let reversed = |inputs: &Inputs| Value::array(inputs.names.as_array().unwrap().iter().rev().cloned());
     let live = |inputs: &Inputs| metadata([("finalizers", reversed(inputs))]);
     both("set", |inputs| {
-        apply_both_behaviors(&live(inputs), &metadata([("finalizers", inputs.names.clone())]), ty);
+        apply_both_profiles(&live(inputs), &metadata([("finalizers", inputs.names.clone())]), ty);
     });
     both("ordered set", |inputs| {
         let patch = metadata([
             ("finalizers", inputs.names.clone()),
             ("$setElementOrder/finalizers", inputs.names.clone()),
         ]);
-        apply_both_behaviors(&live(inputs), &patch, ty);
+        apply_both_profiles(&live(inputs), &patch, ty);
     });
     both("order of a set alone", |inputs| {
         let patch = metadata([("$setElementOrder/finalizers", inputs.names.clone())]);
-        apply_both_behaviors(&live(inputs), &patch, ty);
+        apply_both_profiles(&live(inputs), &patch, ty);
     });
     both("delete from a set", |inputs| {
         let patch = metadata([("$deleteFromPrimitiveList/finalizers", inputs.names.clone())]);
-        apply_both_behaviors(&live(inputs), &patch, ty);
+        apply_both_profiles(&live(inputs), &patch, ty);
     });
     both("directives for many lists", |inputs| {
         let directives = ["$setElementOrder/", "$deleteFromPrimitiveList/"].into_iter().flat_map(|prefix| {
             (0..inputs.length).map(move |at| (format!("{prefix}list-{at}"), Value::array([])))
         });
         let patch = Value::object([("metadata", Value::object(directives))]);
-        apply_both_behaviors(&live(inputs), &patch, ty);
+        apply_both_profiles(&live(inputs), &patch, ty);
     });
     both("merge patch", |inputs| {
         let map = |value: &str| {
@@ -231,9 +232,9 @@ fn sets_and_maps() {
 #[test]
 fn calculated_patches() {
     let ty = kind("v1", "Pod");
-    for behavior in [Behavior::tenure(), Behavior::kubernetes()] {
+    for profile in [Profile::tenure(), Profile::kubernetes()] {
         for keys in [Keys::Merge, Keys::Recommended] {
-            let options = DiffOptions::default().behavior(behavior).keys(keys);
+            let options = DiffOptions::default().profile(profile).keys(keys);
             both("two-way", |inputs| {
                 let live = pod([("containers", Value::array(inputs.live.clone()))]);
                 let modified = pod([("containers", Value::array(inputs.patch.clone()))]);

@@ -7,7 +7,6 @@
 mod admission;
 mod aggregation;
 mod audit;
-mod behavior;
 mod bootstrap_roles;
 mod controllers;
 mod deprecation;
@@ -21,7 +20,6 @@ mod statusz;
 mod subresources;
 mod write;
 
-pub use behavior::Behavior;
 pub use controllers::{ControllerDelays, Controllers};
 pub use fork::ForkOptions;
 pub use server::{BODY_BYTES, DEFAULT_CONCURRENCY, Server, ServerOptions};
@@ -31,3 +29,4 @@ pub use tenure_authorization::{
     Authorization, AuthorizerOptions, WebhookFailure, WebhookOptions, read_configuration,
 };
 pub use tenure_catalog::{Clock, Identifiers, history::HistoryOptions};
+pub use tenure_profile::{Improvement, Profile};

@@ -5,7 +5,6 @@ use crate::{
     admission::Admission,
     aggregation::{self, AggregatorWriter},
     audit::AuditTrail,
-    behavior::Behavior,
     bootstrap_roles,
     controllers::{
         self, Checkpoint, ControllerDelays, ControllerOptions, Controllers, DefaultObjects, Idlers,
@@ -54,6 +53,7 @@ use tenure_http::{
     request_guard,
 };
 use tenure_meta::{ApiError, Reason};
+use tenure_profile::{Improvement, Profile};
 use tenure_read::Reader;
 use tenure_store::{Revision, Store};
 use tenure_value::Text;
@@ -75,8 +75,8 @@ pub struct ServerOptions {
     pub authorization: Authorization,
     /// The admission plugins that run.
     pub admission: AdmissionChain,
-    /// The differences from Kubernetes that are on.
-    pub behavior: Behavior,
+    /// The improvements on Kubernetes that are on.
+    pub profile: Profile,
     /// The controllers that run.
     pub controllers: Controllers,
     /// How long controllers wait before they do something.
@@ -118,8 +118,7 @@ const BYTES_PER_BODY_BYTE: usize = 8;
 const LARGE_COLLECTION: u64 = 256 << 10;
 
 impl ServerOptions {
-    /// Returns the options of a server with all admission plugins, the documented differences from Kubernetes and the system's
-    /// clock.
+    /// Returns the options of a server with all admission plugins, the behaviour of Kubernetes and the system's clock.
     pub fn new(access: Authentication) -> ServerOptions {
         let (authorization, concurrency) = match access {
             Authentication::Token(_) => (Authorization::rbac(), Some(DEFAULT_CONCURRENCY)),
@@ -131,7 +130,7 @@ impl ServerOptions {
             identity: IdentityOptions::default(),
             authorization,
             admission: AdmissionChain::default(),
-            behavior: Behavior::default(),
+            profile: Profile::kubernetes(),
             controllers: Controllers::default(),
             controller_delays: ControllerDelays::default(),
             service_addresses: AddressRange::DEFAULT,
@@ -193,7 +192,7 @@ impl Server {
             identity,
             authorization,
             admission,
-            behavior,
+            profile,
             controllers,
             controller_delays,
             service_addresses,
@@ -215,7 +214,7 @@ impl Server {
         let authenticator = Authenticator::open(access, identity, store.clone(), clock.clone()).await?;
         let authenticator = Arc::new(authenticator);
         let authorizer = Authorizer::open(store.clone(), &authorization).await?;
-        let catalog = Catalog::open(store.clone(), behavior.custom_resources).await?;
+        let catalog = Catalog::open(store.clone(), profile).await?;
         let aggregator = Aggregator::open(store.clone(), aggregation).await?;
         let webhooks = WebhookClient::default().with_interceptor(webhook_interceptor);
         let objects = Objects::new(store.clone(), catalog.clone(), clock, identifiers, webhooks);
@@ -228,7 +227,7 @@ impl Server {
         );
         let admission = Admission::open(objects.clone(), authorizer.clone(), admission).await?;
         let history = Arc::new(History::new(history));
-        let writer = Writer::new(reader.clone(), admission, authorizer.clone(), behavior, history.clone());
+        let writer = Writer::new(reader.clone(), admission, authorizer.clone(), profile, history.clone());
         let history = HistoryReader::new(objects.clone(), history, stop.subscribe());
         let subresources = Subresources::new(writer.clone(), authenticator.clone());
         writer.create_initial_namespaces().await?;
@@ -356,7 +355,7 @@ impl Server {
         let response = match self.handle_request(request, &mut seen).await {
             Ok(response) => response,
             Err(failure) => {
-                let failure = match self.writer.behavior.client_errors {
+                let failure = match self.writer.profile.has(Improvement::ClientErrors) {
                     true => failure,
                     false => failure.into_kubernetes(),
                 };
@@ -365,7 +364,7 @@ impl Server {
                 // Without CBOR, as in Kubernetes.
                 let (offer, optional) = match failure.reason {
                     Reason::NotAcceptable => (MediaTypes::All, OptionalFormats::default()),
-                    _ => (seen.offer, self.writer.behavior.optional_formats),
+                    _ => (seen.offer, self.writer.profile.into()),
                 };
                 let format = offer.answer(accept, optional).ok().filter(|format| format.view == View::Whole);
                 Response::failure(&failure, format.unwrap_or(PLAIN))
@@ -485,7 +484,7 @@ impl Server {
             body: Bytes::new(),
             audit: seen.trail.as_ref().map(AuditTrail::context).unwrap_or_default(),
             deadline: Instant::now() + REQUEST_TIME,
-            optional: self.writer.behavior.optional_formats,
+            optional: self.writer.profile.into(),
         };
         let path = match address {
             RequestPath::Resource(mut path) => {

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
-use tenure_crd::{Definition, check_create};
+use tenure_crd::{Definition, Profile, check_create};
 use tenure_http::{
     Authentication,
     listener::{bind, serve},
@@ -147,9 +147,9 @@ fn a_large_definition_is_checked_and_read_in_time() {
     let definition = definition(0, &schema(60, 4));
     let lines = tenure_value::yaml::to_string(&definition).lines().count();
     assert!(lines > 5_000, "{lines} lines");
-    let (checked, faults) = best_of(3, || check_create(&definition));
+    let (checked, faults) = best_of(3, || check_create(&definition, Profile::kubernetes()));
     assert!(faults.is_empty(), "{faults:?}");
-    let (read, compiled) = best_of(5, || Definition::read(&definition).unwrap());
+    let (read, compiled) = best_of(5, || Definition::read(&definition, Profile::kubernetes()).unwrap());
     println!("{lines} lines: checked in {checked:?}, read in {read:?}");
     assert_eq!(compiled.versions.len(), 1);
     assert!(read < BAR, "{lines} lines took {read:?}");
@@ -162,7 +162,10 @@ fn many_definitions_are_read_in_time() {
     let schema = schema(20, 3);
     let definitions: Vec<Value> = (0..MANY).map(|number| definition(number, &schema)).collect();
     let (took, compiled) = best_of(1, || {
-        definitions.iter().map(|of| Definition::read(of).unwrap()).collect::<Vec<Definition>>()
+        definitions
+            .iter()
+            .map(|of| Definition::read(of, Profile::kubernetes()).unwrap())
+            .collect::<Vec<Definition>>()
     });
     println!("{} definitions in {took:?}", compiled.len());
     assert!(took < BAR_OF_ALL, "{took:?}");

@@ -18,9 +18,8 @@ use std::{
 use tenure_admission::{AdmissionChain, PluginSelection};
 use tenure_http::Authentication;
 use tenure_meta::ApiError;
-use tenure_server::{
-    Authorization, Behavior, ControllerDelays, Controllers, Identifiers, Server, ServerOptions,
-};
+use tenure_profile::Profile;
+use tenure_server::{Authorization, ControllerDelays, Controllers, Identifiers, Server, ServerOptions};
 use tenure_store::{Compaction, MemoryStore, Store};
 use tenure_value::Value;
 use tokio::sync::Mutex;
@@ -49,7 +48,7 @@ enum Source {
 /// What the base of a server depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct BaseSettings {
-    behavior: Behavior,
+    profile: Profile,
     always_allow: bool,
     service_accounts: bool,
     controllers: Controllers,
@@ -59,7 +58,7 @@ struct BaseSettings {
 impl Default for BaseSettings {
     fn default() -> BaseSettings {
         BaseSettings {
-            behavior: Behavior::kubernetes(),
+            profile: Profile::kubernetes(),
             always_allow: false,
             service_accounts: false,
             controllers: Controllers::default(),
@@ -81,9 +80,9 @@ impl TestServer {
 }
 
 impl TestServerBuilder {
-    /// Chooses how the server differs from Kubernetes: by default not at all; [`Behavior::tenure`] has every documented improvement.
-    pub fn behavior(mut self, behavior: Behavior) -> TestServerBuilder {
-        self.base.behavior = behavior;
+    /// Chooses how the server differs from Kubernetes: by default not at all; [`Profile::tenure`] has every documented improvement.
+    pub fn profile(mut self, profile: Profile) -> TestServerBuilder {
+        self.base.profile = profile;
         self
     }
 
@@ -196,12 +195,12 @@ async fn build(settings: BaseSettings) -> Result<TestServer, TestError> {
         true => Authorization::always_allow(),
         false => Authorization::rbac(),
     };
-    options.behavior = settings.behavior;
+    options.profile = settings.profile;
     options.controllers = settings.controllers;
     options.controller_delays = ControllerDelays::none();
     options.event_ttl = settings.event_ttl;
     // Kubernetes has no history of objects, and no events about managers that fight.
-    options.history.enabled = settings.behavior != Behavior::kubernetes();
+    options.history.enabled = settings.profile != Profile::kubernetes();
     options.clock = clock.for_server();
     options.identifiers = identifiers.clone();
     if settings.service_accounts {

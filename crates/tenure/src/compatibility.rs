@@ -2,7 +2,7 @@
 
 use crate::audit::Mode;
 use clap::ValueEnum;
-use tenure_server::Behavior;
+use tenure_profile::Profile;
 
 /// Which of the documented differences from Kubernetes are on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -23,11 +23,11 @@ impl Compatibility {
     }
 }
 
-impl From<Compatibility> for Behavior {
-    fn from(compatibility: Compatibility) -> Behavior {
+impl From<Compatibility> for Profile {
+    fn from(compatibility: Compatibility) -> Profile {
         match compatibility {
-            Compatibility::Kubernetes => Behavior::kubernetes(),
-            Compatibility::Tenure => Behavior::tenure(),
+            Compatibility::Kubernetes => Profile::kubernetes(),
+            Compatibility::Tenure => Profile::tenure(),
         }
     }
 }

@@ -1,12 +1,12 @@
 //! The feature gates of kube-apiserver that change what is served here.
 
-use tenure_server::Behavior;
+use tenure_profile::{Improvement, Profile};
 
 /// The gate of CBOR in requests and responses.
 const CBOR: &str = "CBORServingAndStorage";
 
 /// Sets what a list of gates, such as `A=true,B=false`, turns on and off. Returns the names of gates that have no effect here.
-pub fn apply(gates: &[String], behavior: &mut Behavior) -> Result<Vec<String>, String> {
+pub fn apply(gates: &[String], profile: &mut Profile) -> Result<Vec<String>, String> {
     let mut unknown = Vec::new();
     for gate in gates.iter().map(|gate| gate.trim()).filter(|gate| !gate.is_empty()) {
         let is_on = match gate.split_once('=').map(|(_, value)| value.to_ascii_lowercase()).as_deref() {
@@ -15,7 +15,7 @@ pub fn apply(gates: &[String], behavior: &mut Behavior) -> Result<Vec<String>, S
             _ => return Err(format!("feature gate {gate:?}: expected NAME=true or NAME=false")),
         };
         match gate.split_once('=').map(|(name, _)| name.trim()) {
-            Some(CBOR) => behavior.optional_formats.cbor = is_on,
+            Some(CBOR) => profile.set(Improvement::ServeCbor, is_on),
             Some(name) => unknown.push(name.to_owned()),
             None => {}
         }
@@ -30,16 +30,16 @@ mod tests {
     #[test]
     fn a_gate_turns_its_feature_on_and_off() {
         let gates = |text: &str| text.split(',').map(str::to_owned).collect::<Vec<_>>();
-        let mut behavior = Behavior::kubernetes();
+        let mut profile = Profile::kubernetes();
         assert_eq!(
-            apply(&gates("CBORServingAndStorage=true,Other=false"), &mut behavior),
+            apply(&gates("CBORServingAndStorage=true,Other=false"), &mut profile),
             Ok(vec!["Other".into()])
         );
-        assert!(behavior.optional_formats.cbor);
-        assert_eq!(apply(&gates("CBORServingAndStorage=False"), &mut behavior), Ok(Vec::new()));
-        assert!(!behavior.optional_formats.cbor);
+        assert!(profile.has(Improvement::ServeCbor));
+        assert_eq!(apply(&gates("CBORServingAndStorage=False"), &mut profile), Ok(Vec::new()));
+        assert!(!profile.has(Improvement::ServeCbor));
         for wrong in ["CBORServingAndStorage", "A=perhaps"] {
-            let error = apply(&gates(wrong), &mut behavior).unwrap_err();
+            let error = apply(&gates(wrong), &mut profile).unwrap_err();
             assert!(error.contains("expected NAME=true or NAME=false"), "{error}");
         }
     }

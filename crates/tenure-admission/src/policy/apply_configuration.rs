@@ -2,9 +2,10 @@
 
 use super::Change;
 use crate::{Cluster, ResourceVariant};
-use tenure_apply::{Behavior, Force, Live, Managers, Presence, Reset, SingleVersion, Write};
+use tenure_apply::{Force, Live, Managers, Presence, Reset, SingleVersion, Write};
 use tenure_fields::FieldSet;
 use tenure_patch::ErrorClass;
+use tenure_profile::Profile;
 use tenure_schema::TypeRef;
 use tenure_value::{Object, Value};
 
@@ -27,7 +28,7 @@ pub(crate) fn changed(
         Change::Apply(config) => {
             let mut merged = Err(String::from("the type of the object is not known"));
             cluster
-                .with_type(variant, &mut |of| merged = merge(object, config, variant, of))
+                .with_type(variant, &mut |of| merged = merge(object, config, variant, of, cluster.profile()))
                 .map_err(|error| error.to_string())?;
             merged
         }
@@ -39,6 +40,7 @@ fn merge(
     config: &Value,
     variant: &ResourceVariant,
     of: TypeRef<'_>,
+    profile: Profile,
 ) -> Result<Value, String> {
     let (api_version, kind) = (variant.api_version(), &variant.kind.2);
     let fields = config.as_object().ok_or("an ApplyConfiguration must be an object: Object{…}")?;
@@ -52,7 +54,7 @@ fn merge(
         now: None,
         versions: &versions,
         reset: Reset::Nothing,
-        behavior: Behavior::default(),
+        profile,
         empty: &Value::object([("apiVersion", api_version.clone().into()), ("kind", kind.clone().into())]),
     };
     let (kept, bare) = split_server_fields(object);

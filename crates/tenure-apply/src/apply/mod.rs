@@ -22,8 +22,8 @@ pub use kubectl::LAST_APPLIED;
 pub use trace::{Decision, Rule, Trace, apply_traced};
 
 use crate::{
-    ApplyError, Behavior, Conflict, Conflicts, Emptied, Identity, Live, Manager, Managers, Operation, Owner,
-    Presence, State, Write,
+    ApplyError, Conflict, Conflicts, Emptied, Identity, Live, Manager, Managers, Operation, Owner, Presence,
+    State, Write,
     document::granularity::is_zero,
     tracking::{self, Differences, unowned},
 };
@@ -33,6 +33,7 @@ use kubectl::KUBECTL_MANAGER;
 use merge::Merge;
 use prune::{Prune, Pruned, contains_empty_list, left_out, reinstate, restore};
 use tenure_fields::{FieldSet, FieldSetBuilder, PathElement};
+use tenure_profile::{Improvement, Profile};
 use tenure_schema::TypeRef;
 use tenure_value::{Text, Value};
 
@@ -86,7 +87,7 @@ pub fn apply(
         Presence::New => write.reset.let_through_to_new(config),
         _ => write.reset.let_through(config),
     };
-    let merging = Merge { null_keys_are_defaults: write.behavior.null_keys_are_defaults };
+    let merging = Merge { null_keys_are_defaults: write.profile.has(Improvement::NullKeysAreDefaults) };
     let comparable = identity.name != KUBECTL_MANAGER
         && last.as_ref().is_some_and(|last| last.api_version == write.api_version);
     let same_fields =
@@ -157,13 +158,13 @@ struct Request<'a> {
 }
 
 impl Request<'_> {
-    fn behavior(&self) -> Behavior {
-        self.write.behavior
+    fn profile(&self) -> Profile {
+        self.write.profile
     }
 
     fn decide(&self, force: Force<'_>) -> Result<State, ApplyError> {
         let object = self.pruned(&self.merged)?;
-        let object = match self.behavior().former_members_cleared {
+        let object = match self.profile().has(Improvement::FormerMembersCleared) {
             true => self.without_former_members(object),
             false => object,
         };
@@ -258,11 +259,14 @@ impl Request<'_> {
         let none = FieldSet::default();
         let owned_there =
             owned.iter().find(|(version, _)| version == was).map_or(&none, |(_, fields)| fields);
-        let emptied = match self.behavior().emptied_parts_stay {
+        let emptied = match self.profile().has(Improvement::EmptiedPartsStay) {
             true => self.write.versions.emptied(),
             false => Emptied::AlwaysNull,
         };
-        let rules = Prune { emptied, remove_incomplete_items: self.behavior().incomplete_items_removed };
+        let rules = Prune {
+            emptied,
+            remove_incomplete_items: self.profile().has(Improvement::IncompleteItemsRemoved),
+        };
         let left_out = match was == is {
             true => left_out(&last.fields, &self.declared),
             false => last.fields.clone(),
@@ -285,7 +289,7 @@ impl Request<'_> {
         let is_as_declared =
             was == is && owned.len() == 1 && !has_emptied_owned && !contains_empty_list(&self.let_through);
         let pruned = convert(&pruned, was, is)?.unwrap_or_else(|| merged.clone());
-        if is_as_declared || !self.behavior().emptied_parts_stay {
+        if is_as_declared || !self.profile().has(Improvement::EmptiedPartsStay) {
             return Ok(pruned);
         }
         // A part that is declared empty or null, and has lost what others had put there, is as it is declared.
@@ -319,7 +323,8 @@ impl Request<'_> {
         let (mut shared, mut conflicts) = (FieldSetBuilder::new(), Vec::new());
         contested::visit(&touched, (live, new), ty, |path, live, proposed| {
             // Both declare a zero: the owner's was left out when the object was stored.
-            if self.behavior().shared_zeros && live.is_none() && proposed.is_none_or(is_zero) {
+            if self.profile().has(Improvement::SharedZeros) && live.is_none() && proposed.is_none_or(is_zero)
+            {
                 shared.insert(path.elements());
             } else if !force.takes(path.elements()) {
                 let (live, proposed) = (live.cloned(), proposed.cloned());

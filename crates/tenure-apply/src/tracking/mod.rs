@@ -9,6 +9,7 @@ pub use limit::MAX_UPDATERS;
 
 use crate::{ApplyError, Difference, Evolution, Manager, Managers, Operation, Write};
 use reconcile::reconcile;
+use tenure_profile::Improvement;
 use tenure_schema::TypeRef;
 use tenure_value::{Text, Value};
 
@@ -44,7 +45,7 @@ impl<'a> Differences<'a> {
         let all = Difference::between(old.as_ref().unwrap_or(self.old), new.as_ref().unwrap_or(self.new), ty);
         // In Kubernetes built-in kinds name their reset fields for every version, custom resources for the version of the
         // request.
-        let resets = self.write.behavior.managers_survive_versions
+        let resets = self.write.profile.has(Improvement::ManagersSurviveVersions)
             || self.write.versions.evolves() == Evolution::None
             || api_version == self.write.api_version;
         let difference = if resets { self.write.reset.outside_of(&all) } else { all };
@@ -75,13 +76,17 @@ pub(crate) fn current(live: &Value, managers: &Managers, write: &Write<'_>) -> R
     for manager in managers {
         let version = manager.api_version.as_str();
         let Some(ty) = write.versions.type_of(version) else {
-            if !write.behavior.removed_versions_dropped && write.versions.evolves() == Evolution::Possible {
+            if !write.profile.has(Improvement::RemovedVersionsDropped)
+                && write.versions.evolves() == Evolution::Possible
+            {
                 return Err(ApplyError::RemovedVersion { api_version: manager.api_version.clone() });
             }
             continue;
         };
-        let former: Option<TypeRef<'_>> =
-            write.versions.former_type_of(version).filter(|_| write.behavior.atomic_to_granular);
+        let former: Option<TypeRef<'_>> = write
+            .versions
+            .former_type_of(version)
+            .filter(|_| write.profile.has(Improvement::AtomicToGranular));
         if write.versions.evolves() == Evolution::None && former.is_none() {
             kept.push(manager.clone());
             continue;

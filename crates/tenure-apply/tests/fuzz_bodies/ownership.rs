@@ -2,6 +2,7 @@
 //! or is rejected, a forced apply has no conflicts, and every write is idempotent. The input is a JSON object
 //! with the members `schema`, `former`, `live`, `managers`, `config` and `new`.
 
+use tenure_apply::Profile;
 use tenure_apply::{
     ApplyError, Evolution, Force, Identity, Live, Managers, Operation, Presence, Requested, Reset, State,
     Timestamp, Versions, Write, adopt, apply, apply_traced, extract, from_scale, ownership,
@@ -78,7 +79,7 @@ pub fn check(input: &Value) {
             versions: &kind,
             reset,
             empty: &empty,
-            behavior: tenure_apply::Behavior::default(),
+            profile: Profile::tenure(),
         };
         let live = Live { object: &live, managers: &managers, presence };
         applied(live, &config, &write);

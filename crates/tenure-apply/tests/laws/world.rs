@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
+use tenure_apply::Profile;
 use tenure_apply::{
     ApplyError, Difference, Force, Live, Managers, Operation, Presence, Requested, Reset, SingleVersion,
     State, Timestamp, Write as Context, apply, update,
@@ -238,7 +239,7 @@ impl World {
             api_version: VERSION,
             subresource: "",
             now: Some(Timestamp::from_unix(self.now)),
-            behavior: tenure_apply::Behavior::default(),
+            profile: Profile::tenure(),
             versions: &versions,
             reset: Reset::Nothing,
             empty: &empty,

@@ -12,12 +12,12 @@ mod world;
 mod zeros;
 
 use std::{collections::BTreeMap, path::PathBuf};
-use tenure_apply::Behavior;
+use tenure_apply::Profile;
 
 #[test]
 fn recorded_conversations_leave_the_recorded_objects_and_managers() {
     let waivers = waivers();
-    replay_all(Behavior::tenure(), |scenario, verdict| match verdict {
+    replay_all(Profile::tenure(), |scenario, verdict| match verdict {
         // Stale waivers are detected by the replay through the API: here a scenario may pass although another
         // crate differs.
         steps::Verdict::Differs(_) => None,
@@ -29,7 +29,7 @@ fn recorded_conversations_leave_the_recorded_objects_and_managers() {
 
 #[test]
 fn no_conversation_differs_with_the_behavior_of_kubernetes() {
-    replay_all(Behavior::kubernetes(), |_, verdict| match verdict {
+    replay_all(Profile::kubernetes(), |_, verdict| match verdict {
         steps::Verdict::Differs(entry) => Some(entry.to_owned()),
         steps::Verdict::Failed(why) => Some(why),
         steps::Verdict::Passed | steps::Verdict::Skipped => None,
@@ -37,7 +37,7 @@ fn no_conversation_differs_with_the_behavior_of_kubernetes() {
 }
 
 /// Replays all conversations; `problem` returns the problem of a verdict.
-fn replay_all(behavior: Behavior, problem: impl Fn(&str, steps::Verdict) -> Option<String>) {
+fn replay_all(profile: Profile, problem: impl Fn(&str, steps::Verdict) -> Option<String>) {
     let (mut replayed, mut failed) = (0, Vec::new());
     let only = std::env::var("TENURE_ONLY").unwrap_or_default();
     for directory in directories() {
@@ -46,7 +46,7 @@ fn replay_all(behavior: Behavior, problem: impl Fn(&str, steps::Verdict) -> Opti
                 continue;
             }
             replayed += 1;
-            if let Some(why) = problem(&scenario.name, steps::replay(&scenario, behavior)) {
+            if let Some(why) = problem(&scenario.name, steps::replay(&scenario, profile)) {
                 println!("FAIL {}\n  {why}", scenario.name);
                 failed.push(scenario.name.clone());
             }

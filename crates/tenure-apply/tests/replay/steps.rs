@@ -6,9 +6,10 @@ use crate::{
     world::{Kind, Stored, Target, World},
     zeros,
 };
+use tenure_apply::Profile;
 use tenure_apply::{
-    ApplyError, Behavior, Force, Live, Managers, Operation, Presence, Requested, SCALE_VERSION,
-    SingleVersion, State, Timestamp, Write, apply, from_scale, to_scale, update,
+    ApplyError, Force, Live, Managers, Operation, Presence, Requested, SCALE_VERSION, SingleVersion, State,
+    Timestamp, Write, apply, from_scale, to_scale, update,
 };
 use tenure_fields::Path;
 use tenure_schema::Schema;
@@ -23,11 +24,11 @@ pub enum Verdict {
     Differs(&'static str),
 }
 
-pub fn replay(scenario: &Scenario, behavior: Behavior) -> Verdict {
+pub fn replay(scenario: &Scenario, profile: Profile) -> Verdict {
     let mut world = World::default();
     let (mut concerned, mut difference) = (false, None);
     for (at, step) in scenario.steps.iter().enumerate() {
-        match Replayed::new(&mut world, step, at, behavior, &mut difference).run() {
+        match Replayed::new(&mut world, step, at, profile, &mut difference).run() {
             Ok(drove) => concerned |= drove,
             Err(why) => return Verdict::Failed(format!("step {at} {} {}: {why}", step.verb, step.path)),
         }
@@ -43,7 +44,7 @@ struct Replayed<'a> {
     world: &'a mut World,
     step: &'a Step,
     now: Timestamp,
-    behavior: Behavior,
+    profile: Profile,
     /// The entry of `docs/differences.md` if the result is better than that of the recorded server.
     difference: &'a mut Option<&'static str>,
 }
@@ -56,11 +57,11 @@ impl<'a> Replayed<'a> {
         world: &'a mut World,
         step: &'a Step,
         at: usize,
-        behavior: Behavior,
+        profile: Profile,
         difference: &'a mut Option<&'static str>,
     ) -> Replayed<'a> {
         let now = Timestamp::from_unix(1_000_000_000 + at as i64);
-        Replayed { world, step, now, behavior, difference }
+        Replayed { world, step, now, profile, difference }
     }
 
     fn run(mut self) -> StepResult {
@@ -191,7 +192,7 @@ impl<'a> Replayed<'a> {
             versions: &kind,
             reset: resets.borrowed(),
             empty: &empty,
-            behavior: self.behavior,
+            profile: self.profile,
         };
         let stored = stored.map(|stored| at_version(stored, &kind, &target.api_version)).transpose()?;
         let live = match &stored {
@@ -257,7 +258,7 @@ impl<'a> Replayed<'a> {
             versions: &kind,
             reset: resets.borrowed(),
             empty: &empty,
-            behavior: self.behavior,
+            profile: self.profile,
         };
         let key = target.key(&name);
         let stored = self.world.stored.get(&key).cloned();
@@ -395,7 +396,7 @@ impl<'a> Replayed<'a> {
             versions: &versions,
             reset: tenure_apply::Reset::Nothing,
             empty: &empty,
-            behavior: self.behavior,
+            profile: self.profile,
         };
         let outcome = if step.media_type == "apply-patch+yaml" {
             apply(live, &after, &write, if step.force { Force::All } else { Force::No })

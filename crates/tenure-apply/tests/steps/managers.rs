@@ -4,6 +4,7 @@ use crate::{
     SPEC,
     story::{Story, value},
 };
+use tenure_apply::Profile;
 use tenure_apply::{
     BEFORE_FIRST_APPLY, Live, MAX_UPDATERS, Manager, Managers, Operation, Presence, Requested, Reset,
     SCALE_VERSION, SingleVersion, Timestamp, Write, from_scale, to_scale, update,
@@ -73,7 +74,7 @@ fn update_with_entries(requested: Requested<'_>, data: &str) -> Managers {
         versions: &versions,
         reset: Reset::Nothing,
         empty: &empty,
-        behavior: tenure_apply::Behavior::default(),
+        profile: Profile::tenure(),
     };
     let new = value(&format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a}}, data: {data}}}"));
     let live = Live { object: &object, managers: &managers, presence: Presence::Stored };
@@ -180,7 +181,7 @@ fn scale_maps_the_owners_of_replicas_both_ways() {
         versions: &versions,
         reset: Reset::Nothing,
         empty: &empty,
-        behavior: tenure_apply::Behavior::default(),
+        profile: Profile::tenure(),
     };
     assert_eq!(from_scale(&parent, &scale, &at, &write), parent, "nothing changed");
     let taken = Managers::new([Manager {

@@ -1,6 +1,7 @@
 //! The language of these tests: a story is a kind, a list of steps by managers, and the expected final state.
 //! Objects are YAML; owned fields are `FieldsV1`.
 
+use tenure_apply::Profile;
 use tenure_apply::{
     ApplyError, Evolution, Force, Live, Managers, Operation, Presence, Requested, Reset, State, Timestamp,
     Trace, Versions, Write, apply, apply_traced, update,
@@ -127,7 +128,7 @@ impl Story {
             versions: &kind,
             reset: Reset::Fields(&self.reset),
             empty: &empty,
-            behavior: tenure_apply::Behavior::default(),
+            profile: Profile::tenure(),
         })
     }
 

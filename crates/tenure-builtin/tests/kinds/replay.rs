@@ -15,6 +15,7 @@ use std::{
 use tenure_apply::{Force, Live, Managers, Presence, Reset, SingleVersion, Write};
 use tenure_builtin::{CreateContext, Endpoint, Identity, Kinds, Resource, Scope};
 use tenure_fields::FieldSet;
+use tenure_profile::Profile;
 use tenure_schema::Schema;
 use tenure_value::{Limits, Object, Value, json};
 
@@ -163,7 +164,7 @@ impl Step<'_> {
             versions: &versions,
             reset: Reset::Fields(&fields),
             empty: &empty,
-            behavior: tenure_apply::Behavior::kubernetes(),
+            profile: Profile::kubernetes(),
         };
         let force = if self.query.get("force").is_some_and(|force| force.to_string().contains("true")) {
             Force::All

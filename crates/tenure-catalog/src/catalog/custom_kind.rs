@@ -7,6 +7,7 @@ use std::sync::{
 };
 use tenure_crd::Definition;
 use tenure_meta::Resource;
+use tenure_profile::Profile;
 use tenure_schema::TypeRef;
 use tenure_store::Revision;
 use tenure_value::Value;
@@ -33,7 +34,7 @@ impl CustomKind {
         object: &Value,
         history: SchemaHistory,
         known: Option<&Arc<CustomKind>>,
-        behavior: tenure_crd::Behavior,
+        profile: Profile,
     ) -> Result<Arc<CustomKind>, String> {
         if let Some(kind) = known {
             if kind.object.ptr_eq(object) && kind.history.is_same(&history) {
@@ -45,7 +46,7 @@ impl CustomKind {
                 return Ok(Arc::new(CustomKind { definition, object, history, resources, generation }));
             }
         }
-        let definition = Definition::read_with(object, behavior).map_err(|error| error.to_string())?;
+        let definition = Definition::read(object, profile).map_err(|error| error.to_string())?;
         let resources = definition.resources().into_iter().map(Arc::new).collect();
         let generation = NEXT_GENERATION.fetch_add(1, Relaxed);
         let (definition, object) = (Arc::new(definition), object.clone());

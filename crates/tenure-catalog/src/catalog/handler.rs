@@ -9,6 +9,7 @@ use tenure_meta::{
     ApiError, Cause, CreateContext, DecodeError, Decoded, FieldError, Previous, ResetFields, Resource,
     ScalePaths, Strategy, SystemMetadata, Timestamp,
 };
+use tenure_profile::Profile;
 use tenure_schema::TypeRef;
 use tenure_store::Revision;
 use tenure_value::{Object, Text, Value};
@@ -72,11 +73,7 @@ struct Shared {
 
 impl ResourceHandler {
     /// Creates the handler of a built-in resource, or of one that a definition made.
-    pub fn new(
-        resource: Arc<Resource>,
-        kind: Option<Arc<CustomKind>>,
-        behavior: tenure_crd::Behavior,
-    ) -> ResourceHandler {
+    pub fn new(resource: Arc<Resource>, kind: Option<Arc<CustomKind>>, profile: Profile) -> ResourceHandler {
         let role = Role::of(&resource);
         let custom = kind.as_ref().and_then(|kind| {
             let (definition, resource) = (kind.definition.clone(), resource.clone());
@@ -84,7 +81,7 @@ impl ResourceHandler {
         });
         let strategy: Box<dyn Strategy> = match custom {
             Some(custom) => Box::new(custom),
-            None => Box::new(BuiltinStrategy::new(resource.clone(), behavior)),
+            None => Box::new(BuiltinStrategy::new(resource.clone(), profile)),
         };
         let has_conversion_webhook =
             kind.as_ref().is_some_and(|kind| kind.definition.conversion != Conversion::None);

@@ -23,6 +23,7 @@ use std::{collections::HashMap, sync::Arc};
 use tenure_builtin::role::DEFINITIONS;
 use tenure_crd::NamesInUse;
 use tenure_meta::ApiError;
+use tenure_profile::Profile;
 use tenure_store::{Entry, ListRequest, Revision, Store, Transaction};
 use tenure_value::{Text, Value};
 pub use versions::{Conversions, KindVersions};
@@ -35,22 +36,19 @@ pub struct Catalog {
     refreshing: tokio::sync::Mutex<()>,
     /// Notified of every snapshot.
     changes: tokio::sync::watch::Sender<()>,
-    behavior: tenure_crd::Behavior,
+    profile: Profile,
 }
 
 impl Catalog {
-    /// Reads the definitions of a store. New definitions, and objects of stored ones, are checked with the given behaviour.
-    pub async fn open(
-        store: Arc<dyn Store>,
-        behavior: tenure_crd::Behavior,
-    ) -> Result<Arc<Catalog>, ApiError> {
-        let current = RwLock::new(Arc::new(Snapshot::builtin(behavior)));
+    /// Reads the definitions of a store. New definitions, and objects of stored ones, are checked by the rules of the profile.
+    pub async fn open(store: Arc<dyn Store>, profile: Profile) -> Result<Arc<Catalog>, ApiError> {
+        let current = RwLock::new(Arc::new(Snapshot::builtin(profile)));
         let catalog = Arc::new(Catalog {
             store,
             current,
             refreshing: Default::default(),
             changes: tokio::sync::watch::Sender::new(()),
-            behavior,
+            profile,
         });
         catalog.refresh().await?;
         Ok(catalog)
@@ -64,8 +62,13 @@ impl Catalog {
             current,
             refreshing: Default::default(),
             changes: tokio::sync::watch::Sender::new(()),
-            behavior: self.behavior,
+            profile: self.profile,
         })
+    }
+
+    /// Returns which improvements on Kubernetes are on.
+    pub fn profile(&self) -> Profile {
+        self.profile
     }
 
     /// Returns what is served now.
@@ -128,12 +131,12 @@ impl Catalog {
             }
             let name = Text::new(meta_text(object, "name"));
             let history = histories.remove(&name).unwrap_or_default();
-            match CustomKind::compile(object, history, former.kinds.get(&name), self.behavior) {
+            match CustomKind::compile(object, history, former.kinds.get(&name), self.profile) {
                 Ok(kind) => drop(kinds.insert(name, kind)),
                 Err(error) => tracing::warn!(%name, error, "stored definition is invalid and is not served"),
             }
         }
-        let snapshot = Arc::new(Snapshot::new(kinds, definitions, Some(&former), self.behavior));
+        let snapshot = Arc::new(Snapshot::new(kinds, definitions, Some(&former), self.profile));
         *self.current.write() = snapshot;
         self.changes.send_replace(());
         Ok(())

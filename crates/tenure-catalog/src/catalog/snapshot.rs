@@ -6,6 +6,7 @@ use crate::object::Stored;
 use bytes::Bytes;
 use std::{collections::HashMap, sync::Arc};
 use tenure_meta::{Group, Registry, Resource};
+use tenure_profile::Profile;
 use tenure_value::Text;
 
 /// Group, version and plural name of a resource.
@@ -27,8 +28,8 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// Returns the snapshot of the built-in resources alone.
-    pub fn builtin(behavior: tenure_crd::Behavior) -> Snapshot {
-        Snapshot::new(HashMap::new(), HashMap::new(), None, behavior)
+    pub fn builtin(profile: Profile) -> Snapshot {
+        Snapshot::new(HashMap::new(), HashMap::new(), None, profile)
     }
 
     /// Creates a snapshot; handlers of the former one that have not changed are reused.
@@ -36,7 +37,7 @@ impl Snapshot {
         kinds: HashMap<Text, Arc<CustomKind>>,
         definitions: HashMap<Bytes, Arc<Stored>>,
         former: Option<&Snapshot>,
-        behavior: tenure_crd::Behavior,
+        profile: Profile,
     ) -> Snapshot {
         let builtin = tenure_builtin::registry();
         let mut groups: Vec<Group> = builtin.groups().to_vec();
@@ -72,7 +73,7 @@ impl Snapshot {
             let same = former.and_then(|former| former.handlers.get(&name));
             let same = same.filter(|handler| handler.is_of(resource, kind)).cloned();
             let handler =
-                same.unwrap_or_else(|| ResourceHandler::new(resource.clone(), kind.cloned(), behavior));
+                same.unwrap_or_else(|| ResourceHandler::new(resource.clone(), kind.cloned(), profile));
             (name, handler)
         });
         let handlers = handlers.collect();

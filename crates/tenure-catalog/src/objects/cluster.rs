@@ -10,11 +10,16 @@ use async_trait::async_trait;
 use tenure_admission::{Cluster, Endpoint, ResourceVariant};
 use tenure_crd::WebhookTarget;
 use tenure_meta::{ApiError, Scope};
+use tenure_profile::Profile;
 use tenure_schema::{Schema, TypeRef};
 use tenure_value::{Text, Value};
 
 #[async_trait]
 impl Cluster for Objects {
+    fn profile(&self) -> Profile {
+        self.catalog.profile()
+    }
+
     fn scope(&self, api_version: &str, kind: &str) -> Option<Scope> {
         self.catalog.resource_of_kind(api_version, kind).map(|handler| handler.resource.scope)
     }

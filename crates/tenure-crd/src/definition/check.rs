@@ -2,8 +2,9 @@
 //! The metadata is validated like that of every kind.
 
 use super::schema_check;
-use crate::{Behavior, json_path::JsonPath, path::SimplePath};
+use crate::{json_path::JsonPath, path::SimplePath};
 use tenure_meta::{FieldError, FieldErrors, Row, Seen, format::webhook_url_faults};
+use tenure_profile::Profile;
 use tenure_value::{Text, Value};
 
 const LABEL_FAULT: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
@@ -16,27 +17,17 @@ const COLUMN_FORMATS: [&str; 8] =
 const MOST_SELECTABLE: usize = 8;
 
 /// Returns the errors of a new definition.
-pub fn check_create(object: &Value) -> Vec<FieldError> {
-    check_create_with(object, Behavior::default())
-}
-
-/// Does the same with a given behaviour.
-pub fn check_create_with(object: &Value, behavior: Behavior) -> Vec<FieldError> {
+pub fn check_create(object: &Value, profile: Profile) -> Vec<FieldError> {
     let mut errors = FieldErrors::default();
-    check_spec(object, behavior, &mut errors);
+    check_spec(object, profile, &mut errors);
     check_approval(object, &mut errors);
     errors.into_vec()
 }
 
 /// Returns the errors of an updated definition.
-pub fn check_update(new: &Value, old: &Value) -> Vec<FieldError> {
-    check_update_with(new, old, Behavior::default())
-}
-
-/// Does the same with a given behaviour.
-pub fn check_update_with(new: &Value, old: &Value, behavior: Behavior) -> Vec<FieldError> {
+pub fn check_update(new: &Value, old: &Value, profile: Profile) -> Vec<FieldError> {
     let mut errors = FieldErrors::default();
-    check_spec(new, behavior, &mut errors);
+    check_spec(new, profile, &mut errors);
     let established = old
         .get("status")
         .unwrap_or(&Value::Null)
@@ -74,7 +65,7 @@ pub fn check_update_with(new: &Value, old: &Value, behavior: Behavior) -> Vec<Fi
     errors.into_vec()
 }
 
-fn check_spec(object: &Value, behavior: Behavior, errors: &mut FieldErrors) {
+fn check_spec(object: &Value, profile: Profile, errors: &mut FieldErrors) {
     let spec = object.get("spec").unwrap_or(&Value::Null);
     let group = spec.text("group");
     match group.as_str() {
@@ -104,7 +95,7 @@ fn check_spec(object: &Value, behavior: Behavior, errors: &mut FieldErrors) {
     check_versions(spec, errors);
     check_names(spec.get("names").unwrap_or(&Value::Null), errors);
     check_conversion(spec.get("conversion").unwrap_or(&Value::Null), errors);
-    schema_check::check(spec, behavior, errors);
+    schema_check::check(spec, profile, errors);
 }
 
 fn check_versions(spec: &Value, errors: &mut FieldErrors) {

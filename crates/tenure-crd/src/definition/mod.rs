@@ -12,13 +12,13 @@ mod version_rank;
 
 pub use accept::{CLEANUP_FINALIZER, NamesInUse, accept, terminating};
 pub use change::merge_changes;
-pub use check::{check_create, check_create_with, check_update, check_update_with};
+pub use check::{check_create, check_update};
 pub use version::Version;
 pub use version_rank::version_rank;
 
-use super::Behavior;
 use std::{collections::HashMap, sync::Arc};
 use tenure_meta::{Previous, Row, Scope};
+use tenure_profile::Profile;
 use tenure_schema::{Schema, SchemaError, TypeRef, crd};
 use tenure_value::{Text, Value};
 
@@ -137,20 +137,15 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// Compiles a stored definition.
-    pub fn read(object: &Value) -> Result<Definition, SchemaError> {
-        Definition::read_with(object, Behavior::default())
-    }
-
-    /// Compiles a stored definition whose objects are validated with a given behaviour.
-    pub fn read_with(object: &Value, behavior: Behavior) -> Result<Definition, SchemaError> {
+    /// Compiles a stored definition. The profile decides how its objects are validated.
+    pub fn read(object: &Value, profile: Profile) -> Result<Definition, SchemaError> {
         let schema = Arc::new(crd::compile(object)?);
         let spec = object.get("spec").unwrap_or(&Value::Null);
         let (group, names) = (spec.text("group"), spec.get("names").unwrap_or(&Value::Null));
         let mut versions: Vec<Version> = Vec::new();
         let mut nodes = HashMap::new();
         for version in spec.items("versions") {
-            let version = Version::read(&group, version, spec, &nodes, behavior);
+            let version = Version::read(&group, version, spec, &nodes, profile);
             nodes.insert(version.schema().clone(), version.node.clone());
             versions.push(version);
         }

@@ -3,17 +3,18 @@
 //! kube-apiserver uses.
 
 use crate::{
-    Behavior, fill,
+    fill,
     node::{Additional, Identity, Node},
     pattern::Pattern,
     prune, rules, validate,
 };
 use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, FieldPath, Previous, Row};
+use tenure_profile::{Improvement, Profile};
 use tenure_schema::crd;
 use tenure_value::{Object, Text, Value};
 
 /// Validates the schemas of all versions.
-pub(super) fn check(spec: &Value, behavior: Behavior, errors: &mut FieldErrors) {
+pub(super) fn check(spec: &Value, profile: Profile, errors: &mut FieldErrors) {
     let versions = spec.items("versions");
     let schemas: Vec<Option<&Value>> = versions
         .iter()
@@ -26,20 +27,20 @@ pub(super) fn check(spec: &Value, behavior: Behavior, errors: &mut FieldErrors) 
     for (at, schema) in schemas.iter().enumerate() {
         let Some(schema) = schema else { continue };
         match (shared, at) {
-            (true, 0) => check_schema(schema, "spec.validation.openAPIV3Schema", behavior, errors),
+            (true, 0) => check_schema(schema, "spec.validation.openAPIV3Schema", profile, errors),
             (true, _) => {}
             (false, at) => {
                 let root = format!("spec.versions[{at}].schema.openAPIV3Schema");
-                check_schema(schema, &root, behavior, errors)
+                check_schema(schema, &root, profile, errors)
             }
         }
     }
 }
 
 /// Validates one schema; if its structure is invalid, nothing else is checked.
-fn check_schema(schema: &Value, root: &str, behavior: Behavior, errors: &mut FieldErrors) {
+fn check_schema(schema: &Value, root: &str, profile: Profile, errors: &mut FieldErrors) {
     let mut violations = crd::check_structural_at(schema, root);
-    if !behavior.reject_unappliable_lists {
+    if !profile.has(Improvement::RejectUnappliableLists) {
         violations.retain(|violation| violation.rule == crd::Rule::Kubernetes);
     }
     if !violations.is_empty() {
@@ -52,7 +53,7 @@ fn check_schema(schema: &Value, root: &str, behavior: Behavior, errors: &mut Fie
     }
     let start = errors.len();
     let path = FieldPath::root();
-    let node = Node::root(schema, behavior);
+    let node = Node::root(schema, profile);
     check_node(schema, Some(&node), &Surroundings::default(), &path.field(root), errors);
     if errors.len() == start {
         rules::check_definition(&node, schema, root, errors);

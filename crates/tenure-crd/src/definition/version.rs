@@ -2,7 +2,7 @@
 
 use super::version_rank::version_rank;
 use crate::{
-    Behavior, fill, metadata,
+    fill, metadata,
     node::{self, Node},
     path::SimplePath,
     prune,
@@ -16,6 +16,7 @@ use tenure_meta::{
     DecodeError, Decoded, FieldError, FieldErrorKind, FieldErrors, FieldPath, Previous, Row, ScalePaths,
     Timestamp,
 };
+use tenure_profile::Profile;
 use tenure_value::{Text, Value};
 
 const RULES_NOT_CHECKED: &str = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
@@ -72,7 +73,7 @@ impl Version {
         version: &Value,
         spec: &Value,
         earlier: &HashMap<Value, Arc<Node>>,
-        behavior: Behavior,
+        profile: Profile,
     ) -> Version {
         let name = version.text("name");
         let schema = version.at(["schema", "openAPIV3Schema"]).cloned().unwrap_or_default();
@@ -111,7 +112,7 @@ impl Version {
                 .iter()
                 .filter_map(|field| SimplePath::parse(&field.text("jsonPath")))
                 .collect(),
-            node: earlier.get(&schema).cloned().unwrap_or_else(|| Arc::new(Node::root(&schema, behavior))),
+            node: earlier.get(&schema).cloned().unwrap_or_else(|| Arc::new(Node::root(&schema, profile))),
             name,
             schema,
         }
@@ -297,7 +298,7 @@ mod tests {
               "t":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}}}}}}}]}}"#
             .parse()
             .unwrap();
-        let definition = Definition::read(&definition).unwrap();
+        let definition = Definition::read(&definition, Profile::kubernetes()).unwrap();
         let version = &definition.versions[0];
         let object = |spec: &str| {
             let text = format!(

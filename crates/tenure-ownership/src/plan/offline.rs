@@ -8,6 +8,7 @@ use tenure_apply::{
     Write,
 };
 use tenure_fields::{FieldSet, Path, PathElement};
+use tenure_profile::Profile;
 use tenure_schema::TypeRef;
 use tenure_value::Value;
 
@@ -37,7 +38,7 @@ pub fn offline(manifest: &Manifest<'_>, live: Option<&LiveObject>, applier: &App
         api_version,
         subresource: "",
         now: Some(applier.now),
-        behavior: tenure_apply::Behavior::default(),
+        profile: Profile::default(),
         versions: &versions,
         reset: Reset::Fields(&status),
         empty: &empty,

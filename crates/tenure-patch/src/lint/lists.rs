@@ -2,18 +2,18 @@
 
 use super::{Linter, Problem, Subject};
 use crate::strategic::{
-    Behavior, ListStrategy, MergeKeys, PATCH, PATCH_MERGE_KEY, PatchMeta, SET_ELEMENT_ORDER, UnmarkedLists,
-    item_type,
+    ListStrategy, MergeKeys, PATCH, PATCH_MERGE_KEY, PatchMeta, SET_ELEMENT_ORDER, UnmarkedLists, item_type,
 };
 use std::collections::{HashMap, HashSet};
 use tenure_fields::PathElement;
+use tenure_profile::Profile;
 use tenure_schema::TypeRef;
 use tenure_value::{Array, Object, Text, Value};
 
 impl Linter {
     pub(super) fn list(&mut self, name: &Text, list: &Array, map: &Object, meta: PatchMeta<'_>) {
         let sent = list.iter().find_map(|entry| entry.get(PATCH_MERGE_KEY)).and_then(Value::as_array);
-        let strategy = meta.list_strategy(UnmarkedLists::Replace, &Behavior::tenure());
+        let strategy = meta.list_strategy(UnmarkedLists::Replace, Profile::tenure());
         let keys = match (sent, strategy) {
             (Some(sent), _) => MergeKeys::Named(sent.iter().filter_map(Value::as_str).collect()),
             (None, ListStrategy::Keyed(keys)) => keys,

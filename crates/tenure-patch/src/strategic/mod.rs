@@ -2,7 +2,6 @@
 //! document, patch and type are walked in step; parts that the patch does not touch are shared.
 
 mod apply;
-mod behavior;
 mod diff;
 mod directive;
 mod key_index;
@@ -14,12 +13,12 @@ mod scalars;
 pub mod text;
 mod trace;
 
-pub use behavior::Behavior;
 pub use diff::{three_way, two_way};
 pub(crate) use directive::{Directive, PATCH, PATCH_MERGE_KEY, SET_ELEMENT_ORDER, directive};
 pub(crate) use merge_keys::MergeKeys;
 pub use options::{ApplyOptions, DiffOptions, Keys, LiveChanges, LiveOnly, Precondition, UnmarkedLists};
 pub(crate) use patch_meta::{ListStrategy, PatchMeta, field_type, item_type, lookup};
+pub use tenure_profile::{Improvement, Profile};
 pub use trace::{Decision, KeySource, OrderSource, Rule, Trace};
 
 use crate::{ErrorKind, PatchError};
@@ -70,9 +69,9 @@ fn run(
     options: &ApplyOptions,
     recorder: &mut impl Recorder,
 ) -> Result<Value, PatchError> {
-    let behavior = &options.behavior;
-    let live = document_root(live, "the live document", behavior)?;
-    let patch = document_root(patch, "the patch", behavior)?;
+    let profile = options.profile;
+    let live = document_root(live, "the live document", profile)?;
+    let patch = document_root(patch, "the patch", profile)?;
     if matches!(ty.get(), Type::Untyped) {
         recorder.note(|| Rule::NoSchema);
         return Ok(crate::merge::apply(&live.into(), &patch.into()));
@@ -105,9 +104,9 @@ fn merge_objects(
 }
 
 /// Returns the object that a document is; `null` counts as an empty one.
-fn document_root(value: &Value, what: &str, behavior: &Behavior) -> Result<Object, PatchError> {
+fn document_root(value: &Value, what: &str, profile: Profile) -> Result<Object, PatchError> {
     match value {
-        Value::Object(object) if behavior.keep_large_integers => Ok(object.clone()),
+        Value::Object(object) if profile.has(Improvement::KeepLargeIntegers) => Ok(object.clone()),
         Value::Object(object) => Ok(match with_float_integers(value) {
             Some(Value::Object(converted)) => converted,
             _ => object.clone(),

@@ -1,26 +1,26 @@
 //! The choices that a caller has when applying and calculating patches.
 
-use super::Behavior;
+use tenure_profile::Profile;
 use tenure_value::{Text, Value};
 
 /// Options for [`apply`](super::apply).
 ///
 /// ```
-/// use tenure_patch::strategic::{ApplyOptions, Behavior, LiveOnly};
+/// use tenure_patch::strategic::{ApplyOptions, Profile, LiveOnly};
 ///
-/// let options = ApplyOptions::default().behavior(Behavior::kubernetes()).live_only(LiveOnly::InFront);
+/// let options = ApplyOptions::default().profile(Profile::kubernetes()).live_only(LiveOnly::InFront);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ApplyOptions {
-    pub(crate) behavior: Behavior,
+    pub(crate) profile: Profile,
     pub(crate) live_only: LiveOnly,
     pub(crate) unmarked_lists: UnmarkedLists,
 }
 
 impl ApplyOptions {
     /// Sets which differences from Kubernetes are in force.
-    pub const fn behavior(mut self, behavior: Behavior) -> ApplyOptions {
-        self.behavior = behavior;
+    pub const fn profile(mut self, profile: Profile) -> ApplyOptions {
+        self.profile = profile;
         self
     }
 
@@ -47,7 +47,7 @@ impl ApplyOptions {
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DiffOptions<'p> {
-    pub(crate) behavior: Behavior,
+    pub(crate) profile: Profile,
     pub(crate) keys: Keys,
     pub(crate) unmarked_lists: UnmarkedLists,
     pub(crate) preconditions: &'p [Precondition],
@@ -55,8 +55,8 @@ pub struct DiffOptions<'p> {
 
 impl<'p> DiffOptions<'p> {
     /// Sets which differences from Kubernetes are in force.
-    pub const fn behavior(mut self, behavior: Behavior) -> DiffOptions<'p> {
-        self.behavior = behavior;
+    pub const fn profile(mut self, profile: Profile) -> DiffOptions<'p> {
+        self.profile = profile;
         self
     }
 

@@ -1,8 +1,9 @@
 //! The metadata of a field: its type, and whether and by which keys a list there merges. Both applying and
 //! calculating use it, so that they always agree.
 
-use super::{Behavior, UnmarkedLists, merge_keys::MergeKeys};
+use super::{UnmarkedLists, merge_keys::MergeKeys};
 use crate::{ErrorKind, PatchError};
+use tenure_profile::{Improvement, Profile};
 use tenure_schema::{ListTopology, PatchMarks, Type, TypeRef, UnknownFields};
 use tenure_value::{Object, Value};
 
@@ -79,7 +80,7 @@ impl<'s> PatchMeta<'s> {
     }
 
     /// Returns how a list here is patched.
-    pub(crate) fn list_strategy(self, unmarked: UnmarkedLists, behavior: &Behavior) -> ListStrategy<'s> {
+    pub(crate) fn list_strategy(self, unmarked: UnmarkedLists, profile: Profile) -> ListStrategy<'s> {
         let topology = match self.ty.get() {
             Type::List(of) => Some(&of.topology),
             _ => None,
@@ -92,7 +93,7 @@ impl<'s> PatchMeta<'s> {
         match self.marks {
             Some(marks) if marks.strategy.merge => match &marks.merge_key {
                 Some(name) => {
-                    let nullable = !behavior.reject_null_merge_keys;
+                    let nullable = !profile.has(Improvement::RejectNullMergeKeys);
                     ListStrategy::Keyed(MergeKeys::One { name, nullable })
                 }
                 None => by_topology(ListStrategy::Set),

@@ -6,12 +6,16 @@ mod order;
 mod retain_keys;
 mod strategic_merge_patch;
 
+use tenure_patch::strategic::{Improvement, Profile};
 use tenure_patch::{
     PatchError,
     strategic::{self, ApplyOptions, DiffOptions, Keys, LiveOnly},
 };
 use tenure_schema::{Schema, TypeId, TypeRef, openapi};
 use tenure_value::{Limits, Value, yaml};
+
+/// Every improvement, also the one that servers leave off.
+pub const IMPROVED: Profile = Profile::tenure().with(Improvement::RejectUnknownPatchValues);
 
 /// Reads an example.
 fn doc(text: &str) -> Value {
@@ -37,7 +41,7 @@ impl Shape {
 }
 
 fn try_apply(ty: TypeRef<'_>, live: &str, patch: &str) -> Result<Value, PatchError> {
-    strategic::apply(&doc(live), &doc(patch), ty, &ApplyOptions::default())
+    strategic::apply(&doc(live), &doc(patch), ty, &ApplyOptions::default().profile(IMPROVED))
 }
 
 /// Checks the result of a patch.
@@ -47,7 +51,7 @@ fn results_in(ty: TypeRef<'_>, live: &str, patch: &str, expected: &str) {
 
 /// Checks the result of a patch, with live-only items in the positions of the order document.
 fn results_in_documented_order(ty: TypeRef<'_>, live: &str, patch: &str, expected: &str) {
-    let options = ApplyOptions::default().live_only(LiveOnly::InFront);
+    let options = ApplyOptions::default().profile(IMPROVED).live_only(LiveOnly::InFront);
     assert_eq!(strategic::apply(&doc(live), &doc(patch), ty, &options).unwrap(), doc(expected));
 }
 
@@ -58,6 +62,6 @@ fn refused(ty: TypeRef<'_>, live: &str, patch: &str, why: &str) {
 }
 
 fn two_way(ty: TypeRef<'_>, original: &str, modified: &str, keys: Keys) -> Value {
-    let options = DiffOptions::default().keys(keys);
+    let options = DiffOptions::default().profile(IMPROVED).keys(keys);
     strategic::two_way(&doc(original), &doc(modified), ty, &options).unwrap()
 }

@@ -25,7 +25,7 @@ fn orders(live: &str, order: Option<&str>, patched: &str, expected: &str) {
     let live = env(&format!("env: {}", entries(live, "old")));
     let order = order.map_or(String::new(), |order| format!("$setElementOrder/env: {}, ", keys(order)));
     let patch = env(&format!("{order}env: {}", entries(patched, "new")));
-    let options = ApplyOptions::default().live_only(LiveOnly::InFront);
+    let options = ApplyOptions::default().profile(crate::IMPROVED).live_only(LiveOnly::InFront);
     let pod = kind("v1", "Pod");
     let result = tenure_patch::strategic::apply(&doc(&live), &doc(&patch), pod, &options).unwrap();
     let list = result.at(["spec"]).unwrap().get("containers").unwrap().as_array().unwrap();

@@ -1,5 +1,6 @@
 //! Properties for any bytes: the body of the fuzz target, which an ordinary test runs too.
 
+use tenure_patch::strategic::Profile;
 use tenure_patch::{json, lint, merge, strategic};
 use tenure_schema::Schema;
 use tenure_value::{Limits, Value, json as text};
@@ -23,21 +24,26 @@ pub fn patch(bytes: &[u8]) {
     assert_eq!(json::apply(&live, &delta, &standard).as_ref(), Ok(&patch));
     for (version, kind) in KINDS {
         let ty = Schema::builtin().kind(version, kind).unwrap();
-        let kubernetes = strategic::ApplyOptions::default().behavior(strategic::Behavior::kubernetes());
+        let kubernetes = strategic::ApplyOptions::default().profile(Profile::kubernetes());
         let _ = strategic::apply(&live, &patch, ty, &kubernetes);
-        let kubernetes = strategic::DiffOptions::default().behavior(strategic::Behavior::kubernetes());
+        let kubernetes = strategic::DiffOptions::default().profile(Profile::kubernetes());
         let _ = strategic::two_way(&live, &patch, ty, &kubernetes);
         let _ = lint::lint(&patch, ty, lint::Subject::Patch);
-        let options = strategic::ApplyOptions::default();
+        let options = strategic::ApplyOptions::default().profile(Profile::tenure());
         let Ok((result, _)) = strategic::apply_explained(&live, &patch, ty, &options) else { continue };
         assert_eq!(strategic::apply(&live, &patch, ty, &options).as_ref(), Ok(&result));
         if !has_directive(&live) {
             assert!(!has_directive(&result), "{live}\n{patch}\n{result}");
         }
-        let options = strategic::DiffOptions::default();
+        let options = strategic::DiffOptions::default().profile(Profile::tenure());
         for live_changes in [strategic::LiveChanges::Overwrite, strategic::LiveChanges::Keep] {
             if let Ok(patch) = strategic::three_way(&live, &result, &live, ty, live_changes, &options) {
-                let _ = strategic::apply(&live, &patch, ty, &strategic::ApplyOptions::default());
+                let _ = strategic::apply(
+                    &live,
+                    &patch,
+                    ty,
+                    &strategic::ApplyOptions::default().profile(Profile::tenure()),
+                );
             }
         }
     }

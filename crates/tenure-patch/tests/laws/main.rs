@@ -5,12 +5,16 @@ mod documents;
 
 use documents::{Chance, KINDS, Unique, changed, document, valid};
 use proptest::prelude::*;
+use tenure_patch::strategic::{Improvement, Profile};
 use tenure_patch::{
     json, lint, merge,
     strategic::{self, ApplyOptions, DiffOptions, Keys, LiveChanges},
 };
 use tenure_schema::{Schema, TypeRef};
 use tenure_value::Value;
+
+/// Every improvement, also the one that servers leave off.
+const IMPROVED: Profile = Profile::tenure().with(Improvement::RejectUnknownPatchValues);
 
 /// Generates an original, a modified and a live document of one kind.
 fn documents(seed: u64, kind: usize, unique: Unique) -> (TypeRef<'static>, [Value; 3]) {
@@ -28,18 +32,18 @@ fn documents(seed: u64, kind: usize, unique: Unique) -> (TypeRef<'static>, [Valu
 }
 
 fn apply(live: &Value, patch: &Value, ty: TypeRef<'_>) -> Value {
-    strategic::apply(live, patch, ty, &ApplyOptions::default())
+    strategic::apply(live, patch, ty, &ApplyOptions::default().profile(IMPROVED))
         .unwrap_or_else(|error| panic!("{error}\nlive  {live}\npatch {patch}"))
 }
 
 fn two_way(original: &Value, modified: &Value, ty: TypeRef<'_>, keys: Keys) -> Value {
-    let options = DiffOptions::default().keys(keys);
+    let options = DiffOptions::default().profile(IMPROVED).keys(keys);
     strategic::two_way(original, modified, ty, &options)
         .unwrap_or_else(|error| panic!("{error}\noriginal {original}\nmodified {modified}"))
 }
 
 fn three_way(original: &Value, modified: &Value, live: &Value, ty: TypeRef<'_>, keys: Keys) -> Value {
-    let options = DiffOptions::default().keys(keys);
+    let options = DiffOptions::default().profile(IMPROVED).keys(keys);
     strategic::three_way(original, modified, live, ty, LiveChanges::Overwrite, &options)
         .unwrap_or_else(|error| panic!("{error}\noriginal {original}\nmodified {modified}\nlive {live}"))
 }
@@ -126,7 +130,7 @@ proptest! {
                     // Without the keys that distinguish its entries, the patch is ambiguous.
                     continue;
                 }
-                let Ok(once) = strategic::apply(&live, &patch, ty, &ApplyOptions::default()) else { continue };
+                let Ok(once) = strategic::apply(&live, &patch, ty, &ApplyOptions::default().profile(IMPROVED)) else { continue };
                 let twice = apply(&once, &patch, ty);
                 prop_assert_eq!(&twice, &once, "live {}\npatch {}", live, patch);
                 prop_assert!(!has_directive(&once), "{} contains a directive", once);
@@ -184,7 +188,7 @@ proptest! {
         ]);
         let before = pod(names(&live), entries(&live));
         for live_only in [strategic::LiveOnly::InPlace, strategic::LiveOnly::InFront] {
-            let options = ApplyOptions::default().live_only(live_only);
+            let options = ApplyOptions::default().profile(IMPROVED).live_only(live_only);
             let after = strategic::apply(&before, &patch, ty, &options).unwrap();
             for path in [["metadata", "finalizers"], ["spec", "containers"]] {
                 let sorted = |document: &Value| {
@@ -204,7 +208,7 @@ proptest! {
         let options = json::Options::default().dialect(json::Dialect::Standard);
         let patch = json::diff(&original, &modified);
         prop_assert_eq!(&json::apply(&original, &patch, &options).unwrap(), &modified);
-        let untyped = strategic::apply(&live, &modified, TypeRef::untyped(), &ApplyOptions::default()).unwrap();
+        let untyped = strategic::apply(&live, &modified, TypeRef::untyped(), &ApplyOptions::default().profile(IMPROVED)).unwrap();
         prop_assert_eq!(untyped, merge::apply(&live, &modified));
     }
 }

@@ -1,6 +1,6 @@
 //! One recorded line.
 
-use tenure_patch::strategic::Behavior;
+use tenure_patch::strategic::Profile;
 use tenure_schema::{Schema, TypeId, TypeRef, openapi};
 use tenure_value::{Limits, Value, json};
 
@@ -9,16 +9,16 @@ pub struct Line {
     pub op: String,
     pub raw: Value,
     /// The behaviour under which the line is run.
-    pub behavior: Behavior,
+    pub profile: Profile,
     own_types: Option<(Schema, TypeId)>,
 }
 
 impl Line {
-    pub fn read(text: &str, behavior: Behavior) -> Line {
+    pub fn read(text: &str, profile: Profile) -> Line {
         let raw = json::parse(text.as_bytes(), &Limits::TRUSTED).unwrap();
         let word = |name: &str| raw.get(name).and_then(Value::as_str).unwrap_or_default().to_string();
         let own_types = raw.get("schema").map(|schema| openapi::compile_one(schema).unwrap());
-        Line { id: word("id"), op: word("op"), own_types, raw, behavior }
+        Line { id: word("id"), op: word("op"), own_types, raw, profile }
     }
 
     /// Returns the type of the line's documents.

@@ -1,10 +1,8 @@
 //! The outcome of a line's inputs, and whether it is the recorded one.
 
 use crate::line::Line;
-use tenure_patch::{
-    ErrorClass, PatchError,
-    strategic::{self, Behavior},
-};
+use tenure_patch::strategic::Profile;
+use tenure_patch::{ErrorClass, PatchError, strategic};
 use tenure_schema::Schema;
 use tenure_value::{Limits, Value};
 
@@ -47,7 +45,7 @@ pub fn read_back(value: &Value) -> Value {
 }
 
 fn apply_options(line: &Line) -> strategic::ApplyOptions {
-    strategic::ApplyOptions::default().behavior(line.behavior)
+    strategic::ApplyOptions::default().profile(line.profile)
 }
 
 /// Runs the line's operation.
@@ -59,7 +57,7 @@ pub fn run(line: &Line, schema: &Schema) -> Outcome {
     };
     let modified = line.input("modified").unwrap_or_default();
     let current = line.input("current").unwrap_or_default();
-    let options = strategic::DiffOptions::default().behavior(line.behavior);
+    let options = strategic::DiffOptions::default().profile(line.profile);
     let live_changes = match line.flag("overwrite") {
         true => strategic::LiveChanges::Overwrite,
         false => strategic::LiveChanges::Keep,
@@ -137,7 +135,7 @@ fn compare(line: &Line, schema: &Schema, outcome: &Outcome, recorded: &Value) ->
 fn applied_error(line: &Line, schema: &Schema, patch: &Value, recorded: &Value) -> Verdict {
     let failed = recorded.get("applied_error").is_some() || recorded.get("applied_crash").is_some();
     match applied(line, schema, patch) {
-        Outcome::Result(result) if failed && line.behavior == Behavior::kubernetes() => {
+        Outcome::Result(result) if failed && line.profile == Profile::kubernetes() => {
             Err(format!("{patch} applies and gives {result}"))
         }
         _ => Ok(()),
@@ -209,8 +207,7 @@ fn sorted(value: &Value) -> Value {
 fn round_trip(line: &Line, schema: &Schema) -> Verdict {
     let ty = line.ty(schema);
     let (original, modified) = (line.input("original").unwrap(), line.input("modified").unwrap());
-    let options =
-        strategic::DiffOptions::default().behavior(line.behavior).keys(strategic::Keys::Recommended);
+    let options = strategic::DiffOptions::default().profile(line.profile).keys(strategic::Keys::Recommended);
     let patch = strategic::two_way(&original, &modified, ty, &options).map_err(|error| error.to_string())?;
     for (list, keys) in line.raw.get("expect_merge_keys").and_then(Value::as_object).unwrap() {
         let entries = patch.get(list).and_then(Value::as_array).cloned().unwrap_or_default();

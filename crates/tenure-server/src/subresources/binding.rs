@@ -10,6 +10,7 @@ use tenure_catalog::{
 };
 use tenure_http::{Format, Request, Response, WriteOptions};
 use tenure_meta::{ApiError, Cause, Timestamp};
+use tenure_profile::Improvement;
 use tenure_value::{Object, Value};
 
 /// The condition of a pod that has a node.
@@ -27,7 +28,7 @@ impl Change for Bind<'_> {
         check(write.target, live, self.binding)?;
         let bound = bound(&live.object, self.binding, self.node, write.now);
         let body = write.decode(&bound, Some(live), &TextErrors::default())?;
-        Ok(if write.behavior.own_bindings { Next::Whole(body) } else { Next::Unowned(body) })
+        Ok(if write.profile.has(Improvement::OwnBindings) { Next::Whole(body) } else { Next::Unowned(body) })
     }
 }
 

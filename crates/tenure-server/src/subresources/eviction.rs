@@ -12,6 +12,7 @@ use tenure_catalog::{
 };
 use tenure_http::{Request, WriteOptions};
 use tenure_meta::{ApiError, Cause, LabelSelector, Reason, selector_text};
+use tenure_profile::Improvement;
 use tenure_store::{Error, Expected, Transaction};
 use tenure_value::{Object, Value, json};
 
@@ -68,7 +69,7 @@ impl Subresources {
             deadline: request.deadline,
             optional: request.optional,
         };
-        let mut options = DeleteOptions::of(&request, &self.writer.behavior)?.skip_admission();
+        let mut options = DeleteOptions::of(&request, &self.writer.profile)?.skip_admission();
         if !options.dry_run {
             let live = self.writer.objects.read(&pod).await?.ok_or_else(|| pod.not_found())?;
             options.check(&pod, &live)?;
@@ -94,7 +95,7 @@ impl Subresources {
                 [budget] => budget,
                 _ => {
                     let why = "this pod has more than one PodDisruptionBudget, which the eviction subresource does not support";
-                    return Err(match self.writer.behavior.conflicting_budgets_are_conflicts {
+                    return Err(match self.writer.profile.has(Improvement::ConflictingBudgetsAreConflicts) {
                         true => pod.conflict(why),
                         false => ApiError::internal(why),
                     });

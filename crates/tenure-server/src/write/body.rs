@@ -14,6 +14,7 @@ use tenure_catalog::{
 };
 use tenure_http::{Encoding, FieldValidation, Request, TextErrors, negotiation::essence};
 use tenure_meta::{ApiError, DecodeError, Decoded, Scope};
+use tenure_profile::Improvement;
 use tenure_value::{Duplicate, Limits, Object, Text, Value, json, yaml};
 
 /// The limits of a body.
@@ -140,7 +141,7 @@ fn with_float_integers(value: &Value) -> Option<Value> {
 impl WriteRequest<'_> {
     /// Returns a document as the server reads it: Kubernetes takes integers above the signed range for floats.
     pub(super) fn as_read(&self, document: &Value) -> Value {
-        match self.behavior.strategic_merge.keep_large_integers {
+        match self.profile.has(Improvement::KeepLargeIntegers) {
             true => document.clone(),
             false => with_float_integers(document).unwrap_or_else(|| document.clone()),
         }

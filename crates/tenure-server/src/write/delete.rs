@@ -35,7 +35,7 @@ impl Writer {
     /// Carries out a DELETE of an object.
     pub async fn delete(&self, target: &Target, request: &Request) -> Result<Response, ApiError> {
         let format = request.format(target.offer())?;
-        let options = DeleteOptions::of(request, &self.behavior)?;
+        let options = DeleteOptions::of(request, &self.profile)?;
         let mut warnings = Vec::new();
         let deleted = match self.delete_object(target, request, &options, &mut warnings).await {
             Ok(deleted) => deleted,
@@ -58,7 +58,7 @@ impl Writer {
     /// Carries out a DELETE of a collection: deletes the selected objects and returns them.
     pub async fn delete_collection(&self, target: &Target, request: &Request) -> Result<Response, ApiError> {
         let format = request.format(target.offer())?;
-        let options = DeleteOptions::of(request, &self.behavior)?;
+        let options = DeleteOptions::of(request, &self.profile)?;
         let selection = Selection::of(target, request)?;
         let Selected { items, metadata, memory } = self.reader.select(target, request, &selection).await?;
         let mut warnings = Vec::new();

@@ -1,13 +1,13 @@
 //! The options of a deletion, from the query and the body of a DELETE.
 
 use super::{body, request::Admitted};
-use crate::behavior::Behavior;
 use tenure_catalog::{
     Target,
     object::{Stored, meta_text},
 };
 use tenure_http::{Encoding, MediaTypes, Query, Request, query::check_dry_run};
 use tenure_meta::ApiError;
+use tenure_profile::{Improvement, Profile};
 use tenure_value::{Text, Value};
 
 /// What happens to the dependents of a deleted object.
@@ -89,7 +89,7 @@ impl DeleteOptions {
     }
 
     /// Reads the options from the query and the body.
-    pub fn of(request: &Request, behavior: &Behavior) -> Result<DeleteOptions, ApiError> {
+    pub fn of(request: &Request, profile: &Profile) -> Result<DeleteOptions, ApiError> {
         const NAME: &str = "DeleteOptions";
         let given = if request.body.is_empty() {
             Value::Null
@@ -99,7 +99,7 @@ impl DeleteOptions {
         };
         check_kind(&given)?;
         let none = Query::default();
-        let query = match behavior.merge_delete_options || request.body.is_empty() {
+        let query = match profile.has(Improvement::MergeDeleteOptions) || request.body.is_empty() {
             true => &request.query,
             false => &none,
         };

@@ -25,7 +25,7 @@ mod retry;
 mod scale;
 mod update;
 
-use crate::{admission::Admission, behavior::Behavior};
+use crate::admission::Admission;
 pub(crate) use create::{Posted, check_namespace};
 pub(crate) use delete_options::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
 pub(crate) use finalization::is_finished;
@@ -39,6 +39,7 @@ use tenure_catalog::{Catalog, Objects, Target, Verb, history::History};
 pub(crate) use tenure_http::TextErrors;
 use tenure_http::{Metrics, Request, Response};
 use tenure_meta::ApiError;
+use tenure_profile::Profile;
 use tenure_read::Reader;
 use tenure_services::ServiceAllocator;
 
@@ -50,7 +51,7 @@ pub(crate) struct Writer {
     pub authorizer: Arc<Authorizer>,
     catalog: Arc<Catalog>,
     metrics: Arc<Metrics>,
-    pub behavior: Behavior,
+    pub profile: Profile,
     /// Allocates addresses and node ports.
     pub services: ServiceAllocator,
     quota_locks: quota::QuotaLocks,
@@ -64,7 +65,7 @@ impl Writer {
         reader: Arc<Reader>,
         admission: Arc<Admission>,
         authorizer: Arc<Authorizer>,
-        behavior: Behavior,
+        profile: Profile,
         history: Arc<History>,
     ) -> Arc<Writer> {
         let objects = reader.objects.clone();
@@ -79,7 +80,7 @@ impl Writer {
             authorizer,
             catalog,
             metrics,
-            behavior,
+            profile,
             services,
             quota_locks,
             repeated_applies,
@@ -95,7 +96,7 @@ impl Writer {
         authorizer: Arc<Authorizer>,
     ) -> Arc<Writer> {
         let history = Arc::new(self.history.fork());
-        Writer::new(reader, admission, authorizer, self.behavior, history)
+        Writer::new(reader, admission, authorizer, self.profile, history)
     }
 
     /// Carries out a PUT or a PATCH of an object.

@@ -48,7 +48,7 @@ impl WriteRequest<'_> {
             versions: &versions,
             reset: reset(&reset_fields),
             empty: &empty,
-            behavior: self.behavior.ownership,
+            profile: self.profile,
         })
     }
 

@@ -13,6 +13,7 @@ use tenure_http::{
 };
 use tenure_meta::{ApiError, FieldError, Reason};
 use tenure_patch::{ErrorClass, PatchError, strategic};
+use tenure_profile::Improvement;
 use tenure_value::Value;
 
 /// The kind of a patch.
@@ -99,7 +100,9 @@ impl Writer {
     pub(super) fn patch_kind(&self, target: &Target, request: &Request) -> Result<PatchKind, ApiError> {
         let given = essence(request.content_type().unwrap_or_default());
         let accepted = |(name, kind): &&(&str, PatchKind)| match *kind {
-            PatchKind::Strategic => self.behavior.patch_custom_resources || !target.handler.is_custom(),
+            PatchKind::Strategic => {
+                self.profile.has(Improvement::PatchCustomResources) || !target.handler.is_custom()
+            }
             _ => request.optional.cbor || *name != body::APPLY_CBOR,
         };
         let mut known = PATCHES.iter().filter(accepted);
@@ -164,7 +167,7 @@ pub(super) fn patched(
             Ok(tenure_patch::merge::apply_kubernetes(shown, patch))
         }
         PatchKind::Strategic | PatchKind::Apply => {
-            let options = strategic::ApplyOptions::default().behavior(write.behavior.strategic_merge);
+            let options = strategic::ApplyOptions::default().profile(write.profile);
             strategic::apply(shown, patch, target.handler.type_ref(), &options)
         }
     };

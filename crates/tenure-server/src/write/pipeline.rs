@@ -24,6 +24,7 @@ use tenure_catalog::{
 };
 use tenure_crd::CLEANUP_FINALIZER;
 use tenure_meta::{ApiError, Cause, Reason};
+use tenure_profile::Improvement;
 use tenure_store::Revision;
 use tenure_value::Value;
 
@@ -343,7 +344,7 @@ impl Writer {
                 with_metadata(&object, fields.with("finalizers", Value::array(finalizers)))
             }
             Some(live) => {
-                if write.behavior.custom_resources.announce_merge_changes {
+                if write.profile.has(Improvement::AnnounceMergeChanges) {
                     warnings.extend(tenure_crd::merge_changes(&live.object, &object));
                 }
                 object
@@ -374,7 +375,7 @@ impl Writer {
         }
         // A client that forces cannot be told to force.
         let as_conflicts =
-            write.behavior.duplicate_values_are_conflicts && !write.request.query.flag("force");
+            write.profile.has(Improvement::DuplicateValuesAreConflicts) && !write.request.query.flag("force");
         if let Some(live) = live.filter(|_| is_apply && as_conflicts) {
             check_duplicates(write, object, &causes, [&live.managers, managers])?;
         }

@@ -1,11 +1,11 @@
 //! A write in the pipeline: the request besides its body, and how its verb builds the next object.
 
 use super::{Writer, quota::Enforcement};
-use crate::behavior::Behavior;
 use tenure_apply::{Manager, Managers, State};
 use tenure_catalog::{Conversions, Endpoint, Target, object::Stored};
 use tenure_http::{Metrics, Request, WriteOptions};
 use tenure_meta::{ApiError, Timestamp};
+use tenure_profile::{Improvement, Profile};
 use tenure_store::Revision;
 use tenure_value::{Text, Value};
 
@@ -23,7 +23,7 @@ pub(crate) struct WriteRequest<'a> {
     /// The `resourceVersion` of an object to create, if it names one.
     pub(super) created_version: Option<Revision>,
     /// The differences from Kubernetes that are on.
-    pub behavior: Behavior,
+    pub profile: Profile,
     /// The objects that a webhook converted to compute ownership.
     pub(super) conversions: Conversions,
     /// Whether this is an apply that is remembered if it changes nothing.
@@ -86,7 +86,7 @@ impl<'a> WriteRequest<'a> {
             endpoint: Endpoint::of(&target.subresource),
             admission: Admitted::NotYet,
             created_version: None,
-            behavior: writer.behavior,
+            profile: writer.profile,
             conversions: Conversions::default(),
             is_remembered: false,
             metrics: &writer.metrics,
@@ -100,7 +100,9 @@ impl<'a> WriteRequest<'a> {
             manager.name == self.manager
                 && live.get(&manager.identity()).is_some_and(|known| known.time != manager.time)
         };
-        self.endpoint == Endpoint::Scale && !self.behavior.ignore_time_changes && managers.iter().any(changed)
+        self.endpoint == Endpoint::Scale
+            && !self.profile.has(Improvement::IgnoreTimeChanges)
+            && managers.iter().any(changed)
     }
 
     /// Returns how quotas apply to the write.

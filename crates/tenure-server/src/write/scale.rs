@@ -26,6 +26,7 @@ use tenure_catalog::{
 use tenure_fields::{Path, PathElement};
 use tenure_http::{Format, Request, Response, View, WriteOptions};
 use tenure_meta::{ApiError, Timestamp};
+use tenure_profile::Improvement;
 use tenure_schema::{Schema, TypeRef};
 use tenure_value::{Object, Text, Value};
 
@@ -65,7 +66,7 @@ struct ApplyScale {
 impl Change for ApplyScale {
     fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         let live = live.ok_or_else(|| write.target.not_found())?;
-        if write.target.handler.is_custom() && !write.behavior.apply_custom_scales {
+        if write.target.handler.is_custom() && !write.profile.has(Improvement::ApplyCustomScales) {
             return Err(ApiError::internal(
                 "failed to create manager for existing fields: failed to convert live object (/; autoscaling/v1, Kind=Scale) \
                  to proper version: request to convert CR to an invalid group/version: autoscaling/v1",

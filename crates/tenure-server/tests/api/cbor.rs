@@ -5,7 +5,7 @@ use crate::{
     server::{Server, metadata},
 };
 use tenure_apply::Managers;
-use tenure_server::Behavior;
+use tenure_server::Profile;
 use tenure_value::{Limits, Value};
 
 const CBOR: &str = "application/cbor";
@@ -122,7 +122,7 @@ fn a_watch_is_a_sequence() {
 
 #[test]
 fn the_kubernetes_profile_has_no_cbor_and_no_compact_managers() {
-    let server = Server::behaving(Behavior::kubernetes());
+    let server = Server::behaving(Profile::kubernetes());
     let map = value(r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"v"}}"#);
     let request = |method: &str, path: &str, media_type: &str| {
         server.send(&Request::new(method, path).body(media_type, tenure_cbor::encode(&map)))

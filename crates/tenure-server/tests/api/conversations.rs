@@ -14,7 +14,7 @@ use std::{
     thread,
 };
 use tenure_http::Authentication;
-use tenure_server::Behavior;
+use tenure_server::{Improvement, Profile};
 
 #[allow(dead_code)]
 #[path = "../../../tenure-protobuf/examples/carry_protobuf.rs"]
@@ -51,10 +51,8 @@ fn replay(folder: &Path) {
     let files = fs::read_dir(folder).expect("the folder is there").map(|file| file.expect("a file").path());
     let plain = |file: &PathBuf| !WITH_USERS.iter().any(|name| file.ends_with(name));
     let files: Vec<PathBuf> = files.filter(plain).collect();
-    for (behavior, waivers) in
-        [(Behavior::kubernetes(), Waivers::None), (Behavior::tenure(), Waivers::Heeded)]
-    {
-        let server = Server::behaving(behavior);
+    for (profile, waivers) in [(Profile::kubernetes(), Waivers::None), (Profile::tenure(), Waivers::Heeded)] {
+        let server = Server::behaving(profile);
         println!("{}", replay_at(server.address, waivers, &[], &files));
     }
 }
@@ -98,7 +96,7 @@ fn the_randomised_conversations_replay() {
 /// Replays some of them through a proxy that translates to protobuf: bodies and responses of built-in kinds have the same content.
 #[test]
 fn recorded_conversations_replay_in_protobuf() {
-    let server = Server::behaving(Behavior::kubernetes());
+    let server = Server::behaving(Profile::kubernetes());
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let (address, upstream) = (listener.local_addr().expect("a bound address"), server.address.to_string());
     thread::spawn(move || {
@@ -119,9 +117,9 @@ fn recorded_conversations_replay_in_protobuf() {
 /// All of them, carried as CBOR by a proxy: bodies, apply configurations and answers of every kind say the same.
 #[test]
 fn recorded_conversations_replay_in_cbor() {
-    let mut behavior = Behavior::kubernetes();
-    behavior.optional_formats.cbor = true;
-    let server = Server::behaving(behavior);
+    let mut profile = Profile::kubernetes();
+    profile.set(Improvement::ServeCbor, true);
+    let server = Server::behaving(profile);
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let (address, upstream) = (listener.local_addr().expect("a bound address"), server.address.to_string());
     thread::spawn(move || {

@@ -7,7 +7,7 @@ use crate::{
     server::{Server, version},
 };
 use tenure_http::Authentication;
-use tenure_server::Behavior;
+use tenure_server::{Improvement, Profile};
 use tenure_value::Value;
 
 /// Stands for the uid that a recorded request has.
@@ -142,9 +142,9 @@ fn clean(server: &Server, request: &Request, response: &Response) {
 fn every_recorded_error_replays() {
     let facts = facts::read("errors.json");
     // The recorded server had CBOR off, as is the default of Kubernetes.
-    let mut behavior = Behavior::tenure();
-    behavior.optional_formats.cbor = false;
-    let (server, locked) = (Server::behaving(behavior), Server::with(Authentication::Token("right".into())));
+    let mut profile = Profile::tenure();
+    profile.set(Improvement::ServeCbor, false);
+    let (server, locked) = (Server::behaving(profile), Server::with(Authentication::Token("right".into())));
     prepare(&server);
     server.forget_history();
     let mut failures = Vec::new();

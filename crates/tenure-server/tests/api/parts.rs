@@ -6,7 +6,7 @@ use crate::{
     http::Request,
     server::{MERGE_PATCH, Server, metadata},
 };
-use tenure_server::Behavior;
+use tenure_server::Profile;
 use tenure_value::Value;
 
 const PODS: &str = "/api/v1/namespaces/default/pods";
@@ -211,8 +211,8 @@ fn an_evicted_pod_has_a_disruption_condition() {
 
 #[test]
 fn a_dry_run_of_an_eviction_can_be_asked_for_in_the_query_and_in_the_body() {
-    for behavior in [Behavior::kubernetes(), Behavior::tenure()] {
-        let server = Server::behaving(behavior);
+    for profile in [Profile::kubernetes(), Profile::tenure()] {
+        let server = Server::behaving(profile);
         server.create(PODS, POD_BODY);
         let table = [
             ("?dryRun=All", r#""gracePeriodSeconds":0"#, 201),

@@ -5,13 +5,11 @@ use crate::{
     http::{Request, Response},
     server::{APPLY, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Server, version},
 };
-use std::{collections::BTreeSet, fs, path::Path};
-use tenure_patch::strategic;
-use tenure_server::Behavior;
+use std::collections::BTreeSet;
+use tenure_server::{Improvement, Profile};
 use tenure_value::{Limits, Value, yaml};
 
-const PROFILES: [(&str, Behavior); 2] =
-    [("kubernetes", Behavior::kubernetes()), ("tenure", Behavior::tenure())];
+const PROFILES: [(&str, Profile); 2] = [("kubernetes", Profile::kubernetes()), ("tenure", Profile::tenure())];
 
 fn conversations() -> Vec<Value> {
     let text = include_bytes!("../data/profiles.yaml");
@@ -29,14 +27,14 @@ fn items<'v>(of: &'v Value, name: &str) -> &'v [Value] {
 #[test]
 fn every_conversation_matches_its_profile() {
     let mut failures = Vec::new();
-    for (profile, behavior) in PROFILES {
-        let server = Server::behaving(behavior);
+    for (name, profile) in PROFILES {
+        let server = Server::behaving(profile);
         for conversation in conversations() {
-            let name = text(&conversation, "name");
+            let title = text(&conversation, "name");
             for (number, step) in items(&conversation, "steps").iter().enumerate() {
                 let response = send(&server, step);
-                let place = format!("{profile}: {name}, step {number}");
-                for key in ["both", profile] {
+                let place = format!("{name}: {title}, step {number}");
+                for key in ["both", name] {
                     if let Some(expected) = step.get(key) {
                         let found = differences(&response, expected).into_iter();
                         failures.extend(found.map(|found| format!("{place}: {found}: {}", response.text())));
@@ -48,48 +46,38 @@ fn every_conversation_matches_its_profile() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Every difference of the profiles has an entry in the documentation and a conversation, and vice versa; a profile turns all of
-/// them off or on.
+/// Every improvement that a client of the server can see has a conversation, named by the heading of its entry in the documentation.
 #[test]
-fn document_profiles_and_conversations_name_the_same_differences() {
-    let differences: BTreeSet<&str> =
-        Behavior::tenure().differences().into_iter().map(|(name, _)| name).collect();
-    assert!(Behavior::kubernetes().differences().iter().all(|(_, is_on)| !is_on));
-    assert!(Behavior::tenure().differences().iter().all(|(_, is_on)| *is_on));
+fn every_improvement_that_a_client_can_see_has_a_conversation() {
+    // Only calculated patches show these, and the library's tests cover them; or an error that stays the same.
+    const CALCULATED: [Improvement; 10] = [
+        Improvement::DropDirectives,
+        Improvement::RejectAmbiguousNullKeys,
+        Improvement::IgnoreEmptyOrders,
+        Improvement::WriteSetReorders,
+        Improvement::UniteRepeatedSetItems,
+        Improvement::ExcludeUnionMembers,
+        Improvement::AllowEqualDeletions,
+        Improvement::KeepAdditionsToRemovedMaps,
+        Improvement::KeepOrderInConflictChecks,
+        Improvement::KeepRepeatedEntries,
+    ];
     let all = conversations();
     let listed: BTreeSet<&str> =
         all.iter().map(|of| text(of, "difference")).filter(|name| !name.is_empty()).collect();
-    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/differences.md");
-    let document = fs::read_to_string(document).expect("the document is there");
-    let mut documented = BTreeSet::new();
-    let mut switches = BTreeSet::new();
-    // Entries of the last section hold in both profiles.
-    let (in_profiles, _) = document.split_once("## In both profiles").expect("the section is there");
-    for entry in in_profiles.split("\n### ").skip(1) {
-        let heading = entry.lines().next().unwrap_or_default();
-        match entry.lines().find_map(|line| line.strip_prefix("- Switch: `")?.strip_suffix('`')) {
-            // Switches of strategic merge patch are compared with the library there, and listed here if they are visible through a server.
-            Some(switch) if strategic::Behavior::NAMES.contains(&switch) => {
-                switches.insert(heading);
-            }
-            _ => {
-                documented.insert(heading);
-            }
-        }
-    }
-    assert_eq!(documented, differences, "the document and the profiles");
-    let missing: Vec<_> = differences.difference(&listed).collect();
-    assert!(missing.is_empty(), "no conversation shows {missing:?}");
-    let unknown: Vec<_> =
-        listed.iter().filter(|name| !documented.contains(*name) && !switches.contains(*name)).collect();
+    let headings: BTreeSet<&str> = Improvement::ALL.iter().map(|improvement| improvement.heading()).collect();
+    let unknown: Vec<_> = listed.difference(&headings).collect();
     assert!(unknown.is_empty(), "no entry is called {unknown:?}");
+    let visible = Profile::tenure().improvements().filter(|improvement| !CALCULATED.contains(improvement));
+    let missing: Vec<_> = visible.filter(|improvement| !listed.contains(improvement.heading())).collect();
+    assert!(missing.is_empty(), "no conversation shows {missing:?}");
 }
 
 /// Storage migration relies on this: an unchanged object is written again after the storage version has changed.
 #[test]
 fn a_write_that_changes_nothing_moves_an_object_to_the_version_of_storage() {
-    for (profile, behavior) in PROFILES {
-        let server = Server::behaving(behavior);
+    for (name, profile) in PROFILES {
+        let server = Server::behaving(profile);
         let step = |storage: &str, key: &str| -> Value {
             format!(r#"{{"{key}":"moving","storage":"{storage}","versions":{{"v1":{{"type":"object"}},"v2":{{"type":"object"}}}}}}"#)
                 .parse()
@@ -100,12 +88,12 @@ fn a_write_that_changes_nothing_moves_an_object_to_the_version_of_storage() {
         let created =
             server.create(path, r#"{"apiVersion":"moving.test/v1","kind":"Widget","metadata":{"name":"w"}}"#);
         let touch = || version(&server.patch(&format!("{path}/w"), MERGE_PATCH, "{}").document());
-        assert_eq!(touch(), version(&created), "{profile}");
+        assert_eq!(touch(), version(&created), "{name}");
         let redefined = send(&server, &step("v2", "redefine"));
-        assert_eq!(redefined.code, 200, "{profile}: {}", redefined.text());
+        assert_eq!(redefined.code, 200, "{name}: {}", redefined.text());
         let moved = touch();
-        assert_ne!(moved, version(&created), "{profile}");
-        assert_eq!(touch(), moved, "{profile}");
+        assert_ne!(moved, version(&created), "{name}");
+        assert_eq!(touch(), moved, "{name}");
     }
 }
 

@@ -12,10 +12,18 @@ use tenure_http::{
     Authentication,
     listener::{bind, serve},
 };
-use tenure_server::{Behavior, Server as ApiServer, ServerOptions};
+use tenure_server::Profile;
+use tenure_server::{Server as ApiServer, ServerOptions};
 use tenure_store::{Compaction, ListRequest, MemoryStore, Store};
 use tenure_value::Value;
 use tokio::runtime::Runtime;
+
+/// Returns the options of a server with every improvement.
+pub fn improved(access: Authentication) -> ServerOptions {
+    let mut options = ServerOptions::new(access);
+    options.profile = Profile::tenure();
+    options
+}
 
 /// A running server; it stops after its last request when dropped.
 pub struct Server {
@@ -67,18 +75,18 @@ impl Server {
 
     /// Starts a server that records audit events.
     pub fn audited(access: Authentication, audit: AuditOptions) -> Server {
-        Server::with_options(Arc::new(MemoryStore::new()), ServerOptions::new(access), Some(audit))
+        Server::with_options(Arc::new(MemoryStore::new()), improved(access), Some(audit))
     }
 
     /// Starts a server over a store that is new or was used by another server.
     pub fn over(store: Arc<MemoryStore>, access: Authentication) -> Server {
-        Server::with_options(store, ServerOptions::new(access), None)
+        Server::with_options(store, improved(access), None)
     }
 
     /// Starts a server of a profile.
-    pub fn behaving(behavior: Behavior) -> Server {
+    pub fn behaving(profile: Profile) -> Server {
         let mut options = ServerOptions::new(Authentication::Anyone);
-        options.behavior = behavior;
+        options.profile = profile;
         Server::with_options(Arc::new(MemoryStore::new()), options, None)
     }
 

@@ -4,7 +4,8 @@ use crate::{Outcome, map};
 use http::Method;
 use serde_json::json;
 use std::fs;
-use tenure_testing::{Behavior, TestServer};
+use tenure_testing::Profile;
+use tenure_testing::TestServer;
 
 #[tokio::test]
 async fn a_server_has_what_every_cluster_has() -> Outcome {
@@ -100,8 +101,8 @@ async fn it_behaves_as_kubernetes_by_default() -> Outcome {
     let binding = json!({
         "apiVersion": "v1", "kind": "Binding", "metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"},
     });
-    for (behavior, owners) in [(Behavior::kubernetes(), 0), (Behavior::tenure(), 1)] {
-        let server = TestServer::builder().behavior(behavior).start().await?;
+    for (profile, owners) in [(Profile::kubernetes(), 0), (Profile::tenure(), 1)] {
+        let server = TestServer::builder().profile(profile).start().await?;
         server.create(pod.clone()).await?;
         let uri = "/api/v1/namespaces/default/pods/p/binding?fieldManager=scheduler";
         let (code, response) =

@@ -197,8 +197,8 @@ async fn serve(options: Options) -> Result<(), Error> {
     server_options.admission = chain;
     server_options.controllers = controllers(&options.controllers)?;
     server_options.service_addresses = options.service_cluster_ip_range;
-    server_options.behavior = options.compatibility.into();
-    if let [unknown, ..] = &*feature_gates::apply(&options.feature_gates, &mut server_options.behavior)? {
+    server_options.profile = options.compatibility.into();
+    if let [unknown, ..] = &*feature_gates::apply(&options.feature_gates, &mut server_options.profile)? {
         return Err(format!("unknown feature gate {unknown:?}; known are: CBORServingAndStorage").into());
     }
     options.identity.apply(&mut server_options, &mut reloader)?;

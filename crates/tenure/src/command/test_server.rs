@@ -63,7 +63,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
 async fn serve(options: &Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let failed = |error: tenure_testing::TestError| Error::Serve(error.into());
     let stop = terminated().map_err(Error::Runtime)?;
-    let mut builder = TestServer::builder().behavior(options.compatibility.into());
+    let mut builder = TestServer::builder().profile(options.compatibility.into());
     if let Some(seed) = options.seed {
         builder = builder.seed(seed);
     }

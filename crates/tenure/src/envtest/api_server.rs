@@ -33,7 +33,8 @@ use tenure_http::{
     listener::{self, Tls},
     serving_names,
 };
-use tenure_server::{Behavior, Controllers, ServerOptions};
+use tenure_profile::Profile;
+use tenure_server::{Controllers, ServerOptions};
 use tenure_store::MemoryStore;
 
 /// The directory of the certificate if none is given.
@@ -88,7 +89,7 @@ async fn serve(settings: Settings) -> Result<(), String> {
     // There is no token of the administrator: administrators have certificates or tokens of their own.
     let mut options = ServerOptions::new(Authentication::Token(String::new()));
     options.admission = admission(settings.plugins.clone(), settings.plugin_configuration.as_deref())?;
-    options.behavior = settings.behavior;
+    options.profile = settings.profile;
     options.controllers = settings.controllers;
     options.service_addresses = settings.service_addresses;
     settings.identity.apply(&mut options, &mut reloader)?;
@@ -130,19 +131,19 @@ struct Settings {
     plugins: PluginSelection,
     plugin_configuration: Option<PathBuf>,
     controllers: Controllers,
-    behavior: Behavior,
+    profile: Profile,
     service_addresses: AddressRange,
     log: &'static str,
 }
 
 /// Returns how the server behaves: as Kubernetes does with the same feature gates.
-fn behavior(flags: &Flags) -> Result<Behavior, FlagError> {
-    let mut behavior = Behavior::kubernetes();
+fn profile(flags: &Flags) -> Result<Profile, FlagError> {
+    let mut profile = Profile::kubernetes();
     let gates = flags.list("feature-gates").unwrap_or_default();
-    feature_gates::apply(&gates, &mut behavior).map_err(|_| {
+    feature_gates::apply(&gates, &mut profile).map_err(|_| {
         invalid("feature-gates", &gates.join(","), "expected NAME=true or NAME=false, separated by commas")
     })?;
-    Ok(behavior)
+    Ok(profile)
 }
 
 impl Settings {
@@ -172,7 +173,7 @@ impl Settings {
             audit: audit(flags)?,
             plugins: plugins(flags)?,
             plugin_configuration: path("admission-control-config-file"),
-            behavior: behavior(flags)?,
+            profile: profile(flags)?,
             controllers: selected_controllers(flags)?,
             service_addresses: service_addresses(flags)?,
             log: if verbosity >= DEBUG_VERBOSITY { "debug" } else { "info" },

@@ -5,7 +5,6 @@ use super::patch_entries::index_order;
 use crate::{
     ErrorKind, PatchError,
     strategic::{
-        Behavior,
         directive::{PATCH_MERGE_KEY, PatchValue, patch_value},
         key_index::KeyIndex,
         merge_keys::MergeKeys,
@@ -14,6 +13,7 @@ use crate::{
 };
 use std::collections::HashMap;
 use tenure_fields::PathElement;
+use tenure_profile::{Improvement, Profile};
 use tenure_value::{Array, Object, Value};
 
 /// The most keys that `$patchMergeKey` may name.
@@ -28,7 +28,7 @@ pub(super) fn are_sent(list: &[Value]) -> bool {
 pub(super) fn read<'v>(
     patch: &'v [Value],
     meta: PatchMeta<'_>,
-    behavior: &Behavior,
+    profile: Profile,
 ) -> Result<Option<Vec<&'v str>>, PatchError> {
     if !are_sent(patch) {
         return Ok(None);
@@ -37,7 +37,7 @@ pub(super) fn read<'v>(
     let first = patch.iter().map(sent).find(|keys| !keys.is_null()).unwrap_or(&Value::Null);
     for (at, entry) in patch.iter().enumerate() {
         let other = sent(entry);
-        if other != first && !(other.is_null() && marks_list(entry, behavior)) {
+        if other != first && !(other.is_null() && marks_list(entry, profile)) {
             let kind = ErrorKind::MergeKeysDisagree { first: first.clone(), other: other.clone() };
             return Err(PatchError::from(kind).under(PathElement::Index(at as i64)));
         }
@@ -66,10 +66,10 @@ pub(super) fn read<'v>(
 }
 
 /// Whether an entry says that the list replaces the live one.
-fn marks_list(entry: &Value, behavior: &Behavior) -> bool {
+fn marks_list(entry: &Value, profile: Profile) -> bool {
     let Value::Object(map) = entry else { return false };
     matches!(patch_value(map), Ok(Some(PatchValue::Replace)))
-        && (map.len() == 1 || !behavior.replace_marked_entries)
+        && (map.len() == 1 || !profile.has(Improvement::ReplaceMarkedEntries))
 }
 
 /// Returns the keys by which an order list without a patch list is read: the recommended ones if the merge key

@@ -20,6 +20,7 @@ use crate::{
     },
 };
 use tenure_fields::PathElement;
+use tenure_profile::Improvement;
 use tenure_schema::TypeRef;
 use tenure_value::{Array, Object, Text, Value};
 
@@ -56,17 +57,17 @@ impl<R: Recorder> Merger<'_, R> {
         meta: PatchMeta<'_>,
     ) -> Result<Merged, PatchError> {
         let item = patch_meta::item_type(meta.ty);
-        let behavior = &self.options.behavior;
-        let entries = PatchEntries::read(patch, keys, live, behavior)?;
+        let profile = self.options.profile;
+        let entries = PatchEntries::read(patch, keys, live, profile)?;
         let order = match order.filter(|order| !order.is_empty()) {
-            Some(order) => Some(entries.check_order(patch, order, keys, behavior)?),
+            Some(order) => Some(entries.check_order(patch, order, keys, profile)?),
             None => None,
         };
         let mut list = Slots::new(keys, live.len(), entries.merging.len());
         if entries.replace.is_some() {
             self.recorder.note(|| Rule::ReplacedByDirective);
             for entry in &entries.merging {
-                let value = new_value(&entry.map.clone().into(), item, Context::Replacing, behavior)?;
+                let value = new_value(&entry.map.clone().into(), item, Context::Replacing, profile)?;
                 list.join(entries.keys_of(entry, keys), value, NONE);
             }
         } else {
@@ -127,7 +128,7 @@ impl<R: Recorder> Merger<'_, R> {
             let wanted = entries.keys_of(entry, keys);
             let target = match keys {
                 MergeKeys::Named(_) => {
-                    let ambiguous = self.options.behavior.reject_ambiguous_null_keys;
+                    let ambiguous = self.options.profile.has(Improvement::RejectAmbiguousNullKeys);
                     list.named_target(wanted, entry.map, keys, &mut null_keys, ambiguous)?
                 }
                 _ => list.target(wanted, rank as u32),
@@ -161,9 +162,11 @@ impl<R: Recorder> Merger<'_, R> {
         keys: &MergeKeys<'_>,
         item: TypeRef<'_>,
     ) -> Result<Merged, PatchError> {
-        let behavior = &self.options.behavior;
+        let profile = self.options.profile;
         let stripped = match keys {
-            MergeKeys::Named(_) if !behavior.drop_directives => Some(entry.map.without(PATCH_MERGE_KEY)),
+            MergeKeys::Named(_) if !profile.has(Improvement::DropDirectives) => {
+                Some(entry.map.without(PATCH_MERGE_KEY))
+            }
             _ => None,
         };
         let map = stripped.as_ref().unwrap_or(entry.map);
@@ -174,7 +177,7 @@ impl<R: Recorder> Merger<'_, R> {
             None => {
                 self.recorder.note(|| Rule::Added);
                 let context = if entry.replaces { Context::Replacing } else { Context::Joining };
-                let value = new_value(&map.clone().into(), item, context, behavior)?;
+                let value = new_value(&map.clone().into(), item, context, profile)?;
                 return Ok(value.map_or(Merged::Gone, Merged::New));
             }
         };

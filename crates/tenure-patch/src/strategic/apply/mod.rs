@@ -8,7 +8,7 @@ mod patch_entries;
 mod set;
 
 use super::{
-    ApplyOptions, Behavior,
+    ApplyOptions,
     directive::{
         DELETE_FROM_PRIMITIVE_LIST, Directive, Directives, ListDirectives, PATCH, PatchValue, directive,
         possible_directives,
@@ -21,6 +21,7 @@ use crate::{ErrorKind, PatchError};
 use new_value::{Context, new_value};
 use patch_entries::PatchEntries;
 use tenure_fields::PathElement;
+use tenure_profile::{Improvement, Profile};
 use tenure_schema::TypeRef;
 use tenure_value::{Array, Kind, Object, Text, Value};
 
@@ -73,7 +74,7 @@ impl<'o, R: Recorder> Merger<'o, R> {
             Some(listed) => self.retain(live, patch, listed, ty)?,
             None => None,
         };
-        let changes = changes_of(patch, &directives, ty, &self.options.behavior);
+        let changes = changes_of(patch, &directives, ty, self.options.profile);
         match retained {
             None => self.changes(live, changes.into_iter(), ty),
             Some(live) => Ok(match self.changes(&live, changes.into_iter(), ty)? {
@@ -94,7 +95,7 @@ impl<'o, R: Recorder> Merger<'o, R> {
         match PatchValue::read(value, patch)? {
             PatchValue::Delete => {
                 self.recorder.note(|| Rule::RemovedByDirective);
-                Ok(match self.options.behavior.remove_deleted_maps {
+                Ok(match self.options.profile.has(Improvement::RemoveDeletedMaps) {
                     true => Merged::Gone,
                     false => Merged::New(Object::default().into()),
                 })
@@ -108,7 +109,7 @@ impl<'o, R: Recorder> Merger<'o, R> {
 
     /// Replaces a live value with a value of the patch.
     fn replace(&mut self, live: &Value, patch: &Value, ty: TypeRef<'_>) -> Result<Merged, PatchError> {
-        Ok(match new_value(patch, ty, Context::Replacing, &self.options.behavior)? {
+        Ok(match new_value(patch, ty, Context::Replacing, self.options.profile)? {
             Some(value) if value == *live => Merged::Same,
             Some(value) => Merged::New(value),
             None => Merged::Gone,
@@ -123,7 +124,7 @@ impl<'o, R: Recorder> Merger<'o, R> {
         listed: &Value,
         ty: TypeRef<'_>,
     ) -> Result<Option<Object>, PatchError> {
-        let strict = self.options.behavior.reject_malformed_directives;
+        let strict = self.options.profile.has(Improvement::RejectMalformedDirectives);
         let is_name = |name: &Value| if strict { name.as_str().is_some() } else { name.is_scalar() };
         let names = match listed {
             Value::Array(names) if names.iter().all(is_name) => names,
@@ -251,7 +252,8 @@ impl<'o, R: Recorder> Merger<'o, R> {
     }
 
     fn map(&mut self, live: &Object, patch: &Object, meta: PatchMeta<'_>) -> Result<Merged, PatchError> {
-        if !meta.replaces() || self.options.behavior.drop_directives && patch.contains(PATCH) {
+        if !meta.replaces() || self.options.profile.has(Improvement::DropDirectives) && patch.contains(PATCH)
+        {
             return self.object(live, patch, meta.ty);
         }
         self.recorder.note(|| Rule::ReplacedByStrategy);
@@ -273,7 +275,7 @@ impl<'o, R: Recorder> Merger<'o, R> {
             return self.list(&Array::default(), Some(list), None, meta);
         }
         let outcome =
-            match new_value(patch, patch_meta::field_type(ty, name), Context::New, &self.options.behavior)? {
+            match new_value(patch, patch_meta::field_type(ty, name), Context::New, self.options.profile)? {
                 Some(value) => Merged::New(value),
                 None => Merged::Gone,
             };
@@ -322,12 +324,12 @@ impl<'o, R: Recorder> Merger<'o, R> {
             && patch.is_empty()
         {
             // A patch that deleted the last item is applied again.
-            return match self.options.behavior.ignore_empty_orders {
+            return match self.options.profile.has(Improvement::IgnoreEmptyOrders) {
                 true => Ok(Merged::Same),
                 false => Err(ErrorKind::NothingToOrder { order: order.clone() }.into()),
             };
         }
-        if let Some(names) = client_keys::read(patch, meta, &self.options.behavior)? {
+        if let Some(names) = client_keys::read(patch, meta, self.options.profile)? {
             return self.keyed_list(live, patch, order, &MergeKeys::Named(names), meta);
         }
         match self.list_strategy(meta) {
@@ -360,7 +362,7 @@ impl<'o, R: Recorder> Merger<'o, R> {
         if patch.is_empty() {
             return Err(ErrorKind::NothingToOrder { order: order.clone() }.into());
         }
-        if let Some(names) = client_keys::read(patch, meta, &self.options.behavior)? {
+        if let Some(names) = client_keys::read(patch, meta, self.options.profile)? {
             return self.keyed_list(&[], patch, Some(order), &MergeKeys::Named(names), meta);
         }
         match self.list_strategy(meta) {
@@ -368,13 +370,13 @@ impl<'o, R: Recorder> Merger<'o, R> {
                 // No entry is live, so deletions need no keys.
                 let kept: Vec<Value> =
                     patch.iter().filter(|entry| !patch_entries::is_deletion(entry)).cloned().collect();
-                let entries = PatchEntries::read(&kept, &keys, &[], &self.options.behavior)?;
-                entries.check_order(patch, order, &keys, &self.options.behavior)?;
+                let entries = PatchEntries::read(&kept, &keys, &[], self.options.profile)?;
+                entries.check_order(patch, order, &keys, self.options.profile)?;
             }
             _ => set::check_order(patch, order)?,
         }
         self.recorder.note(|| Rule::Added);
-        Ok(match new_value(&patch.clone().into(), meta.ty, Context::New, &self.options.behavior)? {
+        Ok(match new_value(&patch.clone().into(), meta.ty, Context::New, self.options.profile)? {
             Some(value) => Merged::New(value),
             None => Merged::Gone,
         })
@@ -388,7 +390,7 @@ impl<'o, R: Recorder> Merger<'o, R> {
         name: &str,
         ty: TypeRef<'_>,
     ) -> Result<Merged, PatchError> {
-        if self.options.behavior.reject_malformed_directives && !deletions.is_null() {
+        if self.options.profile.has(Improvement::RejectMalformedDirectives) && !deletions.is_null() {
             expect_list(deletions, || format!("{DELETE_FROM_PRIMITIVE_LIST}/{name}").into())?;
         }
         match (live, deletions) {
@@ -420,7 +422,7 @@ impl<'o, R: Recorder> Merger<'o, R> {
     }
 
     fn list_strategy<'s>(&self, meta: PatchMeta<'s>) -> ListStrategy<'s> {
-        meta.list_strategy(self.options.unmarked_lists, &self.options.behavior)
+        meta.list_strategy(self.options.unmarked_lists, self.options.profile)
     }
 }
 
@@ -435,7 +437,7 @@ fn changes_of<'p>(
     patch: &'p Object,
     directives: &Directives<'p>,
     ty: TypeRef<'_>,
-    behavior: &Behavior,
+    profile: Profile,
 ) -> Vec<Change<'p>> {
     let mut changes = Vec::with_capacity(patch.len());
     let mut lists = directives.lists.iter().peekable();
@@ -448,7 +450,7 @@ fn changes_of<'p>(
     let is_field = |name: &str| match directive(name, ty) {
         None => true,
         // Kubernetes stores unknown fields.
-        Some(Directive::Unknown | Directive::MergeKeys) => !behavior.drop_directives,
+        Some(Directive::Unknown | Directive::MergeKeys) => !profile.has(Improvement::DropDirectives),
         Some(_) => false,
     };
     for field in patch.fields().iter().filter(|(name, _)| is_field(name)) {

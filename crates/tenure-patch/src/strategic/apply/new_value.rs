@@ -2,12 +2,12 @@
 //! directives and, except in replaced values, without `null` fields.
 
 use super::super::{
-    Behavior,
     directive::{PATCH, directive, possible_directives},
     patch_meta,
 };
 use crate::{ErrorKind, PatchError};
 use tenure_fields::PathElement;
+use tenure_profile::{Improvement, Profile};
 use tenure_schema::TypeRef;
 use tenure_value::{Array, Object, Text, Value};
 
@@ -27,21 +27,21 @@ pub(super) fn new_value(
     value: &Value,
     ty: TypeRef<'_>,
     context: Context,
-    behavior: &Behavior,
+    profile: Profile,
 ) -> Result<Option<Value>, PatchError> {
-    if !behavior.drop_directives && context != Context::New {
+    if !profile.has(Improvement::DropDirectives) && context != Context::New {
         return Ok(Some(value.clone()));
     }
-    Ok(match (Cleaner { context, behavior }).value(value, ty)? {
+    Ok(match (Cleaner { context, profile }).value(value, ty)? {
         Cleaned::Same => Some(value.clone()),
         Cleaned::New(value) => Some(value),
         Cleaned::Dropped => None,
     })
 }
 
-struct Cleaner<'b> {
+struct Cleaner {
     context: Context,
-    behavior: &'b Behavior,
+    profile: Profile,
 }
 
 enum Cleaned {
@@ -50,7 +50,7 @@ enum Cleaned {
     Dropped,
 }
 
-impl Cleaner<'_> {
+impl Cleaner {
     fn value(&self, value: &Value, ty: TypeRef<'_>) -> Result<Cleaned, PatchError> {
         match value {
             Value::Object(object) => self.object(object, ty),
@@ -70,7 +70,7 @@ impl Cleaner<'_> {
             Some("delete") => Ok(true),
             // Nothing is live to be replaced or merged.
             Some("replace" | "merge") => Ok(self.context == Context::New),
-            _ if !self.behavior.reject_unknown_patch_values => Ok(self.context == Context::New),
+            _ if !self.profile.has(Improvement::RejectUnknownPatchValues) => Ok(self.context == Context::New),
             _ => Err(ErrorKind::UnknownPatchValue { value: value.clone(), map: object.clone() }.into()),
         }
     }
@@ -79,7 +79,7 @@ impl Cleaner<'_> {
         if value.is_null() && self.context != Context::Replacing {
             return false;
         }
-        !self.behavior.drop_directives && name != PATCH || directive(name, ty).is_none()
+        !self.profile.has(Improvement::DropDirectives) && name != PATCH || directive(name, ty).is_none()
     }
 
     fn object(&self, object: &Object, ty: TypeRef<'_>) -> Result<Cleaned, PatchError> {
@@ -137,6 +137,6 @@ impl Cleaner<'_> {
     fn marks_list(&self, item: &Value) -> bool {
         let Value::Object(map) = item else { return false };
         map.get(PATCH).and_then(Value::as_str) == Some("replace")
-            && (map.len() == 1 || !self.behavior.replace_marked_entries)
+            && (map.len() == 1 || !self.profile.has(Improvement::ReplaceMarkedEntries))
     }
 }

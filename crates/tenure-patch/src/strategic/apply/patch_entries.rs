@@ -1,13 +1,13 @@
 //! The entries of a keyed list in a patch: which merge, which delete, and whether they agree with `$setElementOrder`.
 
 use super::super::{
-    Behavior,
     directive::{PATCH, PatchValue, patch_value},
     key_index::{InOrder, KeyIndex, Numbers},
     merge_keys::MergeKeys,
 };
 use crate::{ErrorKind, PatchError};
 use tenure_fields::PathElement;
+use tenure_profile::{Improvement, Profile};
 use tenure_value::{Array, Kind, Object, Text, Value};
 
 /// An entry of the patch.
@@ -33,7 +33,7 @@ impl<'v> PatchEntries<'v> {
         patch: &'v [Value],
         keys: &MergeKeys<'k>,
         live: &[Value],
-        behavior: &Behavior,
+        profile: Profile,
     ) -> Result<PatchEntries<'v>, PatchError> {
         let mut entries = PatchEntries {
             merging: Vec::with_capacity(patch.len()),
@@ -45,7 +45,7 @@ impl<'v> PatchEntries<'v> {
             let Value::Object(map) = value else { return Err(mixed_items(live, patch)) };
             let directive = patch_value(map).map_err(|error| error.under(PathElement::Index(at as i64)))?;
             let replaces = directive == Some(PatchValue::Replace);
-            if replaces && !replaces_entry(map, keys, behavior) {
+            if replaces && !replaces_entry(map, keys, profile) {
                 entries.replace = Some(entries.merging.len());
                 continue;
             }
@@ -74,7 +74,7 @@ impl<'v> PatchEntries<'v> {
         patch: &[Value],
         order: &'w Array,
         keys: &MergeKeys<'k>,
-        behavior: &Behavior,
+        profile: Profile,
     ) -> Result<KeyIndex<'w>, PatchError> {
         let index = index_order(order, keys)?;
         if order.is_empty() {
@@ -84,7 +84,7 @@ impl<'v> PatchEntries<'v> {
         for (number, entry) in self.merging.iter().enumerate() {
             self.check_replace(number, search.position(), patch, order)?;
             if !search.advance(self.keys_of(entry, keys)) {
-                if !behavior.keep_repeated_entries {
+                if !profile.has(Improvement::KeepRepeatedEntries) {
                     return Err(order_mismatch(patch, order, keys.of(entry.map).into()));
                 }
                 self.check_first_occurrences(patch, order, keys, &index)?;
@@ -135,8 +135,8 @@ impl<'v> PatchEntries<'v> {
 }
 
 /// Whether `$patch: replace` in an entry is about the entry: a bare one is about the list.
-fn replaces_entry(map: &Object, keys: &MergeKeys<'_>, behavior: &Behavior) -> bool {
-    behavior.replace_marked_entries
+fn replaces_entry(map: &Object, keys: &MergeKeys<'_>, profile: Profile) -> bool {
+    profile.has(Improvement::ReplaceMarkedEntries)
         && map.len() > 1
         && keys.names().next().is_some_and(|key| map.contains(key))
 }

@@ -18,7 +18,7 @@ pub(super) fn with_keys(value: &Value, meta: Option<PatchMeta<'_>>, options: &Di
     let Some(meta) = meta else { return value.clone() };
     match value {
         Value::Object(map) if !meta.replaces() => with_keys_in_map(map, meta.ty, options).into(),
-        Value::Array(list) => match meta.list_strategy(options.unmarked_lists, &options.behavior) {
+        Value::Array(list) => match meta.list_strategy(options.unmarked_lists, options.profile) {
             ListStrategy::Keyed(_) => with_keys_in_list(list, meta, options).into(),
             ListStrategy::Replace
                 if meta.recommended_keys().is_some_and(|keys| identify(&keys, [list.items()])) =>

@@ -19,6 +19,7 @@ use crate::{
 };
 use std::collections::HashMap;
 use tenure_fields::{Path, PathElement};
+use tenure_profile::Improvement;
 use tenure_schema::TypeRef;
 use tenure_value::{Array, Object, Value};
 
@@ -91,7 +92,8 @@ impl Search<'_> {
     /// Fails where both sides delete from one set, as in Kubernetes.
     fn directives(&mut self, name: &str, value: &Value) {
         let is_deletion = name.starts_with(DELETE_FROM_PRIMITIVE_LIST);
-        if is_deletion && !self.options.behavior.allow_equal_deletions && self.failed.is_none() {
+        if is_deletion && !self.options.profile.has(Improvement::AllowEqualDeletions) && self.failed.is_none()
+        {
             let kind = ErrorKind::UnknownField { field: name.into(), value: value.clone() };
             self.failed = Some(kind.into());
         }
@@ -125,7 +127,7 @@ impl Search<'_> {
         meta: Option<PatchMeta<'_>>,
     ) -> Result<(), PatchError> {
         let options = self.options;
-        let strategy = meta.map(|meta| (meta.list_strategy(options.unmarked_lists, &options.behavior), meta));
+        let strategy = meta.map(|meta| (meta.list_strategy(options.unmarked_lists, options.profile), meta));
         let has_keys = |list: &Array| list.iter().any(|entry| entry.get(PATCH_MERGE_KEY).is_some());
         match strategy {
             Some((ListStrategy::Set, _)) => {}
@@ -153,7 +155,7 @@ impl Search<'_> {
 
     /// Remembers a list that the comparison sorts, as in Kubernetes.
     fn sort_list(&mut self, patch: &Array, changed: &Array) {
-        if !self.options.behavior.keep_order_in_conflict_checks && patch.len() == changed.len() {
+        if !self.options.profile.has(Improvement::KeepOrderInConflictChecks) && patch.len() == changed.len() {
             self.sorted.push(self.path.elements().to_vec());
         }
     }
@@ -179,7 +181,7 @@ impl Search<'_> {
             _ => keys.of(entry),
         };
         // As recorded, the last of several entries with equal keys counts.
-        let last = !self.options.behavior.keep_repeated_entries;
+        let last = !self.options.profile.has(Improvement::KeepRepeatedEntries);
         let others = by_key(changed, &keys_of, last);
         let counted = last.then(|| by_key(patch, &keys_of, last));
         let located = documents.and_then(Parts::lists).map(|lists| lists.map(|list| located(list, keys)));

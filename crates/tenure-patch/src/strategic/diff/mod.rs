@@ -38,8 +38,8 @@ pub fn two_way(
     ty: TypeRef<'_>,
     options: &DiffOptions<'_>,
 ) -> Result<Value, PatchError> {
-    let original = document_root(original, "the original document", &options.behavior)?;
-    let modified = document_root(modified, "the modified document", &options.behavior)?;
+    let original = document_root(original, "the original document", options.profile)?;
+    let modified = document_root(modified, "the modified document", options.profile)?;
     let patch = calculate(&original, &modified, &original, ty, options, LiveChanges::Overwrite)?;
     check_preconditions(patch.into(), options)
 }
@@ -70,9 +70,9 @@ pub fn three_way(
     live_changes: LiveChanges,
     options: &DiffOptions<'_>,
 ) -> Result<Value, PatchError> {
-    let last_applied = document_root(last_applied, "the last applied document", &options.behavior)?;
-    let modified = document_root(modified, "the modified document", &options.behavior)?;
-    let live = document_root(live, "the live document", &options.behavior)?;
+    let last_applied = document_root(last_applied, "the last applied document", options.profile)?;
+    let modified = document_root(modified, "the modified document", options.profile)?;
+    let live = document_root(live, "the live document", options.profile)?;
     let patch = calculate(&last_applied, &modified, &live, ty, options, live_changes)?;
     let patch = check_preconditions(patch.into(), options)?;
     if live_changes == LiveChanges::Overwrite {

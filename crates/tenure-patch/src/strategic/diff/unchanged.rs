@@ -13,7 +13,7 @@ use tenure_value::{Object, Value};
 pub(super) fn can_skip(part: &Value, meta: PatchMeta<'_>, options: &DiffOptions<'_>) -> bool {
     match part {
         Value::Object(map) => !meta.replaces() && can_skip_map(map, meta.ty, options),
-        Value::Array(list) => match meta.list_strategy(options.unmarked_lists, &options.behavior) {
+        Value::Array(list) => match meta.list_strategy(options.unmarked_lists, options.profile) {
             ListStrategy::Replace => true,
             // A set that is not sorted is written with its order.
             ListStrategy::Set => false,

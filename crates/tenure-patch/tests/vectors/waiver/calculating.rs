@@ -275,7 +275,7 @@ pub fn reordered_by_comparing(line: &Line, schema: &Schema) -> bool {
 
 fn overwriting(line: &Line, schema: &Schema) -> Option<Value> {
     let [original, modified, current] = INPUTS.map(|name| input(line, name));
-    let options = DiffOptions::default().behavior(line.behavior);
+    let options = DiffOptions::default().profile(line.profile);
     strategic::three_way(&original, &modified, &current, line.ty(schema), LiveChanges::Overwrite, &options)
         .ok()
         .map(|patch| read_back(&patch))
@@ -307,7 +307,7 @@ fn has_two_members(document: &Value) -> bool {
 /// The recorded patch leaves a live member of a union beside the one that the manifest sets.
 pub fn two_members(line: &Line, schema: &Schema) -> bool {
     let leads_to_both = |patch: &Value| {
-        let options = strategic::ApplyOptions::default();
+        let options = strategic::ApplyOptions::default().profile(crate::IMPROVED);
         strategic::apply(&input(line, "current"), patch, line.ty(schema), &options)
             .is_ok_and(|result| has_two_members(&result))
     };

@@ -159,7 +159,7 @@ pub fn nothing_to_order(line: &Line, _schema: &Schema) -> bool {
 /// refused.
 pub fn order_ignored(line: &Line, schema: &Schema) -> Verdict {
     let unordered = prune(&patch(line), &|name, _| name.starts_with("$setElementOrder"));
-    let options = tenure_patch::strategic::ApplyOptions::default();
+    let options = tenure_patch::strategic::ApplyOptions::default().profile(crate::IMPROVED);
     let live = line.input("original").unwrap_or_default();
     let expected = tenure_patch::strategic::apply(&live, &unordered, line.ty(schema), &options);
     match (run(line, schema), expected) {

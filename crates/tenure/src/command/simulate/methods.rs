@@ -2,6 +2,7 @@
 
 use super::sandbox::{Response, Sandbox, Stored};
 use crate::{Error, document::Document};
+use tenure_profile::Profile;
 use tenure_apply::LAST_APPLIED;
 use tenure_client::escaped;
 use tenure_patch::{
@@ -116,7 +117,7 @@ impl Write<'_> {
             return Ok(merge::three_way(&last, &modified, live));
         }
         // `kubectl` calculates the patch, with the defects that it has.
-        let how = DiffOptions::default().behavior(strategic::Behavior::kubernetes());
+        let how = DiffOptions::default().profile(Profile::kubernetes());
         strategic::three_way(&last, &modified, live, self.ty, LiveChanges::Overwrite, &how)
             .map_err(|error| Error::document(&self.manifest.place, error))
     }

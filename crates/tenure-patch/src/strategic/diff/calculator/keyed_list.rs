@@ -20,6 +20,7 @@ use crate::{
     },
 };
 use tenure_fields::PathElement;
+use tenure_profile::Improvement;
 use tenure_value::{Array, Value};
 
 impl Calculator<'_> {
@@ -40,7 +41,7 @@ impl Calculator<'_> {
         if lists.original.is_empty() && lists.live.is_empty() {
             return Ok(self.new_list(sides.live, modified, &keys, meta));
         }
-        if !self.options.behavior.keep_repeated_entries && self.any_repeats(lists, &keys)? {
+        if !self.options.profile.has(Improvement::KeepRepeatedEntries) && self.any_repeats(lists, &keys)? {
             return self.recorded_list(lists, sides.live.is_none(), &keys, meta);
         }
         let removals = self.removals;
@@ -108,7 +109,7 @@ impl Calculator<'_> {
         keys: &EntryKeys<'_>,
         meta: PatchMeta<'_>,
     ) -> ListPatch {
-        let keeps_repeated = self.options.behavior.keep_repeated_entries;
+        let keeps_repeated = self.options.profile.has(Improvement::KeepRepeatedEntries);
         if live.is_some() && keeps_repeated && self.repeats(modified, keys).unwrap_or(false) {
             return replacement(modified.to_vec());
         }

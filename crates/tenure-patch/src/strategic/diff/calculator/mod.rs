@@ -17,6 +17,7 @@ use crate::{
     },
 };
 use std::mem::discriminant;
+use tenure_profile::Improvement;
 use tenure_schema::TypeRef;
 use tenure_value::{Array, Object, Text, Value};
 
@@ -205,7 +206,7 @@ impl<'o> Calculator<'o> {
     ) {
         let removed = || original.is_some_and(|original| original.contains(name));
         if !value.is_null()
-            && self.options.behavior.exclude_union_members
+            && self.options.profile.has(Improvement::ExcludeUnionMembers)
             && patch_meta::is_excluded(name, modified, ty)
             && !removed()
         {
@@ -283,7 +284,7 @@ impl<'o> Calculator<'o> {
         let removal = match (self.live_changes, original, live.and_then(|live| live.get(name))) {
             // `$retainKeys` would clear what is left.
             (LiveChanges::Keep, Value::Object(original), Some(Value::Object(live)))
-                if !retain && self.options.behavior.keep_additions_to_removed_maps =>
+                if !retain && self.options.profile.has(Improvement::KeepAdditionsToRemovedMaps) =>
             {
                 removal(original, live)
             }
@@ -413,7 +414,7 @@ impl<'o> Calculator<'o> {
             original: sides.original.and_then(Value::as_array),
             live: sides.live.and_then(Value::as_array),
         };
-        let strategy = meta.list_strategy(self.options.unmarked_lists, &self.options.behavior);
+        let strategy = meta.list_strategy(self.options.unmarked_lists, self.options.profile);
         if let ListStrategy::Replace = strategy
             && let Some(keys) = self.client_keys(below, modified, meta)
         {

@@ -59,7 +59,8 @@ impl Calculator<'_> {
                 let below = Sides { original: last, live: Some(entry.map) };
                 let begun = self.object(below, manifest.map, item, meta.retains_keys())?;
                 if let Some(patch) = self.finish(begun) {
-                    value = apply_object(entry.map, &patch, item, &ApplyOptions::default())?;
+                    let options = ApplyOptions::default().profile(self.options.profile);
+                    value = apply_object(entry.map, &patch, item, &options)?;
                 }
             }
             entries.push((value, Standing { rank: entry.modified.map_or(NONE, |rank| rank as u32), place }));

@@ -6,18 +6,19 @@ use crate::{
     PatchError,
     strategic::{diff::key_text, scalars::check_scalars},
 };
+use tenure_profile::Improvement;
 use tenure_value::{Array, Value};
 
 impl Calculator<'_> {
     pub(super) fn set(&mut self, sides: Sides<'_, Array>, modified: &Array) -> Result<ListPatch, PatchError> {
-        let behavior = &self.options.behavior;
+        let profile = self.options.profile;
         let original = sides.original.map_or(&[][..], Array::items);
         let live = sides.live.map_or(&[][..], Array::items);
         let modified = modified.items();
         let mut patch = ListPatch { new: sides.live.is_none(), ..ListPatch::default() };
         if !original.is_empty() {
             check_scalars(original, modified)?;
-            patch.deletions = match behavior.unite_repeated_set_items {
+            patch.deletions = match profile.has(Improvement::UniteRepeatedSetItems) {
                 true => absent_items(original, modified),
                 false => surplus_items(original, modified),
             };
@@ -28,8 +29,9 @@ impl Calculator<'_> {
             check_scalars(live, modified)?;
             let there = Counts::of(live);
             let wanted = Counts::of(modified);
-            let repeats =
-                |item: &Value| behavior.unite_repeated_set_items && there.count(item) > wanted.count(item);
+            let repeats = |item: &Value| {
+                profile.has(Improvement::UniteRepeatedSetItems) && there.count(item) > wanted.count(item)
+            };
             patch.items = Counts::numbered(modified)
                 .filter(|(item, number)| *number >= there.count(item) || *number == 0 && repeats(item))
                 .map(|(item, _)| item.clone())
@@ -38,7 +40,7 @@ impl Calculator<'_> {
         self.removals += patch.deletions.len();
         // As recorded, a set that is not sorted as text is written with its order even if it does not change.
         let unsorted = || !modified.is_sorted_by(|left, right| key_text::compare(left, right).is_le());
-        let moved = || match behavior.write_set_reorders {
+        let moved = || match profile.has(Improvement::WriteSetReorders) {
             true => live != modified || unsorted(),
             false => sorted_as_text(live) != modified,
         };

@@ -1,0 +1,19 @@
+//! Which documented improvements on Kubernetes are on.
+//!
+//! An [`Improvement`] is one place where Tenure deliberately does better than a kube-apiserver; a [`Profile`] is a set of them. Every
+//! library takes a profile, and none has a default other than Kubernetes. `docs/differences.md` describes every improvement, and
+//! tests compare the page with this crate.
+//!
+//! ```
+//! use tenure_profile::{Improvement, Profile};
+//!
+//! assert_eq!(Profile::default(), Profile::kubernetes());
+//! let profile = Profile::kubernetes().with(Improvement::SharedZeros);
+//! assert!(profile.has(Improvement::SharedZeros) && !profile.has(Improvement::OwnBindings));
+//! ```
+
+mod improvement;
+mod profile;
+
+pub use improvement::Improvement;
+pub use profile::{Profile, UnknownProfile};
