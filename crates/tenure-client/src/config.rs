@@ -10,6 +10,7 @@ use crate::{
 use base64::{Engine, engine::general_purpose::STANDARD};
 use http::{HeaderName, HeaderValue, Uri};
 use std::{
+    net::IpAddr,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -38,6 +39,8 @@ pub struct ConnectOptions {
     pub namespace: Option<String>,
     /// A bearer token, instead of the credentials of the user.
     pub token: Option<String>,
+    /// The address of the client that requests are made for, if not for this program: the server records it.
+    pub forwarded_for: Option<IpAddr>,
 }
 
 /// A server and the credentials for it.
@@ -60,6 +63,7 @@ pub(crate) struct Auth {
     certificate: Option<Identity>,
     exec: Option<ExecPlugin>,
     impersonation: Vec<(HeaderName, HeaderValue)>,
+    forwarded_for: Option<IpAddr>,
 }
 
 /// Credentials as requests use them.
@@ -104,6 +108,7 @@ impl ConnectOptions {
         if let Some(token) = &self.token {
             config.auth = Auth { token: Some(token.clone()), ..Auth::default() };
         }
+        config.auth.forwarded_for = self.forwarded_for;
         Ok(config)
     }
 
@@ -208,6 +213,7 @@ impl Auth {
                 .map(|exec| ExecPlugin::read(exec, user.directory(), cluster))
                 .transpose()?,
             impersonation: impersonation(user)?,
+            forwarded_for: None,
         })
     }
 
@@ -215,6 +221,9 @@ impl Auth {
     pub async fn credentials(&self) -> Result<Credentials, ClientError> {
         let mut credentials =
             Credentials { headers: self.impersonation.clone(), identity: self.certificate.clone() };
+        if let Some(value) = self.forwarded_for.and_then(|of| HeaderValue::from_str(&of.to_string()).ok()) {
+            credentials.headers.push((HeaderName::from_static("x-forwarded-for"), value));
+        }
         let mut token = match &self.token_file {
             Some(file) => {
                 let problem = |error| ClientError::config(format!("tokenFile {}: {error}", file.display()));

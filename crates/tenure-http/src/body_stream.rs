@@ -19,8 +19,8 @@ pub struct BodyStream {
     /// `None` when the body is complete.
     work: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     sender: BodySender,
-    /// Ends the body when it completes.
-    end: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    /// Each of them ends the body when it completes.
+    ends: Vec<Pin<Box<dyn Future<Output = ()> + Send>>>,
     /// Dropped when the body is complete or the client has disconnected.
     guard: Option<Box<dyn Send>>,
 }
@@ -61,12 +61,12 @@ impl BodyStream {
     /// Creates a body from a future that receives the sender; the body ends when the future does.
     pub fn new<F: Future<Output = ()> + Send + 'static>(make: impl FnOnce(BodySender) -> F) -> BodyStream {
         let sender = BodySender::default();
-        BodyStream { work: Some(Box::pin(make(sender.clone()))), sender, end: None, guard: None }
+        BodyStream { work: Some(Box::pin(make(sender.clone()))), sender, ends: Vec::new(), guard: None }
     }
 
-    /// Ends the body when a future completes, even if more is to be sent.
+    /// Ends the body when a future completes, even if more is to be sent. A body can have several ends; the first one counts.
     pub fn until(mut self, end: impl Future<Output = ()> + Send + 'static) -> BodyStream {
-        self.end = Some(Box::pin(end));
+        self.ends.push(Box::pin(end));
         self
     }
 
@@ -74,6 +74,11 @@ impl BodyStream {
     pub fn with_guard(mut self, guard: impl Send + 'static) -> BodyStream {
         self.guard = Some(Box::new(guard));
         self
+    }
+
+    fn finish(&mut self) {
+        (self.work, self.guard) = (None, None);
+        self.ends.clear();
     }
 
     /// Whether the body was declared incomplete.
@@ -84,12 +89,12 @@ impl BodyStream {
     /// Polls the future until it has sent a chunk, is pending, or has ended.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let Some(work) = &mut self.work else { return Poll::Ready(None) };
-        if self.end.as_mut().is_some_and(|end| end.as_mut().poll(context).is_ready()) {
-            (self.work, self.end, self.guard) = (None, None, None);
+        if self.ends.iter_mut().any(|end| end.as_mut().poll(context).is_ready()) {
+            self.finish();
             return Poll::Ready(None);
         }
         if work.as_mut().poll(context).is_ready() {
-            (self.work, self.end, self.guard) = (None, None, None);
+            self.finish();
         }
         match self.sender.put(None) {
             Some(chunk) => Poll::Ready(Some(chunk)),
@@ -127,6 +132,23 @@ mod tests {
         }
         assert_eq!(stream.poll_next(&mut context), Poll::Ready(None));
         assert_eq!(stream.poll_next(&mut context), Poll::Ready(None));
+    }
+
+    #[test]
+    fn the_first_of_several_ends_counts() {
+        for first in [true, false] {
+            let (end, ended) = tokio::sync::oneshot::channel::<()>();
+            let (kept, never) = tokio::sync::oneshot::channel::<()>();
+            let (one, other) = if first { (ended, never) } else { (never, ended) };
+            let mut stream = BodyStream::new(|_| std::future::pending())
+                .until(async move { drop(one.await) })
+                .until(async move { drop(other.await) });
+            let mut context = Context::from_waker(std::task::Waker::noop());
+            assert_eq!(stream.poll_next(&mut context), Poll::Pending);
+            end.send(()).unwrap();
+            assert_eq!(stream.poll_next(&mut context), Poll::Ready(None), "the first: {first}");
+            drop(kept);
+        }
     }
 
     #[test]

@@ -16,6 +16,9 @@ pub fn accepts_gzip(headers: &HeaderMap) -> bool {
 
 /// Compresses a large successful response while it is sent.
 pub fn compress(mut response: Response) -> Response {
+    if response.headers.contains_key(header::CONTENT_ENCODING) {
+        return response;
+    }
     let chunks = match response.body {
         ResponseBody::Whole(bytes) if bytes.len() >= COMPRESS_FROM => {
             ChunkedBody::new(bytes, Vec::new(), b"", Bytes::new())

@@ -358,10 +358,10 @@ fn response_head(headers: &HeaderMap) -> Bytes {
 mod tests {
     use super::*;
     use crate::{
-        Response,
+        GuardedRequest, Response,
         listener::{Handler, bind, serve},
     };
-    use hyper::{Request, StatusCode, body::Incoming};
+    use hyper::StatusCode;
     use std::future::pending;
     use tokio::{
         io::{AsyncReadExt, AsyncWriteExt},
@@ -384,8 +384,8 @@ mod tests {
     }
 
     impl Handler for Streams {
-        async fn handle(self: Arc<Self>, request: Request<Incoming>) -> Response {
-            let path = request.uri().path().to_string();
+        async fn handle(self: Arc<Self>, request: GuardedRequest) -> Response {
+            let path = request.head().uri.path().to_string();
             if path == "/whole" {
                 return Response::text(StatusCode::OK, "whole");
             }

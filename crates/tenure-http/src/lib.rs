@@ -11,6 +11,7 @@ mod client_certificate;
 pub mod compression;
 mod connections;
 mod credentials;
+mod guarded_request;
 mod handover;
 pub mod health;
 mod http1;
@@ -35,6 +36,7 @@ mod strict_decoding;
 mod tls_stream;
 mod upgrade;
 mod warning;
+mod web_service;
 mod websocket;
 
 pub use authentication::Authentication;
@@ -43,6 +45,7 @@ pub use chunked_body::{ChunkedBody, Producer};
 pub use client_certificate::{ClientAuthorities, ClientCertificate, FrontProxy};
 pub use connections::ConnectionLimits;
 pub use credentials::{Credentials, reachable, serving_names, write_insecure_kubeconfig};
+pub use guarded_request::{BoundedBody, GuardedRequest, no_memory};
 pub use memory::{MemoryBudget, Reservation};
 pub use metrics::Metrics;
 pub use negotiation::{
@@ -51,9 +54,11 @@ pub use negotiation::{
 pub use query::{FieldValidation, MANAGER_BYTES, Query, WriteOptions};
 pub use request::{REQUEST_TIME, Request};
 pub use request_body::RequestBody;
+pub use request_guard::HostGuard;
 pub use request_path::{DiscoveryPath, RequestPath, ResourcePath, decode as decode_segment};
 pub use response::{Response, ResponseBody};
 pub use service::ClientAddress;
 pub use serving_certificate::ServingCertificate;
 pub use strict_decoding::{TextErrors, operation_errors};
 pub use upgrade::{Duplex, OnUpgrade, Upgraded};
+pub use web_service::{WebEndpoint, WebRequest, WebService};

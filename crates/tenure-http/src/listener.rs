@@ -3,7 +3,8 @@
 //! (`shutdown`).
 
 use super::{
-    ClientAuthorities, ConnectionLimits, Response,
+    ClientAddress, ClientAuthorities, ConnectionLimits, GuardedRequest, HostGuard, PLAIN, RequestBody,
+    Response,
     connections::{Admission, ConnectionTable, Purpose},
     http1::{Http1Connection, Http1Limits},
     memory::{MemoryBudget, Reservation},
@@ -60,10 +61,10 @@ pub struct Tls {
     pub authorities: Option<ClientAuthorities>,
 }
 
-/// Responds to requests.
+/// Responds to requests, which the listener has guarded.
 pub trait Handler: Send + Sync + 'static {
     /// Responds to one request.
-    fn handle(self: Arc<Self>, request: Request<Incoming>) -> impl Future<Output = Response> + Send;
+    fn handle(self: Arc<Self>, request: GuardedRequest) -> impl Future<Output = Response> + Send;
 }
 
 /// Binds a listener.
@@ -97,8 +98,10 @@ pub async fn serve_within<H: Handler>(
     stop: impl Future<Output = ()>,
 ) {
     let table = ConnectionTable::new(limits);
+    let guard = if tls.is_none() { HostGuard::Loopback } else { HostGuard::Certified };
     // Boxed, so that a watch does not keep the memory of the future that handled its request.
-    let respond: Respond = Arc::new(move |request| Box::pin(handler.clone().handle(request)));
+    let respond: Respond =
+        Arc::new(move |request| Box::pin(respond_guarded(handler.clone(), guard, request)));
     let connections = Connections::default();
     tokio::pin!(stop);
     // The head of every request has a timeout. Setting a timer that expires before all others interrupts the thread
@@ -135,6 +138,22 @@ pub async fn serve_within<H: Handler>(
     drop(listener);
     if timeout(DRAIN_TIME, connections.close()).await.is_err() {
         tracing::warn!("some requests did not finish within {} s", DRAIN_TIME.as_secs());
+    }
+}
+
+/// Passes a request to the handler if its host, its origin and its path may be answered.
+async fn respond_guarded<H: Handler>(
+    handler: Arc<H>,
+    guard: HostGuard,
+    request: Request<Incoming>,
+) -> Response {
+    let client = request.extensions().get().map(|ClientAddress(address)| *address);
+    match GuardedRequest::check(guard, request.map(RequestBody::from)).await {
+        Ok(request) => handler.handle(request).await,
+        Err(refusal) => {
+            tracing::info!(?client, %refusal, "request refused");
+            Response::failure(&refusal, PLAIN)
+        }
     }
 }
 
@@ -280,7 +299,7 @@ where
 
 /// Why a body could not be read.
 #[derive(Debug, PartialEq, Eq)]
-pub enum BodyFault {
+pub(crate) enum BodyFault {
     /// The body exceeds the limit.
     TooLarge,
     /// The memory for bodies in flight is used up.
@@ -289,18 +308,9 @@ pub enum BodyFault {
     Broken(String),
 }
 
-/// Reads a body within limits of size and time.
-pub async fn read_body<B>(body: B, limit: usize, time_limit: Duration) -> Result<Bytes, BodyFault>
-where
-    B: hyper::body::Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
-{
-    let read = read_body_within(body, limit, time_limit, &MemoryBudget::new(usize::MAX)).await;
-    read.map(|(body, _)| body)
-}
-
 /// Reads a body within limits of size, time and memory. Memory is reserved as the body arrives: what a client only announces
 /// takes none.
-pub async fn read_body_within<B>(
+pub(crate) async fn read_body_within<B>(
     body: B,
     limit: usize,
     time_limit: Duration,
@@ -327,7 +337,7 @@ where
 }
 
 /// Reads what is left of the body of a refused request and drops it, within limits of size and time.
-pub async fn discard_body<B: hyper::body::Body + Unpin>(mut body: B) {
+pub(crate) async fn discard_body<B: hyper::body::Body + Unpin>(mut body: B) {
     use http_body_util::BodyExt;
     use hyper::body::Buf;
     let Ok(_turn) = DISCARDED_AT_ONCE.try_acquire() else { return };
@@ -413,8 +423,8 @@ mod tests {
     }
 
     impl Handler for Gated {
-        async fn handle(self: Arc<Self>, request: Request<Incoming>) -> Response {
-            if request.uri().path() == "/gated" {
+        async fn handle(self: Arc<Self>, request: GuardedRequest) -> Response {
+            if request.head().uri.path() == "/gated" {
                 self.arrived.notify_one();
                 self.release.notified().await;
             }
@@ -426,7 +436,7 @@ mod tests {
     struct Watching;
 
     impl Handler for Watching {
-        async fn handle(self: Arc<Self>, _: Request<Incoming>) -> Response {
+        async fn handle(self: Arc<Self>, _: GuardedRequest) -> Response {
             let stream = crate::BodyStream::new(|sender| async move {
                 sender.send(Bytes::from_static(b"{\"a\":1}\n{\"b\"")).await;
                 sender.send(Bytes::from_static(b":2}\n")).await;
@@ -483,11 +493,11 @@ mod tests {
         let mut unfinished = connect().await.unwrap();
         unfinished.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
         let mut between = connect().await.unwrap();
-        between.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+        between.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
         let mut first = [0; 12];
         between.read_exact(&mut first).await.unwrap();
         let mut running = connect().await.unwrap();
-        running.write_all(b"GET /gated HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+        running.write_all(b"GET /gated HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
         handler.arrived.notified().await;
         stop.notify_one();
         // These close while the last request is still running.

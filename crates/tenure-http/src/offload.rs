@@ -23,7 +23,15 @@ impl Default for Offload {
     }
 }
 
+/// From this many bytes on, work on them may take a millisecond: to parse, convert or print a byte takes some nanoseconds.
+pub const LARGE: usize = 64 << 10;
+
 impl Offload {
+    /// Runs a future that works on so many bytes: here if they are few.
+    pub async fn run_for<F: Future>(&self, bytes: usize, future: F) -> F::Output {
+        if bytes > LARGE { self.run(future).await } else { future.await }
+    }
+
     /// Runs a future that may compute for long between its pauses.
     pub async fn run<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);

@@ -1,19 +1,34 @@
-//! Checks of a request's headers that come before everything else: a server without authentication refuses what a
-//! web page in a browser on the same machine could send (DNS rebinding, cross-site requests, forms, untyped bodies).
+//! Checks of a request's head that come before everything else. A listener without TLS refuses what a web page in a browser on the
+//! same machine could send (DNS rebinding, cross-site requests, forms, untyped bodies).
 
-use super::Authentication;
+use super::request_path::has_malformed_escape;
 use hyper::{HeaderMap, Method, Uri, header, http::request::Parts};
 use std::net::IpAddr;
 use tenure_meta::{ApiError, Reason};
 
 const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
-/// Checks the headers of a request.
-pub fn check(authentication: &Authentication, head: &Parts) -> Result<(), ApiError> {
+/// The hosts and origins that a listener answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostGuard {
+    /// This machine by its loopback name or an address, and pages of this listener itself: any page can give its own name an address
+    /// of this machine, and there is no certificate that would tell a browser.
+    Loopback,
+    /// Any: the certificate of the server proves its host.
+    Certified,
+}
+
+/// Checks the head of a request.
+pub fn check(guard: HostGuard, head: &Parts) -> Result<(), ApiError> {
     let (uri, headers) = (&head.uri, &head.headers);
-    match authentication {
-        Authentication::Token(_) => Ok(()),
-        Authentication::Anyone => {
+    if has_malformed_escape(uri.path()) {
+        return Err(ApiError::bad_request(
+            "the path has an invalid escape; write % and two hexadecimal digits, or %25 for the sign itself",
+        ));
+    }
+    match guard {
+        HostGuard::Certified => Ok(()),
+        HostGuard::Loopback => {
             check_host(uri, headers)?;
             check_origin(uri, headers)?;
             check_content_type(&head.method, headers)
@@ -94,16 +109,16 @@ fn is_local(host: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn checked(authentication: &Authentication, uri: &str, headers: &[(&str, &str)]) -> Option<u16> {
+    fn checked(guard: HostGuard, uri: &str, headers: &[(&str, &str)]) -> Option<u16> {
         let request = headers
             .iter()
             .fold(hyper::Request::post(uri), |request, (name, value)| request.header(*name, *value));
         let (head, ()) = request.body(()).unwrap().into_parts();
-        check(authentication, &head).err().map(|failure| failure.code())
+        check(guard, &head).err().map(|failure| failure.code())
     }
 
     #[test]
-    fn a_server_without_authentication_refuses_what_another_site_could_send() {
+    fn a_listener_without_tls_refuses_what_another_site_could_send() {
         let local = ("host", "127.0.0.1:8080");
         type Case<'c> = (&'c [(&'c str, &'c str)], Option<u16>);
         let cases: &[Case<'_>] = &[
@@ -130,15 +145,24 @@ mod tests {
             (&[local, ("content-length", "2"), ("content-type", "application/json")], None),
         ];
         for (headers, expected) in cases {
-            assert_eq!(checked(&Authentication::Anyone, "/api", headers), *expected, "{headers:?}");
+            assert_eq!(checked(HostGuard::Loopback, "/api", headers), *expected, "{headers:?}");
         }
-        assert_eq!(checked(&Authentication::Anyone, "http://rebind.example.com/api", &[]), Some(403));
-        assert_eq!(checked(&Authentication::Anyone, "http://localhost:1/api", &[]), None);
+        assert_eq!(checked(HostGuard::Loopback, "http://rebind.example.com/api", &[]), Some(403));
+        assert_eq!(checked(HostGuard::Loopback, "http://localhost:1/api", &[]), None);
     }
 
     #[test]
-    fn a_server_with_a_token_serves_any_host() {
-        let token = Authentication::Token("secret".into());
-        assert_eq!(checked(&token, "/api", &[("host", "tenure.example.com"), ("content-length", "2")]), None);
+    fn a_server_with_a_certificate_serves_any_host() {
+        let headers = [("host", "tenure.example.com"), ("content-length", "2")];
+        assert_eq!(checked(HostGuard::Certified, "/api", &headers), None);
+    }
+
+    #[test]
+    fn a_malformed_escape_is_refused_before_anything_is_known_of_the_client() {
+        for path in ["/api/v1/pods/%zz", "/api/v1/pods/%+1", "/api/v1/pods/a%2", "/livez/%"] {
+            assert_eq!(checked(HostGuard::Certified, path, &[]), Some(400), "{path}");
+        }
+        // Bytes that are not UTF-8 can be written in an escape: what they name does not exist.
+        assert_eq!(checked(HostGuard::Certified, "/api/v1/pods/%ff", &[]), None);
     }
 }

@@ -50,39 +50,39 @@ pub struct ResourcePath {
 }
 
 impl RequestPath {
-    /// Parses a request path (without its query); `None` if a segment does not decode to UTF-8.
-    pub fn parse(path: &str) -> Option<RequestPath> {
+    /// Parses a request path (without its query).
+    pub fn parse(path: &str) -> RequestPath {
         let segments: Vec<&str> = path.trim_start_matches('/').trim_end_matches('/').split('/').collect();
         let (group, rest) = match segments.as_slice() {
-            ["api"] => return Some(RequestPath::Discovery(DiscoveryPath::Core)),
-            ["apis"] => return Some(RequestPath::Discovery(DiscoveryPath::Groups)),
-            ["apis", group] => return Some(RequestPath::Discovery(DiscoveryPath::Group(decode(group)?))),
+            ["api"] => return RequestPath::Discovery(DiscoveryPath::Core),
+            ["apis"] => return RequestPath::Discovery(DiscoveryPath::Groups),
+            ["apis", group] => return RequestPath::Discovery(DiscoveryPath::Group(text(group))),
             ["api", rest @ ..] => (Text::default(), rest),
-            ["apis", group, rest @ ..] => (decode(group)?, rest),
-            _ => return Some(RequestPath::Other(format!("/{}", path.trim_start_matches('/')))),
+            ["apis", group, rest @ ..] => (text(group), rest),
+            _ => return RequestPath::Other(format!("/{}", path.trim_start_matches('/'))),
         };
-        let (version, rest) = (decode(rest[0])?, &rest[1..]);
+        let (version, rest) = (text(rest[0]), &rest[1..]);
         let (watch, rest) = match rest {
-            [] => return Some(RequestPath::Discovery(DiscoveryPath::Version(group, version))),
+            [] => return RequestPath::Discovery(DiscoveryPath::Version(group, version)),
             ["watch", rest @ ..] if !rest.is_empty() => (true, rest),
             rest => (false, rest),
         };
         let below_namespace = is_below_namespace(rest);
         let (namespace, rest) = match rest {
-            ["namespaces", namespace, rest @ ..] if below_namespace => (decode(namespace)?, rest),
+            ["namespaces", namespace, rest @ ..] if below_namespace => (text(namespace), rest),
             rest => (Text::default(), rest),
         };
-        let segment = |at: usize| rest.get(at).map_or(Some(Text::default()), |segment| decode(segment));
-        Some(RequestPath::Resource(ResourcePath {
+        let segment = |at: usize| rest.get(at).map_or(Text::default(), |segment| text(segment));
+        RequestPath::Resource(ResourcePath {
             group,
             version,
             namespace,
-            resource: segment(0)?,
-            name: segment(1)?,
-            subresource: segment(2)?,
-            rest: decode(&rest.get(3..).unwrap_or_default().join("/"))?,
+            resource: segment(0),
+            name: segment(1),
+            subresource: segment(2),
+            rest: text(&rest.get(3..).unwrap_or_default().join("/")),
             watch,
-        }))
+        })
     }
 }
 
@@ -99,12 +99,25 @@ pub fn decode(segment: &str) -> Option<Text> {
     if !segment.contains('%') {
         return Some(Text::new(segment));
     }
-    // The decoder keeps malformed escapes.
-    let is_escape = |rest: &str| rest.len() >= 2 && rest.as_bytes()[..2].iter().all(u8::is_ascii_hexdigit);
-    if !segment.split('%').skip(1).all(is_escape) {
+    if has_malformed_escape(segment) {
         return None;
     }
     percent_decode_str(segment).decode_utf8().ok().map(|decoded| Text::new(&decoded))
+}
+
+/// Whether a text has a percent sign that no two hexadecimal digits follow. The decoder keeps these.
+pub(crate) fn has_malformed_escape(text: &str) -> bool {
+    let is_escape = |rest: &str| rest.len() >= 2 && rest.as_bytes()[..2].iter().all(u8::is_ascii_hexdigit);
+    text.contains('%') && !text.split('%').skip(1).all(is_escape)
+}
+
+/// Decodes a segment of a path. Bytes that are not UTF-8 become the replacement character, which no name contains: such a path is
+/// authenticated, audited and authorized as any other, and names what does not exist.
+fn text(segment: &str) -> Text {
+    match segment.contains('%') {
+        true => Text::new(&percent_decode_str(segment).decode_utf8_lossy()),
+        false => Text::new(segment),
+    }
 }
 
 #[cfg(test)]
@@ -113,7 +126,7 @@ mod tests {
 
     fn path(text: &str) -> ResourcePath {
         match RequestPath::parse(text) {
-            Some(RequestPath::Resource(path)) => path,
+            RequestPath::Resource(path) => path,
             other => panic!("{text}: {other:?}"),
         }
     }
@@ -170,16 +183,23 @@ mod tests {
             ("/", RequestPath::Other("/".into())),
         ];
         for (text, want) in cases {
-            assert_eq!(RequestPath::parse(text), Some(want), "{text}");
+            assert_eq!(RequestPath::parse(text), want, "{text}");
         }
     }
 
     #[test]
-    fn a_malformed_escape_is_refused() {
-        assert_eq!(RequestPath::parse("/api/v1/pods/%ff"), None);
-        assert_eq!(RequestPath::parse("/api/v1/pods/%zz"), None);
-        assert_eq!(RequestPath::parse("/api/v1/pods/%+1"), None);
-        assert_eq!(RequestPath::parse("/api/v1/pods/a%2"), None);
-        assert_eq!(RequestPath::parse("/api/v1/pods/%€"), None);
+    fn malformed_escapes_are_recognized() {
+        for (text, is_malformed) in
+            [("a%2Fb", false), ("%ff", false), ("%zz", true), ("%+1", true), ("a%2", true), ("%€", true)]
+        {
+            assert_eq!(has_malformed_escape(text), is_malformed, "{text}");
+            assert_eq!(decode(text).is_none(), is_malformed || text == "%ff", "{text}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_not_text_name_nothing() {
+        let got = path("/api/v1/namespaces/%ff/secrets/a%fe");
+        assert_eq!((&*got.namespace, &*got.resource, &*got.name), ("\u{fffd}", "secrets", "a\u{fffd}"));
     }
 }

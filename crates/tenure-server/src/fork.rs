@@ -8,7 +8,7 @@ use crate::{
 use std::sync::Arc;
 use tenure_admission::{WebhookClient, WebhookInterceptor};
 use tenure_catalog::{Catalog, Clock, CollectionSizes, Identifiers, Objects, history::HistoryReader};
-use tenure_http::{Metrics, offload::Offload};
+use tenure_http::Metrics;
 use tenure_meta::ApiError;
 use tenure_read::Reader;
 use tenure_store::Store;
@@ -75,8 +75,9 @@ impl Server {
             idlers: idlers(),
             checkpoint: Arc::new(checkpoint),
             flow_control: self.flow_control.as_ref().map(|control| control.fork(store, sizes.clone())),
+            web: None,
             memory,
-            offload: Offload::default(),
+            offload: Arc::default(),
             sizes,
             stop,
         })

@@ -1,6 +1,6 @@
 //! The API server: the Kubernetes API over a store.
 //!
-//! `server.rs` builds the parts in the order of their dependencies and dispatches requests: `admission`, `write`,
+//! `server.rs` builds the parts in the order of their dependencies, `handler_chain.rs` lists what every request passes: `admission`, `write`,
 //! `subresources`, `controllers`, over the catalog and the objects of `tenure-catalog` and the protocol of `tenure-http`. The crate
 //! does not know terminals, and decides no rule of a particular kind.
 
@@ -13,7 +13,9 @@ mod deprecation;
 mod fight_events;
 mod flow_control;
 mod fork;
+mod handler_chain;
 mod nonresource;
+mod permission;
 mod request_time;
 mod server;
 mod statusz;
@@ -22,7 +24,8 @@ mod write;
 
 pub use controllers::{ControllerDelays, Controllers};
 pub use fork::ForkOptions;
-pub use server::{BODY_BYTES, DEFAULT_CONCURRENCY, Server, ServerOptions};
+pub use handler_chain::BODY_BYTES;
+pub use server::{DEFAULT_CONCURRENCY, Server, ServerOptions};
 pub use tenure_aggregator::{AggregatorOptions, ClusterAuthentication, ProxyClientCertificate, Routing};
 pub use tenure_authentication::{IdentityOptions, TokenKeys, TokenOptions, TokenWebhookOptions};
 pub use tenure_authorization::{

@@ -18,19 +18,19 @@ use tenure_value::Value;
 
 /// The endpoints of health checks.
 const HEALTH: [&str; 3] = ["healthz", "livez", "readyz"];
+/// Further endpoints whose documents are small.
+const SMALL: [&str; 4] = ["version", "statusz", "openid", ".well-known"];
 /// The paths of metrics: those of the server, and those of its health. `DELETE` begins to count anew.
 const METRICS: [&str; 2] = ["/metrics", "/metrics/slis"];
 const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// How many writers and fields are listed by default.
 const MOST_WRITERS: usize = 20;
 
-/// Whether a path names a document of all that is served, which takes long to make.
-pub(crate) fn is_document(address: &RequestPath) -> bool {
-    match address {
-        RequestPath::Discovery(_) => true,
-        RequestPath::Other(path) => path.starts_with("/openapi"),
-        RequestPath::Resource(_) => false,
-    }
+/// Whether a path names a small document, such as that of a health check, which waits for nothing. All others may take long to make.
+pub(crate) fn is_small(address: &RequestPath) -> bool {
+    let RequestPath::Other(path) = address else { return false };
+    let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
+    HEALTH.contains(&first) || SMALL.contains(&first)
 }
 
 /// Answers a request for a path that names no resource.

@@ -3,13 +3,13 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use http_body_util::BodyExt;
-use hyper::{Method, Request, StatusCode, body::Incoming, header::HeaderValue};
+use hyper::{Method, Request, StatusCode, header::HeaderValue};
 use rcgen::{CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tenure_auth::{Reloadable, UserInfo, authentication::RequestHeaderNames, authentication::TokenFile};
 use tenure_http::{
-    Authentication, BodyStream, ClientAuthorities, ClientCertificate, FrontProxy, OnUpgrade, RequestBody,
-    Response,
+    Authentication, BodyStream, ClientAuthorities, ClientCertificate, FrontProxy, GuardedRequest, OnUpgrade,
+    RequestBody, Response,
     listener::{Handler, Tls, bind, serve},
 };
 use tenure_server::{ClusterAuthentication, ProxyClientCertificate, Server, ServerOptions};
@@ -35,7 +35,9 @@ struct Extension {
 }
 
 impl Handler for Extension {
-    async fn handle(self: Arc<Self>, mut request: Request<Incoming>) -> Response {
+    async fn handle(self: Arc<Self>, request: GuardedRequest) -> Response {
+        let (head, body) = request.into_parts();
+        let mut request = Request::from_parts(head, body.into_stream());
         // Only the front proxy is let in.
         if request.extensions().get::<FrontProxy>().is_none() {
             return Response::text(StatusCode::UNAUTHORIZED, "not the front proxy");

@@ -37,7 +37,7 @@ impl RequestInfo {
         body: &Bytes,
     ) -> RequestInfo {
         let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let Some(RequestPath::Resource(path)) = RequestPath::parse(uri.path()) else {
+        let RequestPath::Resource(path) = RequestPath::parse(uri.path()) else {
             return RequestInfo::default();
         };
         let query = Query::parse(uri.query().unwrap_or_default()).unwrap_or_default();

@@ -3,6 +3,7 @@
 use crate::{TestError, server::TestServer, service::failure};
 use http::{Request, Response};
 use http_body::Body;
+use http_body_util::Full;
 use hyper::{
     body::{Bytes, Incoming},
     server::conn::{http1, http2},
@@ -20,11 +21,12 @@ use std::{
 };
 use tempfile::TempDir;
 use tenure_http::{
-    Authentication,
+    GuardedRequest, HostGuard, MemoryBudget, RequestBody,
     listener::{Protocol, detect_protocol},
-    request_guard, write_insecure_kubeconfig,
+    write_insecure_kubeconfig,
 };
 use tenure_meta::ApiError;
+use tenure_server::BODY_BYTES;
 use tokio::{
     net::TcpListener,
     task::{JoinHandle, JoinSet},
@@ -57,16 +59,22 @@ impl TestServer {
         let kubeconfig = write_insecure_kubeconfig(directory.path(), address).map_err(TestError::Listen)?;
         let service = self.service();
         let accepting = tokio::spawn(async move {
-            accept(listener, move |request| {
-                let service = service.clone();
+            let memory = MemoryBudget::default();
+            let respond = move |request: Result<GuardedRequest, ApiError>| {
+                let (service, memory) = (service.clone(), memory.clone());
                 async move {
-                    match guard(request) {
-                        (_, Some(refusal)) => failure(&refusal),
-                        (request, None) => service.respond(request).await,
+                    let read = async {
+                        let (head, body) = request?.into_parts();
+                        let (body, _) = body.read(BODY_BYTES, &memory).await?;
+                        Ok::<_, ApiError>(Request::from_parts(head, Full::new(body)))
+                    };
+                    match read.await {
+                        Ok(request) => service.respond(request).await,
+                        Err(refusal) => failure(&refusal),
                     }
                 }
-            })
-            .await;
+            };
+            accept(listener, respond).await;
         });
         Ok(Socket { address, kubeconfig, _directory: directory, accepting })
     }
@@ -83,17 +91,11 @@ pub(crate) async fn bind(address: SocketAddr) -> Result<TcpListener, TestError> 
     TcpListener::bind(address).await.map_err(failed)
 }
 
-/// Returns the refusal of a request that a web page in a browser on this machine could have sent.
-pub(crate) fn guard<B>(request: Request<B>) -> (Request<B>, Option<ApiError>) {
-    let (head, body) = request.into_parts();
-    let checked = request_guard::check(&Authentication::Anyone, &head).err();
-    (Request::from_parts(head, body), checked)
-}
-
-/// Answers requests of connections until the task is aborted.
+/// Answers requests of connections until the task is aborted. A request that a web page in a browser on this machine could have sent
+/// is refused.
 pub(crate) async fn accept<F, B>(
     listener: TcpListener,
-    respond: impl Fn(Request<Incoming>) -> F + Clone + Send + 'static,
+    respond: impl Fn(Result<GuardedRequest, ApiError>) -> F + Clone + Send + Sync + 'static,
 ) where
     F: Future<Output = Response<B>> + Send + 'static,
     B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static,
@@ -114,9 +116,13 @@ pub(crate) async fn accept<F, B>(
         connections.spawn(async move {
             // A small response must not wait for the acknowledgement of the previous one.
             let _ = stream.set_nodelay(true);
-            let service = service_fn(move |request| {
-                let answer = respond(request);
-                async move { Ok::<_, Infallible>(answer.await) }
+            let service = service_fn(move |request: Request<Incoming>| {
+                let respond = respond.clone();
+                async move {
+                    let request = request.map(RequestBody::from);
+                    let guarded = GuardedRequest::check(HostGuard::Loopback, request).await;
+                    Ok::<_, Infallible>(respond(guarded).await)
+                }
             });
             let served = match timeout(HEAD_TIME, detect_protocol(&stream)).await {
                 Ok(Ok(Protocol::Http2)) => {

@@ -20,7 +20,29 @@ pub enum PageBody {
     /// All of it.
     Whole(Option<Bytes>),
     /// Lines that are sent as they come.
-    Lines(mpsc::Receiver<Bytes>),
+    Lines(PageLines),
+}
+
+/// Lines and the work that makes them, which goes on only while the next line is awaited: a page that does not read costs nothing.
+pub struct PageLines {
+    /// `None` when all lines were made.
+    work: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    lines: mpsc::Receiver<Bytes>,
+}
+
+impl PageLines {
+    /// Polls for the next line; `None` is the end.
+    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if let Poll::Ready(line) = self.lines.poll_recv(context) {
+            return Poll::Ready(line);
+        }
+        if let Some(work) = &mut self.work
+            && work.as_mut().poll(context).is_ready()
+        {
+            self.work = None;
+        }
+        self.lines.poll_recv(context)
+    }
 }
 
 impl Body for PageBody {
@@ -34,7 +56,7 @@ impl Body for PageBody {
         match &mut *self {
             PageBody::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
             PageBody::Lines(lines) => {
-                lines.poll_recv(context).map(|line| line.map(|line| Ok(Frame::data(line))))
+                lines.poll_next(context).map(|line| line.map(|line| Ok(Frame::data(line))))
             }
         }
     }
@@ -56,20 +78,19 @@ impl Lines {
 
     /// Sends an error as the last line.
     pub async fn fail(&self, error: &PageError) -> Result<(), Closed> {
-        let line = describe(error).with("type", "error");
+        let line = describe(error.status(), &error.to_string()).with("type", "error");
         self.send(&Value::Object(line)).await
-    }
-
-    /// Completes when the page stops reading.
-    pub async fn closed(&self) {
-        self.0.closed().await;
     }
 }
 
-/// Returns a stream of lines and what sends them.
-pub(crate) fn lines() -> (Lines, Response<PageBody>) {
-    let (sender, receiver) = mpsc::channel(LINES);
-    (Lines(sender), response(StatusCode::OK, "application/x-ndjson", PageBody::Lines(receiver)))
+/// Returns a stream of the lines that a future sends.
+pub(crate) fn lines<F>(make: impl FnOnce(Lines) -> F) -> Response<PageBody>
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let (sender, lines) = mpsc::channel(LINES);
+    let lines = PageLines { work: Some(Box::pin(make(Lines(sender)))), lines };
+    response(StatusCode::OK, "application/x-ndjson", PageBody::Lines(lines))
 }
 
 /// Returns a response with a document.
@@ -84,14 +105,18 @@ pub(crate) fn empty(code: StatusCode) -> Response<PageBody> {
 
 /// Returns the response for an error.
 pub(crate) fn failure(error: &PageError) -> Response<PageBody> {
-    let mut response = document(&Value::Object(describe(error)));
-    *response.status_mut() = error.status();
+    refusal(error.status(), &error.to_string())
+}
+
+/// Returns the response of a request that is refused.
+pub(crate) fn refusal(code: StatusCode, message: &str) -> Response<PageBody> {
+    let mut response = document(&Value::Object(describe(code, message)));
+    *response.status_mut() = code;
     response
 }
 
-fn describe(error: &PageError) -> Object {
-    let code = i64::from(error.status().as_u16());
-    Object::default().with("error", error.to_string()).with("code", code)
+fn describe(code: StatusCode, message: &str) -> Object {
+    Object::default().with("error", message).with("code", i64::from(code.as_u16()))
 }
 
 /// Returns a response with the headers of all responses. Nothing may be loaded from elsewhere, run inline, framed or cached, unless the

@@ -13,7 +13,7 @@ pub enum PageError {
     NoSession,
     /// A code is unknown, too old or used already.
     #[error(
-        "the link was used already or is too old; sign in with a token, or start `tenure ui` for a new link"
+        "the link was used already or is older than ten minutes; sign in with a token, or start `tenure ui` for a new link"
     )]
     InvalidCode,
     /// A kubeconfig has no token.
@@ -22,6 +22,9 @@ pub enum PageError {
         /// What is missing.
         problem: String,
     },
+    /// Too many clients sign in at once.
+    #[error("too many sign-ins at once; try again in a moment")]
+    Busy,
     /// The request does not come from the page itself.
     #[error("the request does not come from this page")]
     ForeignSite,
@@ -81,6 +84,7 @@ impl PageError {
     pub fn status(&self) -> StatusCode {
         match self {
             PageError::NoSession | PageError::InvalidCode => StatusCode::UNAUTHORIZED,
+            PageError::Busy => StatusCode::TOO_MANY_REQUESTS,
             PageError::ForeignSite => StatusCode::FORBIDDEN,
             PageError::NotFound | PageError::NoObject { .. } => StatusCode::NOT_FOUND,
             PageError::BadRequest { .. } | PageError::Kubeconfig { .. } | PageError::Ownership(_) => {

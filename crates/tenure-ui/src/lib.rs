@@ -18,6 +18,6 @@ mod request;
 mod session;
 
 pub use asset::total_compressed_bytes;
-pub use body::PageBody;
+pub use body::{PageBody, PageLines};
 pub use error::PageError;
 pub use page::Page;

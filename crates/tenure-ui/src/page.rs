@@ -2,15 +2,17 @@
 
 use crate::{
     PageError, asset,
-    body::{PageBody, document, empty, failure, lines},
+    body::{Lines, PageBody, document, empty, failure, lines, refusal},
     endpoint::{self, ObjectRef},
     request::{Query, read_json, text},
     session::{Session, Sessions},
 };
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
-use std::sync::Arc;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
+use std::{net::IpAddr, sync::Arc};
 use tenure_client::{Cluster, ConnectOptions};
 use tenure_value::{Limits, Value, yaml};
+use tokio::sync::Semaphore;
 
 /// Where the page is.
 const ROOT: &str = "/ui/";
@@ -18,46 +20,69 @@ const ROOT: &str = "/ui/";
 const API: &str = "/ui/api/";
 /// The header that every request of the page's scripts has. Another site cannot send it without a preflight, which is never granted.
 const PAGE_HEADER: &str = "tenure-page";
+/// How many clients sign in at once: a sign-in needs no credentials, and costs requests to the server.
+const SIGN_INS: usize = 8;
 
 /// The page for one server.
 pub struct Page {
     options: ConnectOptions,
     sessions: Sessions,
+    sign_ins: Semaphore,
     /// Whether the browser reaches the page over TLS.
     secure: bool,
+    /// Whether the page is part of the server that it is for, which records the addresses of clients.
+    is_of_server: bool,
 }
 
 impl Page {
     /// Creates a page for the server of the options. A user with a code acts with the credentials of the options, a user with a
     /// token acts with that token. `secure` means that browsers reach the page over TLS.
     pub fn new(options: ConnectOptions, secure: bool) -> Page {
-        Page { options, sessions: Sessions::default(), secure }
+        let sign_ins = Semaphore::new(SIGN_INS);
+        Page { options, sessions: Sessions::default(), sign_ins, secure, is_of_server: false }
     }
 
-    /// Returns the path and fragment of a link that signs one browser in, once. A fragment is not sent to servers or logged.
+    /// Creates the page of a server, which names the addresses of its clients to the server.
+    pub fn of_server(options: ConnectOptions, secure: bool) -> Page {
+        Page { is_of_server: true, ..Page::new(options, secure) }
+    }
+
+    /// Returns the path and fragment of a link that signs one browser in, once, within ten minutes. A fragment is not sent to servers or
+    /// logged.
     pub fn sign_in_link(&self) -> String {
         format!("{ROOT}#code={}", self.sessions.issue_code())
     }
 
     /// Whether a request is for the page: everything below `/ui/`, and `/` of a browser.
-    pub fn is_for_page<B>(request: &Request<B>) -> bool {
-        let path = request.uri().path();
+    pub fn is_for_page(head: &Parts) -> bool {
+        let path = head.uri.path();
         path.starts_with(ROOT)
             || path == ROOT.trim_end_matches('/')
-            || (path == "/" && request.method() == Method::GET && prefers_html(request.headers()))
+            || (path == "/" && head.method == Method::GET && prefers_html(&head.headers))
     }
 
-    /// Responds to a request.
-    pub async fn respond<B>(self: Arc<Self>, request: Request<B>) -> Response<PageBody>
-    where
-        B: http_body::Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
-    {
+    /// Returns the name of the user who is signed in; `None` if the request has no session.
+    pub fn user(&self, headers: &HeaderMap) -> Option<String> {
+        self.sessions.find(&cookies(headers)).ok().map(|session| session.user.clone())
+    }
+
+    /// Returns the response to a request that is refused before the page sees it.
+    pub fn refuse(code: StatusCode, message: &str) -> Response<PageBody> {
+        refusal(code, message)
+    }
+
+    /// Responds to a request from an address. The caller has read its body within limits, and has checked its host.
+    pub async fn respond(
+        self: Arc<Self>,
+        request: Request<Bytes>,
+        client: Option<IpAddr>,
+    ) -> Response<PageBody> {
         let path = request.uri().path().to_owned();
         if !path.starts_with(ROOT) {
             return redirect();
         }
         if let Some(endpoint) = path.strip_prefix(API) {
-            return self.call(endpoint, request).await.unwrap_or_else(|error| failure(&error));
+            return self.call(endpoint, request, client).await.unwrap_or_else(|error| failure(&error));
         }
         if request.method() != Method::GET && request.method() != Method::HEAD {
             return empty(StatusCode::METHOD_NOT_ALLOWED);
@@ -72,16 +97,21 @@ impl Page {
     }
 
     /// Calls an endpoint.
-    async fn call<B>(&self, name: &str, request: Request<B>) -> Result<Response<PageBody>, PageError>
-    where
-        B: http_body::Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
-    {
+    async fn call(
+        &self,
+        name: &str,
+        request: Request<Bytes>,
+        client: Option<IpAddr>,
+    ) -> Result<Response<PageBody>, PageError> {
         let (head, body) = request.into_parts();
         check_origin(&head.headers)?;
         let query = Query::parse(head.uri.query().unwrap_or_default());
         let cookies = cookies(&head.headers);
         match (&head.method, name) {
-            (&Method::POST, "session") => return self.sign_in(&read_json(body).await?).await,
+            (&Method::POST, "session") => {
+                let signed_in = self.sign_in(&body, client).await;
+                return signed_in.inspect_err(|error| tracing::warn!(?client, %error, "sign-in failed"));
+            }
             (&Method::DELETE, "session") => {
                 return Ok(with_cookie(empty(StatusCode::NO_CONTENT), &self.sessions.close(&cookies)));
             }
@@ -126,24 +156,27 @@ impl Page {
             }
             (&Method::GET, "type") => endpoint::type_at(cluster, &query).await?,
             (&Method::POST, "definition") => {
-                endpoint::definition(cluster, text(&read_json(body).await?, "definition")).await?
+                endpoint::definition(cluster, text(&read_json(&body)?, "definition")).await?
             }
-            (&Method::POST, "plan") => endpoint::plan(cluster, &read_json(body).await?).await?,
-            (&Method::POST, "apply") => endpoint::apply(&session, &read_json(body).await?).await?,
-            (&Method::POST, "handover") => endpoint::preview(cluster, &read_json(body).await?).await?,
+            (&Method::POST, "plan") => endpoint::plan(cluster, &read_json(&body)?).await?,
+            (&Method::POST, "apply") => endpoint::apply(&session, &read_json(&body)?).await?,
+            (&Method::POST, "handover") => endpoint::preview(cluster, &read_json(&body)?).await?,
             (&Method::POST, "handover/carry-out") => {
-                endpoint::carry_out(&session, &read_json(body).await?).await?
+                endpoint::carry_out(&session, &read_json(&body)?).await?
             }
             (&Method::GET, "undo") => endpoint::steps(&session),
-            (&Method::POST, "undo") => endpoint::undo(&session, &read_json(body).await?).await?,
+            (&Method::POST, "undo") => endpoint::undo(&session, &read_json(&body)?).await?,
             _ => return Err(PageError::NotFound),
         };
         Ok(document(&answer))
     }
 
     /// Signs a user in with a code, a token or a kubeconfig that contains a token.
-    async fn sign_in(&self, body: &Value) -> Result<Response<PageBody>, PageError> {
+    async fn sign_in(&self, body: &[u8], client: Option<IpAddr>) -> Result<Response<PageBody>, PageError> {
+        let _turn = self.sign_ins.try_acquire().map_err(|_| PageError::Busy)?;
+        let body = &read_json(body)?;
         let mut options = self.options.clone();
+        options.forwarded_for = client.filter(|_| self.is_of_server);
         let (code, token, kubeconfig) = (text(body, "code"), text(body, "token"), text(body, "kubeconfig"));
         if !code.is_empty() {
             self.sessions.redeem(code)?;
@@ -157,7 +190,8 @@ impl Page {
         let cluster = Cluster::connect(&options).await?;
         // Credentials that the server does not accept are refused here and not in every view.
         let greeting = endpoint::session(&cluster).await?;
-        let cookie = self.sessions.open(Session::new(cluster), self.secure);
+        let user = text(&greeting, "user").to_owned();
+        let cookie = self.sessions.open(Session::new(cluster, user), self.secure);
         Ok(with_cookie(document(&greeting), &cookie))
     }
 }
@@ -165,26 +199,21 @@ impl Page {
 /// Runs an endpoint that sends lines, for as long as the page reads them.
 fn stream<F>(
     session: Arc<Session>,
-    run: impl FnOnce(Arc<Session>, Arc<crate::body::Lines>) -> F,
+    run: impl FnOnce(Arc<Session>, Arc<Lines>) -> F + Send + 'static,
 ) -> Response<PageBody>
 where
     F: Future<Output = Result<(), PageError>> + Send + 'static,
 {
-    let (sender, response) = lines();
-    let sender = Arc::new(sender);
-    let work = run(session, sender.clone());
-    tokio::spawn(async move {
-        tokio::select! {
-            result = work => {
-                if let Err(error) = result {
-                    // A page that no longer reads needs no error.
-                    let _ = sender.fail(&error).await;
-                }
+    lines(|sender| {
+        let sender = Arc::new(sender);
+        let work = run(session, sender.clone());
+        async move {
+            if let Err(error) = work.await {
+                // A page that no longer reads needs no error.
+                let _ = sender.fail(&error).await;
             }
-            () = sender.closed() => {}
         }
-    });
-    response
+    })
 }
 
 /// Returns the token of the current user of a kubeconfig. Files and plugins that it names are not used: they would be read and run
@@ -244,29 +273,33 @@ fn prefers_html(headers: &HeaderMap) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http_body_util::{BodyExt, Empty, Full};
+    use http_body_util::BodyExt;
 
     fn page() -> Arc<Page> {
         let options = ConnectOptions { server: Some("http://127.0.0.1:1".into()), ..Default::default() };
         Arc::new(Page::new(options, false))
     }
 
-    fn get(path: &str, headers: &[(&str, &str)]) -> Request<Empty<bytes::Bytes>> {
+    fn get(path: &str, headers: &[(&str, &str)]) -> Request<Bytes> {
         let request =
             headers.iter().fold(Request::get(path), |request, (name, value)| request.header(*name, *value));
-        request.body(Empty::new()).unwrap()
+        request.body(Bytes::new()).unwrap()
+    }
+
+    fn is_for_page(path: &str, headers: &[(&str, &str)]) -> bool {
+        Page::is_for_page(&get(path, headers).into_parts().0)
     }
 
     #[test]
     fn browsers_find_the_page_and_api_clients_see_no_change() {
         let html = [("accept", "text/html,application/xhtml+xml,*/*;q=0.8")];
-        assert!(Page::is_for_page(&get("/", &html)));
-        assert!(Page::is_for_page(&get("/ui/objects", &[])));
-        assert!(Page::is_for_page(&get("/ui", &[])));
+        assert!(is_for_page("/", &html));
+        assert!(is_for_page("/ui/objects", &[]));
+        assert!(is_for_page("/ui", &[]));
         for accept in ["*/*", "application/json", "application/json, text/html"] {
-            assert!(!Page::is_for_page(&get("/", &[("accept", accept)])), "{accept}");
+            assert!(!is_for_page("/", &[("accept", accept)]), "{accept}");
         }
-        assert!(!Page::is_for_page(&get("/api", &html)));
+        assert!(!is_for_page("/api", &html));
     }
 
     #[tokio::test]
@@ -276,30 +309,30 @@ mod tests {
             ("/ui/objects/v1/pods", "text/html"),
             ("/ui/assets/app.js", "text/javascript"),
         ] {
-            let response = page().respond(get(path, &[("accept-encoding", "gzip")])).await;
+            let response = page().respond(get(path, &[("accept-encoding", "gzip")]), None).await;
             assert_eq!(response.status(), 200, "{path}");
             let header = |name: &str| response.headers()[name].to_str().unwrap().to_owned();
             assert!(header("content-type").starts_with(media), "{path}");
             assert!(header("content-security-policy").starts_with("default-src 'none'"));
             assert!(!response.headers().contains_key("access-control-allow-origin"));
             let tag = header("etag");
-            assert_eq!(page().respond(get(path, &[("if-none-match", &tag)])).await.status(), 304);
+            assert_eq!(page().respond(get(path, &[("if-none-match", &tag)]), None).await.status(), 304);
         }
-        assert_eq!(page().respond(get("/ui/assets/../Cargo.toml", &[])).await.status(), 404);
-        assert_eq!(page().respond(get("/", &[])).await.headers()["location"], "/ui/");
+        assert_eq!(page().respond(get("/ui/assets/../Cargo.toml", &[]), None).await.status(), 404);
+        assert_eq!(page().respond(get("/", &[]), None).await.headers()["location"], "/ui/");
     }
 
     #[tokio::test]
     async fn endpoints_need_a_session_and_the_page_itself() {
         let code = |headers: &'static [(&str, &str)]| async {
-            page().respond(get("/ui/api/kinds", headers)).await.status().as_u16()
+            page().respond(get("/ui/api/kinds", headers), None).await.status().as_u16()
         };
         assert_eq!(code(&[]).await, 403);
         assert_eq!(code(&[("tenure-page", "1"), ("sec-fetch-site", "cross-site")]).await, 403);
         assert_eq!(code(&[("tenure-page", "1"), ("sec-fetch-site", "same-origin")]).await, 401);
         let request = Request::post("/ui/api/session").header("tenure-page", "1");
-        let request = request.body(Full::new(bytes::Bytes::from(r#"{"code":"guess"}"#))).unwrap();
-        let response = page().respond(request).await;
+        let request = request.body(Bytes::from(r#"{"code":"guess"}"#)).unwrap();
+        let response = page().respond(request, None).await;
         assert_eq!(response.status(), 401);
         assert!(!response.headers().contains_key("set-cookie"));
         let body = response.into_body().collect().await.unwrap().to_bytes();

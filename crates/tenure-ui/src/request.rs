@@ -1,12 +1,8 @@
 //! Requests of the page: the parameters of a query, and JSON bodies.
 
 use crate::PageError;
-use http_body_util::{BodyExt, Limited};
 use percent_encoding::percent_decode_str;
 use tenure_value::{Limits, Value, json};
-
-/// The most bytes of a body: a manifest of many objects.
-const BODY_BYTES: usize = 16 << 20;
 
 /// The parameters of a request.
 #[derive(Debug, Default)]
@@ -34,16 +30,10 @@ impl Query {
     }
 }
 
-/// Reads a JSON body.
-pub(crate) async fn read_json<B>(body: B) -> Result<Value, PageError>
-where
-    B: http_body::Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
-{
-    let body = Limited::new(body, BODY_BYTES).collect().await;
-    let body = body.map_err(|error| PageError::bad_request(format!("the body cannot be read: {error}")))?;
-    let body = body.to_bytes();
-    let body: &[u8] = if body.is_empty() { b"{}" } else { &body };
-    json::parse(body, &Limits { bytes: BODY_BYTES, ..Limits::default() }).map_err(PageError::bad_request)
+/// Reads a JSON body. The caller of the page limits its size.
+pub(crate) fn read_json(body: &[u8]) -> Result<Value, PageError> {
+    let text: &[u8] = if body.is_empty() { b"{}" } else { body };
+    json::parse(text, &Limits { bytes: text.len(), ..Limits::default() }).map_err(PageError::bad_request)
 }
 
 /// Returns a text of a document; empty if it is missing.

@@ -17,8 +17,8 @@ use tenure_ownership::Undo;
 const COOKIE: &str = "tenure-session";
 /// How long a session lasts without a request.
 const IDLE_TIME: Duration = Duration::from_secs(12 * 3600);
-/// How long a code can be used.
-const CODE_TIME: Duration = Duration::from_secs(24 * 3600);
+/// How long a code can be used: as long as it takes to open its link.
+const CODE_TIME: Duration = Duration::from_secs(10 * 60);
 /// The most sessions at once; the one that was idle longest ends.
 const SESSIONS: usize = 1000;
 /// The most steps of a session that can be undone.
@@ -28,6 +28,8 @@ const UNDOS: usize = 100;
 pub(crate) struct Session {
     /// The cluster, with the user's credentials.
     pub cluster: Cluster,
+    /// The name of the user, as the server knows it.
+    pub user: String,
     undos: Mutex<Vec<UndoStep>>,
 }
 
@@ -43,8 +45,8 @@ pub(crate) struct UndoStep {
 }
 
 impl Session {
-    pub fn new(cluster: Cluster) -> Session {
-        Session { cluster, undos: Mutex::default() }
+    pub fn new(cluster: Cluster, user: String) -> Session {
+        Session { cluster, user, undos: Mutex::default() }
     }
 
     /// Keeps a step, so that it can be undone, and returns its number.
@@ -79,7 +81,9 @@ impl Sessions {
     /// Returns a code with which one browser can sign in.
     pub fn issue_code(&self) -> String {
         let code = random();
-        self.codes.lock().insert(code.clone(), Instant::now());
+        let mut codes = self.codes.lock();
+        codes.retain(|_, issued| issued.elapsed() <= CODE_TIME);
+        codes.insert(code.clone(), Instant::now());
         code
     }
 
@@ -153,10 +157,10 @@ mod tests {
         assert!(sessions.redeem(&code).is_err(), "a code works once");
         let options = ConnectOptions { server: Some("http://127.0.0.1:1".into()), ..Default::default() };
         let cluster = Cluster::connect(&options).await.unwrap();
-        let set = sessions.open(Session::new(cluster), true);
+        let set = sessions.open(Session::new(cluster, "ann".into()), true);
         assert!(set.contains("HttpOnly; SameSite=Strict; Secure"), "{set}");
         let cookie = format!("other=1; {}", set.split(';').next().unwrap());
-        assert!(sessions.find(&cookie).is_ok());
+        assert!(sessions.find(&cookie).is_ok_and(|session| session.user == "ann"));
         assert!(sessions.find("tenure-session=").is_err());
         assert!(sessions.close(&cookie).contains("Max-Age=0"));
         assert!(matches!(sessions.find(&cookie), Err(PageError::NoSession)));

@@ -44,7 +44,7 @@ impl Connection {
             user: self.user.clone(),
             server: self.server.clone(),
             namespace: self.namespace.clone(),
-            token: None,
+            ..ConnectOptions::default()
         }
     }
 

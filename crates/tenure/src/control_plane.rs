@@ -1,6 +1,6 @@
 //! Runs a control plane: builds the server, creates the objects that every client expects, and serves until a signal.
 
-use crate::{memory, page::PageAndApi, reload::Reloader, signal::terminated};
+use crate::{memory, reload::Reloader, signal::terminated};
 use std::{net::SocketAddr, sync::Arc};
 use tenure_auth::Reloadable;
 use tenure_http::{
@@ -9,7 +9,6 @@ use tenure_http::{
 };
 use tenure_server::{Server, ServerOptions};
 use tenure_store::Store;
-use tenure_ui::Page;
 use tokio::net::TcpListener;
 
 /// The parts of a control plane.
@@ -28,8 +27,6 @@ pub struct ControlPlane {
     pub advertised: SocketAddr,
     /// The authority to publish in every namespace, together with the service account `default`, if they are created.
     pub default_objects: Option<String>,
-    /// The page, if it is served beside the API.
-    pub page: Option<Arc<Page>>,
 }
 
 impl ControlPlane {
@@ -40,8 +37,7 @@ impl ControlPlane {
         ready: impl FnOnce() -> Result<(), String>,
     ) -> Result<(), String> {
         let stop = terminated().map_err(|error| format!("cannot handle signals: {error}"))?;
-        let ControlPlane { store, tls, reloader, options, connections, advertised, default_objects, page } =
-            self;
+        let ControlPlane { store, tls, reloader, options, connections, advertised, default_objects } = self;
         let auditor = options.auditor.clone();
         let started = async {
             let server = Server::with_options(store, options).await?;
@@ -63,13 +59,7 @@ impl ControlPlane {
             stop.await;
             stopping.stop();
         };
-        match page {
-            Some(page) => {
-                let handler = Arc::new(PageAndApi { page, api: server });
-                listener::serve_within(listener, tls, handler, connections, stop).await;
-            }
-            None => listener::serve_within(listener, tls, server, connections, stop).await,
-        }
+        listener::serve_within(listener, tls, server, connections, stop).await;
         if let Some(auditor) = auditor {
             auditor.close().await;
         }

@@ -1,7 +1,7 @@
 //! The flags of `tenure serve` about identity and permissions, by the names that kube-apiserver gives them.
 
 use crate::{
-    authorization::{AuthorizationFlags, review_version},
+    authorization::{AuthorizationFlags, AuthorizationMode, review_version},
     limits::duration,
     oidc::OidcFlags,
     reload::Reloader,
@@ -183,7 +183,17 @@ impl IdentityFlags {
         identity.tokens.audiences = self.api_audiences.clone();
         identity.tokens.jwks_uri = self.service_account_jwks_uri.clone();
         identity.tokens.longest_seconds = self.service_account_max_token_expiration;
-        self.oidc.apply(self.anonymous_auth, identity, reloader)
+        self.oidc.apply(self.anonymous_auth, identity, reloader)?;
+        // As in kube-apiserver: anonymous requests that may do everything would need no credentials at all.
+        let allows_everything =
+            self.authorization.authorization_mode.contains(&AuthorizationMode::AlwaysAllow);
+        if allows_everything && identity.anonymous.enabled {
+            tracing::warn!(
+                "anonymous requests are refused, since --authorization-mode=AlwaysAllow would allow them everything"
+            );
+            identity.anonymous.enabled = false;
+        }
+        Ok(())
     }
 }
 

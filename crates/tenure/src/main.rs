@@ -33,6 +33,7 @@ mod past;
 mod place;
 mod plan_text;
 mod reload;
+mod sign_in;
 mod signal;
 mod targets;
 mod terminal;

@@ -1,48 +1,63 @@
-//! The page behind a listener: alone, or in front of the API of a server.
+//! The page as an endpoint beside the API, or alone: its requests pass the steps of all others first.
 
 use bytes::Bytes;
-use hyper::{Request, body::Incoming};
-use std::sync::Arc;
-use tenure_http::{BodyStream, RequestBody, Response, ResponseBody, listener::Handler};
-use tenure_server::Server;
+use http::request::Parts;
+use std::{future::poll_fn, pin::Pin, sync::Arc};
+use tenure_auth::UserInfo;
+use tenure_http::{
+    BodyStream, MemoryBudget, Response, ResponseBody, WebEndpoint, WebRequest, WebService, offload::Offload,
+};
+use tenure_meta::ApiError;
 use tenure_ui::{Page, PageBody};
 
-/// Serves the page alone.
-pub struct PageAlone(pub Arc<Page>);
+/// The page as an endpoint.
+pub struct PageEndpoint(pub Arc<Page>);
 
-impl Handler for PageAlone {
-    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> Response {
-        answer(self.0.clone().respond(request).await)
+impl PageEndpoint {
+    /// Returns the handler of a listener that serves the page alone.
+    pub fn alone(page: Arc<Page>) -> WebService {
+        WebService::new(Arc::new(PageEndpoint(page)), MemoryBudget::default(), Arc::default())
     }
 }
 
-/// Serves the page, and at all other paths the API of a server.
-pub struct PageAndApi {
-    /// The page.
-    pub page: Arc<Page>,
-    /// The server.
-    pub api: Arc<Server>,
-}
+impl WebEndpoint for PageEndpoint {
+    fn is_for(&self, head: &Parts) -> bool {
+        Page::is_for_page(head)
+    }
 
-impl Handler for PageAndApi {
-    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> Response {
-        if Page::is_for_page(&request) {
-            // Boxed, so that requests to the API do not carry the memory of the page.
-            return answer(Box::pin(self.page.clone().respond(request)).await);
-        }
-        self.api.clone().respond(request.map(RequestBody::from)).await
+    fn user(&self, head: &Parts) -> Option<Arc<UserInfo>> {
+        let name = self.0.user(&head.headers)?;
+        Some(Arc::new(UserInfo::new(name).with_group(UserInfo::AUTHENTICATED)))
+    }
+
+    fn refuse(&self, refusal: &ApiError) -> Response {
+        let code = http::StatusCode::from_u16(refusal.code()).unwrap_or(http::StatusCode::BAD_REQUEST);
+        response(Page::refuse(code, &refusal.to_string()), &Arc::default())
+    }
+
+    fn respond(self: Arc<Self>, request: WebRequest) -> Pin<Box<dyn Future<Output = Response> + Send>> {
+        let WebRequest { head, body, client, offload } = request;
+        let page = self.0.clone();
+        Box::pin(async move {
+            let answer = page.respond(http::Request::from_parts(head, body), client).await;
+            response(answer, &offload)
+        })
     }
 }
 
-fn answer(response: http::Response<PageBody>) -> Response {
-    let (head, body) = response.into_parts();
+/// Returns a response of the page as the listener sends it. What lasts computes where it keeps no one waiting.
+fn response(answer: http::Response<PageBody>, offload: &Arc<Offload>) -> Response {
+    let (head, body) = answer.into_parts();
     let body = match body {
         PageBody::Whole(bytes) => ResponseBody::Whole(bytes.unwrap_or_else(Bytes::new)),
-        PageBody::Lines(mut lines) => ResponseBody::Stream(BodyStream::new(|sender| async move {
-            while let Some(line) = lines.recv().await {
-                sender.send(line).await;
-            }
-        })),
+        PageBody::Lines(mut lines) => {
+            let offload = offload.clone();
+            ResponseBody::Stream(BodyStream::new(|sender| async move {
+                while let Some(line) = offload.run(poll_fn(|context| lines.poll_next(context))).await {
+                    sender.send(line).await;
+                }
+            }))
+        }
     };
     Response { code: head.status, headers: head.headers, body, memory: None }
 }

@@ -2,14 +2,8 @@
 
 use crate::{server::Server, webhook_server::WebhookServer};
 use base64::{Engine, engine::general_purpose::STANDARD};
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
-use tenure_http::{
-    PLAIN, Response,
-    listener::{Handler, read_body},
-};
+use std::sync::{Arc, Mutex};
+use tenure_http::{GuardedRequest, MemoryBudget, PLAIN, Response, listener::Handler};
 use tenure_value::{Limits, Value, json};
 
 /// Returns the response to a request; the uid is added.
@@ -89,8 +83,9 @@ pub fn rule(operations: &str, group: &str, resource: &str) -> String {
 }
 
 impl Handler for State {
-    async fn handle(self: Arc<Self>, request: hyper::Request<hyper::body::Incoming>) -> Response {
-        let body = read_body(request.into_body(), 64 << 20, Duration::from_secs(5)).await.unwrap();
+    async fn handle(self: Arc<Self>, request: GuardedRequest) -> Response {
+        let (_, body) = request.into_parts();
+        let (body, _) = body.read(64 << 20, &MemoryBudget::default()).await.unwrap();
         let review = json::parse(&body, &Limits::TRUSTED).unwrap();
         let request = review.get("request").cloned().unwrap();
         let response: Value = (self.respond)(&request).parse().unwrap();

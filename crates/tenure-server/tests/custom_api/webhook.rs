@@ -7,12 +7,8 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering::SeqCst},
     },
-    time::Duration,
 };
-use tenure_http::{
-    PLAIN, Response,
-    listener::{Handler, read_body},
-};
+use tenure_http::{GuardedRequest, MemoryBudget, PLAIN, Response, listener::Handler};
 use tenure_value::{Limits, Object, Value, json};
 
 /// How the webhook behaves.
@@ -69,13 +65,14 @@ impl ConversionWebhook {
 }
 
 impl Handler for State {
-    async fn handle(self: Arc<Self>, request: hyper::Request<hyper::body::Incoming>) -> Response {
+    async fn handle(self: Arc<Self>, request: GuardedRequest) -> Response {
         self.requests.fetch_add(1, SeqCst);
         let behavior = *self.behavior.lock().unwrap();
         if behavior == Behavior::Fails {
             return Response::text(hyper::StatusCode::SERVICE_UNAVAILABLE, "come back later");
         }
-        let body = read_body(request.into_body(), 64 << 20, Duration::from_secs(5)).await.unwrap();
+        let (_, body) = request.into_parts();
+        let (body, _) = body.read(64 << 20, &MemoryBudget::default()).await.unwrap();
         let review = json::parse(&body, &Limits::TRUSTED).unwrap();
         let asked = review.get("request").unwrap();
         let desired = asked.get("desiredAPIVersion").and_then(Value::as_str).unwrap();

@@ -11,13 +11,14 @@ use crate::{
     write_log::Write,
 };
 use field::{Fields, Problem};
-use http::{Method, Request, Response, StatusCode, header::CONTENT_TYPE};
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::{Bytes, Incoming};
+use http::{Method, Response, StatusCode, header::CONTENT_TYPE};
+use http_body_util::Full;
+use hyper::body::Bytes;
 use parking_lot::Mutex;
 use serde_json::{Value as Json, json};
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc};
-use tenure_http::Query;
+use tenure_http::{GuardedRequest, MemoryBudget, Query};
+use tenure_meta::ApiError;
 use tokio::{net::TcpListener, task::JoinHandle};
 
 /// The most bytes of a request.
@@ -43,7 +44,7 @@ impl ControlSocket {
         let address = listener.local_addr().map_err(TestError::Listen)?;
         let servers = BTreeMap::from([(MAIN.to_string(), Served { server, socket })]);
         let state = State { servers, snapshots: BTreeMap::new(), forks: 0, taken: 0 };
-        let control = Arc::new(Control { state: Mutex::new(state) });
+        let control = Arc::new(Control { state: Mutex::new(state), memory: MemoryBudget::default() });
         Ok(ControlSocket { address, accepting: tokio::spawn(accept(listener, control)) })
     }
 
@@ -69,6 +70,8 @@ async fn accept(listener: TcpListener, control: Arc<Control>) {
 
 struct Control {
     state: Mutex<State>,
+    /// The memory of requests in flight.
+    memory: MemoryBudget,
 }
 
 struct State {
@@ -92,8 +95,14 @@ impl Served {
     }
 }
 
+/// Returns the problem of a request that is refused before it is looked at.
+fn refused(refusal: ApiError) -> Problem {
+    let code = StatusCode::from_u16(refusal.code()).unwrap_or(StatusCode::BAD_REQUEST);
+    Problem { code, message: refusal.to_string() }
+}
+
 impl Control {
-    async fn respond(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    async fn respond(&self, request: Result<GuardedRequest, ApiError>) -> Response<Full<Bytes>> {
         let (code, document) = match self.answer(request).await {
             Ok(document) => (StatusCode::OK, document),
             Err(Problem { code, message }) => (code, json!({"message": message})),
@@ -104,15 +113,9 @@ impl Control {
         response
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Result<Json, Problem> {
-        let (request, refusal) = socket::guard(request);
-        if let Some(refusal) = refusal {
-            return Err(Problem { code: StatusCode::FORBIDDEN, message: refusal.to_string() });
-        }
-        let (head, body) = request.into_parts();
-        let body = Limited::new(body, BODY_BYTES).collect().await;
-        let body =
-            body.map_err(|error| Problem::bad(format!("the body cannot be read: {error}")))?.to_bytes();
+    async fn answer(&self, request: Result<GuardedRequest, ApiError>) -> Result<Json, Problem> {
+        let (head, body) = request.map_err(refused)?.into_parts();
+        let (body, _) = body.read(BODY_BYTES, &self.memory).await.map_err(refused)?;
         let query = Query::parse(head.uri.query().unwrap_or_default())
             .map_err(|error| Problem::bad(error.to_string()))?;
         let mut fields = Fields::read(&body, &query)?;

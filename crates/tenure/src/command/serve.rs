@@ -13,7 +13,9 @@ use crate::{
     identity::IdentityFlags,
     limits::LimitFlags,
     logging,
+    page::PageEndpoint,
     reload::Reloader,
+    sign_in,
     terminal::Terminal,
 };
 #[cfg(feature = "etcd")]
@@ -134,6 +136,8 @@ fn service_range(text: &str) -> Result<AddressRange, String> {
         .ok_or_else(|| format!("{text:?} is not an IPv4 network of /8 to /30, such as 10.0.0.0/16"))
 }
 
+/// The file of the data directory that has the link of the page if the output is not a terminal.
+const SIGN_IN_LINK: &str = "sign-in-link";
 /// How old the certificate that the server makes gets before it is renewed; it lasts a year.
 const RENEWAL: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// How often the server looks at the clock and the addresses of the machine for this.
@@ -207,7 +211,8 @@ async fn serve(options: Options) -> Result<(), Error> {
     server_options.auditor = options.audit.start(options.compatibility.audit_log_mode()).await?;
     server_options.history = options.history.options(options.is_local());
     let connect = ConnectOptions { kubeconfig: Some(kubeconfig.clone()), ..ConnectOptions::default() };
-    let page = Arc::new(Page::new(connect, !options.insecure_http));
+    let page = Arc::new(Page::of_server(connect, !options.insecure_http));
+    server_options.web = Some(Arc::new(PageEndpoint(page.clone())));
     let control_plane = ControlPlane {
         store,
         tls,
@@ -216,9 +221,10 @@ async fn serve(options: Options) -> Result<(), Error> {
         advertised: address,
         connections: options.limits.connections(),
         default_objects: options.service_accounts.then_some(authority),
-        page: Some(page.clone()),
     };
-    control_plane.serve(listener, || greet(address, &kubeconfig, &page, options.insecure_http)).await?;
+    let scheme = if options.insecure_http { "http" } else { "https" };
+    let server = format!("{scheme}://{}", reachable(address));
+    control_plane.serve(listener, || greet(&server, &kubeconfig, &page, &options.data_dir)).await?;
     Ok(())
 }
 
@@ -330,15 +336,15 @@ fn lock(directory: &Path) -> Result<File, Error> {
 }
 
 /// Prints the address and how to connect.
-fn greet(address: SocketAddr, kubeconfig: &Path, page: &Page, insecure: bool) -> Result<(), String> {
-    let scheme = if insecure { "http" } else { "https" };
-    let server = format!("{scheme}://{}", reachable(address));
+fn greet(server: &str, kubeconfig: &Path, page: &Page, directory: &Path) -> Result<(), String> {
     let kubeconfig =
         kubeconfig.canonicalize().map_err(|error| format!("{}: {error}", kubeconfig.display()))?;
+    let link = format!("{server}{}", page.sign_in_link());
+    let browser =
+        sign_in::describe_link(&link, &directory.join(SIGN_IN_LINK)).map_err(|error| error.to_string())?;
     println!(
-        "Tenure listens on {server}\n\n  export KUBECONFIG={}\n  kubectl create configmap hello --from-literal=who=world\n  kubectl get configmap hello -o yaml --show-managed-fields\n\nIn the browser, once: {server}{}",
+        "Tenure listens on {server}\n\n  export KUBECONFIG={}\n  kubectl create configmap hello --from-literal=who=world\n  kubectl get configmap hello -o yaml --show-managed-fields\n\n{browser}",
         kubeconfig.display(),
-        page.sign_in_link()
     );
     Ok(())
 }

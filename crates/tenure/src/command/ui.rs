@@ -1,9 +1,10 @@
 //! `tenure ui`: serves the page for any cluster of the kubeconfig on a loopback port, and opens the browser.
 
-use crate::{Error, Outcome, connection::Connection, page::PageAlone, terminal::Terminal};
+use crate::{Error, Outcome, connection::Connection, page::PageEndpoint, sign_in, terminal::Terminal};
 use clap::Args;
 use std::{
     net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
     process::{Command, Stdio},
     sync::Arc,
 };
@@ -15,7 +16,7 @@ use tenure_ui::Page;
 #[derive(Args)]
 #[command(after_help = "\
 The page is served on this machine only, and speaks to the cluster with your own credentials. The printed link signs one browser in,
-once.
+once, within ten minutes. Where the output is not a terminal, the link is in a file.
 
 Examples:
   tenure ui
@@ -50,17 +51,26 @@ async fn serve(options: &Options, terminal: &Terminal) -> Result<Outcome, Error>
     let address = socket.local_addr().map_err(|error| Error::Serve(error.into()))?;
     let page = Arc::new(Page::new(connect, false));
     let link = format!("http://{address}{}", page.sign_in_link());
-    terminal
-        .print(format!("The page for {server}, for one browser:\n\n  {link}\n\nPress Ctrl-C to stop.\n"))?;
+    // The port is in use by this process alone.
+    let file = runtime_directory().join(format!("tenure-ui-{}", address.port()));
+    let browser = sign_in::describe_link(&link, &file).map_err(|error| Error::Serve(error.into()))?;
+    terminal.print(format!(
+        "The page for {server} on http://{address}/ui/, for one browser.\n\n  {browser}\n\nPress Ctrl-C to stop.\n"
+    ))?;
     if !options.no_open {
         open(&link);
     }
-    let handler = Arc::new(PageAlone(page));
+    let handler = Arc::new(PageEndpoint::alone(page));
     tokio::select! {
         () = listener::serve(socket, None, handler, std::future::pending()) => {}
         _ = tokio::signal::ctrl_c() => {}
     }
     Ok(Outcome::Done)
+}
+
+/// Returns the user's directory for files that end with the session.
+fn runtime_directory() -> PathBuf {
+    std::env::var_os("XDG_RUNTIME_DIR").map_or_else(std::env::temp_dir, PathBuf::from)
 }
 
 /// Opens the link in the browser. Where there is none, the printed link can be copied.

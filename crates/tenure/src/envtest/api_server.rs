@@ -109,7 +109,6 @@ async fn serve(settings: Settings) -> Result<(), String> {
         connections: ConnectionLimits::default(),
         advertised: SocketAddr::new(settings.advertise, settings.bind.port()),
         default_objects: None,
-        page: None,
     };
     let ready = || {
         tracing::info!(address = %settings.bind, "serving");
@@ -207,12 +206,9 @@ impl Settings {
 
 fn identity(flags: &Flags) -> Result<IdentityFlags, FlagError> {
     let path = |name: &str| flags.last(name).filter(|path| !path.is_empty()).map(PathBuf::from);
-    let authorization = authorization(flags)?;
-    let allows_everything = authorization.authorization_mode.contains(&AuthorizationMode::AlwaysAllow);
     Ok(IdentityFlags {
-        authorization,
-        // Anonymous requests that may do everything would need no credentials at all.
-        anonymous_auth: if allows_everything { Some(false) } else { flags.switch("anonymous-auth") },
+        authorization: authorization(flags)?,
+        anonymous_auth: flags.switch("anonymous-auth"),
         token_auth_file: path("token-auth-file"),
         enable_bootstrap_token_auth: flags.switch("enable-bootstrap-token-auth"),
         authentication_token_webhook_config_file: path("authentication-token-webhook-config-file"),

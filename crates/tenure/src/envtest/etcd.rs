@@ -6,10 +6,9 @@ use super::{
 };
 use crate::signal::terminated;
 use http::StatusCode;
-use hyper::{Request, body::Incoming};
 use std::{net::ToSocketAddrs, sync::Arc};
 use tenure_http::{
-    Response,
+    GuardedRequest, Response,
     listener::{self, Handler},
 };
 use tokio::net::TcpListener;
@@ -107,9 +106,9 @@ async fn bind(url: &str) -> Result<TcpListener, Error> {
 struct Health;
 
 impl Handler for Health {
-    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> Response {
+    async fn handle(self: Arc<Self>, request: GuardedRequest) -> Response {
         const JSON: &str = "application/json";
-        match request.uri().path() {
+        match request.head().uri.path() {
             "/health" | "/readyz" | "/livez" => Response::new(StatusCode::OK, JSON, r#"{"health":"true"}"#),
             "/version" => {
                 Response::new(StatusCode::OK, JSON, r#"{"etcdserver":"3.6.0","etcdcluster":"3.6.0"}"#)

@@ -6,13 +6,13 @@ use super::{
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use http_body_util::BodyExt;
-use hyper::{Request, StatusCode, body::Incoming};
+use hyper::StatusCode;
 use std::{
     sync::Arc,
     thread,
     time::{Duration, Instant},
 };
-use tenure_http::{Response, listener::Handler};
+use tenure_http::{GuardedRequest, Response, listener::Handler};
 use webhook_server::WebhookServer;
 
 #[path = "../../../tenure-server/tests/api/webhook_server.rs"]
@@ -31,9 +31,10 @@ fn patched(patch: &str) -> String {
 }
 
 impl Handler for Hostile {
-    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> Response {
-        let path = request.uri().path().to_owned();
-        let body = request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    async fn handle(self: Arc<Self>, request: GuardedRequest) -> Response {
+        let (head, body) = request.into_parts();
+        let path = head.uri.path().to_owned();
+        let body = body.into_stream().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
         let review: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
         let uid = review["request"]["uid"].as_str().unwrap_or_default();
         let response = match path.as_str() {

@@ -3,7 +3,7 @@
 use crate::harness::{Authority, Environment, code, typed};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use http_body_util::BodyExt;
-use hyper::{Request, StatusCode, body::Incoming};
+use hyper::StatusCode;
 use k8s_openapi::{
     api::{
         admissionregistration::v1::{MutatingWebhookConfiguration, ValidatingWebhookConfiguration},
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use std::{fs, sync::Arc};
 use tempfile::TempDir;
 use tenure_http::{
-    Response, ServingCertificate,
+    GuardedRequest, Response, ServingCertificate,
     listener::{self, Handler},
 };
 
@@ -27,9 +27,10 @@ use tenure_http::{
 struct Webhooks;
 
 impl Handler for Webhooks {
-    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> Response {
-        let path = request.uri().path().to_owned();
-        let body = request.into_body().collect().await.expect("a body").to_bytes();
+    async fn handle(self: Arc<Self>, request: GuardedRequest) -> Response {
+        let (head, body) = request.into_parts();
+        let path = head.uri.path().to_owned();
+        let body = body.into_stream().collect().await.expect("a body").to_bytes();
         let mut review: Value = serde_json::from_slice(&body).expect("a review");
         let request = review["request"].take();
         let mut response = json!({"uid": request["uid"]});

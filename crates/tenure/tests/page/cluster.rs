@@ -9,6 +9,9 @@ use std::{
 };
 use tempfile::TempDir;
 
+/// What is printed before the name of the file with the link.
+const LINK: &str = "open the link in ";
+
 /// A process that ends with the test, and the lines that it printed first.
 pub struct Running {
     child: Child,
@@ -16,14 +19,14 @@ pub struct Running {
 }
 
 impl Running {
-    /// Starts `tenure` and reads its output up to the line that has the link of the page.
+    /// Starts `tenure` and reads its output up to the line that names the file with the link of the page.
     fn start(command: &mut Command) -> Running {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("tenure starts");
         let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
         let mut printed = String::new();
         for line in lines.by_ref() {
             printed += &(line.expect("a line") + "\n");
-            if printed.contains("#code=") {
+            if printed.contains(LINK) {
                 break;
             }
         }
@@ -33,8 +36,10 @@ impl Running {
 
     /// Returns the link that signs a browser in.
     pub fn link(&self) -> String {
-        let word = self.printed.split_whitespace().find(|word| word.contains("#code="));
-        word.unwrap_or_else(|| panic!("no link in {:?}", self.printed)).to_owned()
+        assert!(!self.printed.contains("code="), "the output is not a terminal: {:?}", self.printed);
+        let file = self.printed.split(LINK).nth(1).and_then(|rest| rest.split(", once").next());
+        let file = file.unwrap_or_else(|| panic!("no link in {:?}", self.printed));
+        std::fs::read_to_string(file).expect("the file of the link").trim().to_owned()
     }
 
     /// Returns the address of the page.
