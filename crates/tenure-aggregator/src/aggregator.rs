@@ -11,11 +11,11 @@ use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
 };
-use tenure_auth::Reloadable;
 use tenure_catalog::{Aggregated, AggregatedVersion, Priority, object::Stored, object::prefix};
 use tenure_http::{DiscoveryPath, RequestPath};
 use tenure_meta::{ApiError, Resource};
 use tenure_store::{ListRequest, Revision, Store};
+use tenure_transport::Reloadable;
 use tenure_value::Text;
 use tokio::sync::Semaphore;
 

@@ -1,8 +1,8 @@
 //! The config map `extension-apiserver-authentication` in `kube-system`: by it extension API servers authenticate users as this server
 //! does, and recognize its requests.
 
-use tenure_auth::{Reloadable, authentication::RequestHeaderNames};
-use tenure_authentication::TokenUses;
+use tenure_authentication::{TokenUses, credentials::RequestHeaderNames};
+use tenure_transport::Reloadable;
 use tenure_value::{Object, Text, Value};
 
 /// The namespace and the name of the config map.

@@ -5,7 +5,7 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper::{HeaderMap, Request, Response, StatusCode, body::Incoming, header};
 use std::time::Duration;
-use tenure_auth::UserInfo;
+use tenure_meta::UserInfo;
 use tenure_value::{Limits, Value, json};
 use tokio::time::timeout;
 

@@ -6,7 +6,7 @@ use hyper::{
     header::{self, HeaderName, HeaderValue},
 };
 use std::net::IpAddr;
-use tenure_auth::UserInfo;
+use tenure_meta::UserInfo;
 
 /// The headers that are about one connection.
 const HOP_BY_HOP: [HeaderName; 9] = [

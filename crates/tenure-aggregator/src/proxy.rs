@@ -18,9 +18,8 @@ use hyper::{
 };
 use hyper_util::rt::TokioIo;
 use std::{net::IpAddr, sync::Arc, time::Duration};
-use tenure_auth::UserInfo;
 use tenure_http::{BodyStream, OnUpgrade, PLAIN, Response, ResponseBody};
-use tenure_meta::{ApiError, Reason};
+use tenure_meta::{ApiError, Reason, UserInfo};
 use tokio::{
     sync::OwnedSemaphorePermit,
     time::{Instant, timeout_at},

@@ -10,8 +10,7 @@ use std::{
     sync::Arc,
 };
 use tenure_admission::{Endpoint, describe_connection_error, server_verifier};
-use tenure_auth::Reloadable;
-use tenure_transport::{AnyCertificate, Dialer, Transport, TransportBody, TransportTls};
+use tenure_transport::{AnyCertificate, Dialer, Reloadable, Transport, TransportBody, TransportTls};
 use tenure_value::Text;
 use tokio_rustls::rustls::{
     ClientConfig,

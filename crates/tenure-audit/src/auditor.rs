@@ -1,7 +1,7 @@
 //! The auditor: the policy and the queues of the sinks.
 
 use crate::{
-    AuditError, LogFormat, LogOptions, WebhookOptions,
+    AuditError, Event, LogFormat, LogOptions, Policy, WebhookOptions,
     log::legacy,
     log_sink::LogSink,
     webhook::{Batches, Webhook},
@@ -14,7 +14,6 @@ use std::{
     },
     time::Duration,
 };
-use tenure_auth::audit::{Event, Policy};
 use tenure_value::Value;
 use tokio::sync::mpsc;
 

@@ -16,5 +16,5 @@ pub enum AuditError {
     },
     /// The kubeconfig of the webhook cannot be used.
     #[error("audit webhook: {0}")]
-    Webhook(#[from] tenure_client::ClientError),
+    Webhook(#[from] tenure_transport::ConnectError),
 }

@@ -7,7 +7,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
     time::Duration,
 };
-use tenure_client::{Cluster, ConnectOptions};
+use tenure_transport::{ConnectOptions, Connection};
 use tenure_value::Value;
 use tokio::{
     sync::{mpsc, watch},
@@ -46,19 +46,19 @@ impl WebhookOptions {
 }
 
 /// The server that receives events.
-pub(crate) struct Webhook(Cluster);
+pub(crate) struct Webhook(Connection);
 
 impl Webhook {
     /// Reads the kubeconfig. Nothing is sent yet.
     pub async fn connect(options: &WebhookOptions) -> Result<Webhook, AuditError> {
         let connect =
             ConnectOptions { kubeconfig: Some(options.config.clone()), ..ConnectOptions::default() };
-        Ok(Webhook(Cluster::connect(&connect).await?))
+        Ok(Webhook(Connection::open(&connect).await?))
     }
 
     async fn post(&self, list: &Value) -> Result<(), String> {
-        let response = self.0.post("/", list).await;
-        match response.map_err(|error| error.to_string())?.code {
+        let response = self.0.post(list, "application/json").await;
+        match response.map_err(|error| error.to_string())?.status().as_u16() {
             200..=299 => Ok(()),
             code => Err(format!("{} answered with status {code}", self.0.server())),
         }

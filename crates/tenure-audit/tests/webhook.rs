@@ -6,11 +6,11 @@ use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
-use tenure_audit::{AuditOptions, Auditor, WebhookOptions};
-use tenure_auth::{
-    Attributes,
-    audit::{Event, Level, ObjectReference, Policy, RequestRecord, RequestText, Stage},
+use tenure_audit::{
+    AuditOptions, Auditor, Event, Level, ObjectReference, Policy, RequestRecord, RequestText, Stage,
+    WebhookOptions,
 };
+use tenure_meta::Attributes;
 use tenure_value::Value;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

@@ -5,6 +5,8 @@
 //! issuers, and those that a webhook knows. An unknown token is a 401; a request without one is anonymous if that is enabled.
 
 use crate::{
+    credentials::{RequestHeaderNames, ServiceAccountClaims, TokenFile, bearer_token},
+    oidc::{AnonymousConfig, Authenticated, JwtAuthenticators},
     request_header::user_of_headers,
     token_cache::{TokenCache, TokenDigest},
     token_issuer::{TokenIssuer, TokenOptions},
@@ -13,19 +15,18 @@ use crate::{
 };
 use hyper::{HeaderMap, header};
 use std::{future::Future, sync::Arc, time::Duration};
-use tenure_auth::{
-    Reloadable, UserInfo,
-    authentication::{RequestHeaderNames, ServiceAccountClaims, TokenFile, bearer_token},
-};
 use tenure_builtin::role::{NODES, PODS, SECRETS, SERVICE_ACCOUNTS};
 use tenure_catalog::{
     Clock,
     object::{Stored, key, meta_text},
 };
-use tenure_http::{Authentication, ClientCertificate, FrontProxy};
-use tenure_meta::{ApiError, Reason};
-use tenure_oidc::{AnonymousConfig, Authenticated, JwtAuthenticators};
+use tenure_http::Authentication;
+use tenure_meta::{ApiError, Reason, UserInfo};
 use tenure_store::Store;
+use tenure_transport::{
+    Reloadable,
+    serving::{ClientCertificate, FrontProxy},
+};
 use tenure_value::{
     Text, Value,
     time::{Precision, Timestamp},

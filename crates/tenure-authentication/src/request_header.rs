@@ -1,8 +1,9 @@
 //! The user that a front proxy names in the headers of a request.
 
+use crate::credentials::RequestHeaderNames;
 use hyper::HeaderMap;
-use tenure_auth::{UserInfo, authentication::RequestHeaderNames};
 use tenure_http::decode_segment;
+use tenure_meta::UserInfo;
 use tenure_value::Text;
 
 /// Returns the user that the headers name; `None` if they name none.

@@ -3,15 +3,18 @@
 //! Without a configured key the server generates one and stores it, so that all servers over one store accept
 //! each other's tokens.
 
-use crate::token_cache::{TokenCache, TokenDigest};
-use std::sync::Arc;
-use tenure_auth::Reloadable;
-use tenure_auth::authentication::{
-    Claims, JwtError, SECRET_TOKEN_ISSUER, SecretTokenClaims, ServiceAccountClaims, ServiceAccountTokenError,
-    SigningKey, TokenRequest, VerifyingKey, jwk_set, sign, untrusted_issuer, verify,
+use crate::{
+    credentials::{
+        Claims, JwtError, SECRET_TOKEN_ISSUER, SecretTokenClaims, ServiceAccountClaims,
+        ServiceAccountTokenError, SigningKey, TokenRequest, VerifyingKey, jwk_set, sign, untrusted_issuer,
+        verify,
+    },
+    token_cache::{TokenCache, TokenDigest},
 };
+use std::sync::Arc;
 use tenure_meta::ApiError;
 use tenure_store::{Error, Expected, Store, Transaction};
+use tenure_transport::Reloadable;
 use tenure_value::{Text, Value};
 
 /// The key of the store under which servers share the key that signs tokens.

@@ -1,14 +1,14 @@
 //! A webhook that authenticates tokens: another server is sent a review of each token that this server does not know. Answers are
 //! remembered, by the digest of the token and the audiences.
 
-use crate::token_cache::TokenDigest;
-use std::{path::PathBuf, time::Duration};
-use tenure_auth::{
-    ReviewVersion, UserInfo,
-    authentication::{TokenStatus, token_review},
+use crate::{
+    credentials::{TokenStatus, token_review},
+    token_cache::TokenDigest,
 };
+use std::{path::PathBuf, time::Duration};
 use tenure_catalog::Cache;
-use tenure_client::{ClientError, ReviewWebhook};
+use tenure_meta::UserInfo;
+use tenure_transport::{ConnectError, ReviewVersion, ReviewWebhook};
 use tenure_value::Text;
 use tokio::time::Instant;
 
@@ -45,7 +45,7 @@ pub(crate) struct TokenWebhook {
 
 impl TokenWebhook {
     /// Reads the kubeconfig. Nothing is sent yet.
-    pub async fn connect(options: &TokenWebhookOptions) -> Result<TokenWebhook, ClientError> {
+    pub async fn connect(options: &TokenWebhookOptions) -> Result<TokenWebhook, ConnectError> {
         let webhook = ReviewWebhook::connect(&options.config, TIMEOUT).await?;
         Ok(TokenWebhook { options: options.clone(), webhook, answers: Cache::new(MOST_ANSWERS, |_| 1) })
     }

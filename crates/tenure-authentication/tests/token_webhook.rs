@@ -5,11 +5,11 @@ use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
-use tenure_auth::ReviewVersion;
 use tenure_authentication::{Authenticator, IdentityOptions, TokenWebhookOptions};
 use tenure_catalog::Clock;
 use tenure_http::Authentication;
 use tenure_store::MemoryStore;
+use tenure_transport::ReviewVersion;
 use tenure_value::{Text, Value};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

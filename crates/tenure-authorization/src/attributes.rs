@@ -2,10 +2,10 @@
 //! resource exists.
 
 use hyper::Method;
-use tenure_auth::{Attributes, ResourceAttributes};
 use tenure_builtin::role::NAMESPACES;
 use tenure_catalog::HISTORY;
 use tenure_http::{Query, RequestPath};
+use tenure_meta::{Attributes, ResourceAttributes};
 use tenure_value::Text;
 
 /// Returns the attributes of a request.

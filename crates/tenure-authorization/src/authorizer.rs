@@ -4,18 +4,15 @@
 //! each commit of this server, and by the controller that follows the changes of others.
 
 use crate::{
-    Authorization,
+    Authorization, Decision, Opinions, aggregate,
     chain::{Chain, Link},
+    node::node_name,
     node_relations::NodeRelations,
+    rbac::{DecisionCache, Policy, PolicyRule},
 };
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use std::{collections::HashMap, sync::Arc};
-use tenure_auth::{
-    Attributes, Decision, Denied, Impersonated, ImpersonationMode, Opinions, ResourceAttributes, UserInfo,
-    aggregate, impersonate,
-    node::node_name,
-    rbac::{DecisionCache, Policy, PolicyRule},
-};
+use tenure_authentication::{Denied, Impersonated, ImpersonationMode, impersonate};
 use tenure_builtin::role::RBAC;
 use tenure_catalog::{
     object::{Stored, key, meta_text},
@@ -23,7 +20,7 @@ use tenure_catalog::{
 };
 use tenure_crd::rules::{AccessAttributes, Decide};
 use tenure_http::offload::compute;
-use tenure_meta::{ApiError, Reason};
+use tenure_meta::{ApiError, Attributes, Reason, ResourceAttributes, UserInfo};
 use tenure_store::Store;
 use tenure_value::Text;
 use tokio::{

@@ -1,9 +1,9 @@
 //! The authorizers of a server, in the order in which they are asked. Those of a configuration file change while the server runs.
 
-use crate::{Authorization, AuthorizerOptions, webhook::Webhook};
+use crate::{Authorization, AuthorizerOptions, abac::AbacPolicies, node::NodeAuthorizer, webhook::Webhook};
 use std::{future::Future, sync::Arc};
-use tenure_auth::{Reloadable, abac::AbacPolicies, node::NodeAuthorizer};
 use tenure_meta::ApiError;
+use tenure_transport::Reloadable;
 
 /// The authorizers. The two most frequent configurations need no list.
 #[derive(Clone)]

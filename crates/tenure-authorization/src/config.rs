@@ -2,8 +2,8 @@
 
 use crate::{AuthorizerOptions, MatchConditions, WebhookFailure, WebhookOptions};
 use std::{path::Path, time::Duration};
-use tenure_auth::ReviewVersion;
 use tenure_meta::format;
+use tenure_transport::ReviewVersion;
 use tenure_value::{Limits, Value, yaml};
 use thiserror::Error;
 

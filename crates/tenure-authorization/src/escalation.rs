@@ -1,13 +1,12 @@
 //! No escalation: who writes a role or a binding must have the permissions that it grants, or the permission to grant others.
 
-use crate::Authorizer;
-use tenure_auth::{
-    Attributes, ResourceAttributes, UserInfo,
+use crate::{
+    Authorizer,
     rbac::{PolicyRule, RoleRef, Uncovered, uncovered},
 };
 use tenure_builtin::role::ROLES;
 use tenure_catalog::object::{metadata, with_metadata};
-use tenure_meta::ApiError;
+use tenure_meta::{ApiError, Attributes, ResourceAttributes, UserInfo};
 use tenure_value::{Text, Value};
 
 impl Authorizer {

@@ -1,13 +1,12 @@
 //! Permissions per field: roles may limit their write permissions to fields, managers and forced conflicts.
 
-use crate::Authorizer;
-use parking_lot::RwLockReadGuard;
-use std::{collections::BTreeSet, sync::Arc};
-use tenure_auth::{
-    ResourceAttributes, UserInfo,
+use crate::{
+    Authorizer,
     rbac::{FieldWrite, Policy, WritePermission, check_fields},
 };
-use tenure_meta::ApiError;
+use parking_lot::RwLockReadGuard;
+use std::{collections::BTreeSet, sync::Arc};
+use tenure_meta::{ApiError, ResourceAttributes, UserInfo};
 
 /// The verbs that change objects.
 const WRITE_VERBS: [&str; 5] = ["create", "update", "patch", "delete", "deletecollection"];

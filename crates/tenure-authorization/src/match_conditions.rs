@@ -1,10 +1,10 @@
 //! The conditions under which a webhook is asked: CEL expressions over `request`, the spec of the review.
 
+use crate::aggregate;
 use std::{
     fmt,
     sync::{Arc, OnceLock},
 };
-use tenure_auth::aggregate;
 use tenure_cel::{Decl, Env, Limits, Program, Type, Val};
 use tenure_value::{Object, Text, Value};
 

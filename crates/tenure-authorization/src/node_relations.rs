@@ -1,9 +1,9 @@
 //! The relations between nodes and objects, kept in step with the store: one task per resource reads its objects once and follows
 //! their changes.
 
+use crate::node::{NodeGraph, RELATING, Related, Relations};
 use parking_lot::RwLock;
 use std::{collections::HashSet, sync::Arc, time::Duration};
-use tenure_auth::node::{NodeGraph, RELATING, Related, Relations};
 use tenure_catalog::object::{Stored, meta_text, prefix};
 use tenure_meta::{ApiError, Resource};
 use tenure_store::{Entry, ListRequest, Revision, Signal, Store, WatchRequest};

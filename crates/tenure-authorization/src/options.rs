@@ -1,8 +1,7 @@
 //! How requests are authorized: which authorizers are asked, and in which order.
 
-use crate::webhook::WebhookOptions;
+use crate::{abac::AbacPolicies, webhook::WebhookOptions};
 use std::sync::Arc;
-use tenure_auth::abac::AbacPolicies;
 use tokio::sync::watch;
 
 /// The authorizers of a server, in the order in which they are asked.

@@ -1,11 +1,11 @@
 //! A webhook that authorizes requests: another server is sent a `SubjectAccessReview` of each request, and answers with its status.
 //! Answers are remembered for as long as the configuration says.
 
-use crate::MatchConditions;
+use crate::{Decision, MatchConditions, Verdict, review_spec, subject_access_review};
 use std::{path::PathBuf, time::Duration};
-use tenure_auth::{Attributes, Decision, ReviewVersion, UserInfo, Verdict, review_spec};
 use tenure_catalog::Cache;
-use tenure_client::{ClientError, ReviewWebhook};
+use tenure_meta::{Attributes, UserInfo};
+use tenure_transport::{ConnectError, ReviewVersion, ReviewWebhook};
 use tenure_value::Value;
 use tokio::time::Instant;
 
@@ -76,7 +76,7 @@ struct Answer {
 
 impl Webhook {
     /// Reads the kubeconfig. Nothing is sent yet.
-    pub async fn connect(options: &WebhookOptions) -> Result<Webhook, ClientError> {
+    pub async fn connect(options: &WebhookOptions) -> Result<Webhook, ConnectError> {
         let webhook = ReviewWebhook::connect(&options.config, options.timeout).await?;
         Ok(Webhook { options: options.clone(), webhook, answers: Cache::new(MOST_ANSWERS, |_| 1) })
     }
@@ -96,7 +96,7 @@ impl Webhook {
     pub async fn ask(&self, user: &UserInfo, attributes: &Attributes) -> Decision {
         let spec = review_spec(user, attributes);
         let key = spec.to_string();
-        match self.webhook.review(&self.options.version.review(&spec)).await {
+        match self.webhook.review(&subject_access_review(self.options.version, &spec)).await {
             Ok(review) => {
                 let answer = Answer::read(&review);
                 let ttl = match answer.allowed {

@@ -1,10 +1,11 @@
 //! An AuthorizationConfiguration: what it says, what is wrong in it, and the conditions under which a webhook is asked.
 
 use std::time::Duration;
-use tenure_auth::{Attributes, ResourceAttributes, ReviewVersion, UserInfo, review_spec};
 use tenure_authorization::{
-    AuthorizerOptions, MatchConditions, WebhookFailure, WebhookOptions, read_configuration,
+    AuthorizerOptions, MatchConditions, WebhookFailure, WebhookOptions, read_configuration, review_spec,
 };
+use tenure_meta::{Attributes, ResourceAttributes, UserInfo};
+use tenure_transport::ReviewVersion;
 
 const WEBHOOK: &str = "{timeout: 3s, subjectAccessReviewVersion: v1, failurePolicy: Deny, connectionInfo: {type: KubeConfigFile, kubeConfigFile: /k}}";
 

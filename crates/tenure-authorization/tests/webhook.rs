@@ -5,9 +5,12 @@ use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
-use tenure_auth::{Attributes, Decision, ResourceAttributes, ReviewVersion, UserInfo, Verdict};
-use tenure_authorization::{Authorization, Authorizer, AuthorizerOptions, WebhookFailure, WebhookOptions};
+use tenure_authorization::{
+    Authorization, Authorizer, AuthorizerOptions, Decision, Verdict, WebhookFailure, WebhookOptions,
+};
+use tenure_meta::{Attributes, ResourceAttributes, UserInfo};
 use tenure_store::MemoryStore;
+use tenure_transport::ReviewVersion;
 use tenure_value::Value;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

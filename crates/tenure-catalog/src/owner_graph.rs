@@ -2,7 +2,7 @@
 //! fork begin with what those of its origin know.
 
 use std::{ops::Bound, sync::Arc};
-use tenure_cowmap::CowMap;
+use tenure_store::CowMap;
 use tenure_value::{Text, Value};
 
 /// The dependents of every owner that has any.

@@ -1,10 +1,11 @@
 //! Server-side apply on a server: what it would do, from a dry run, and doing it.
 
-use crate::{APPLY_PATCH, ClientError, Cluster, Resource, Response, escaped};
+use crate::{APPLY_PATCH, ClientError, Cluster, Resource, Response};
 use tenure_ownership::{
     Applier, Force, LiveObject, Manifest, Plan,
     plan::{self, DryRun},
 };
+use tenure_transport::escaped;
 use tenure_value::Value;
 
 /// A manifest for a server.

@@ -2,29 +2,15 @@
 
 use tenure_apply::ApplyError;
 use tenure_schema::SchemaError;
+use tenure_transport::ConnectError;
 
 /// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// The configuration names no server, or cannot be used.
-    #[error(
-        "no usable server configuration: {problem}; set KUBECONFIG or --kubeconfig, choose a --context, or give a --server"
-    )]
-    Config {
-        /// What is wrong with it.
-        problem: String,
-    },
-    /// The server does not answer.
-    #[error(
-        "cannot reach {server}: {problem}; check that it is running and that the context is the right one"
-    )]
-    Unreachable {
-        /// The server.
-        server: String,
-        /// What went wrong.
-        problem: String,
-    },
+    /// The server cannot be found or reached.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
     /// The server refused a request.
     #[error("cannot {verb} {what}: {message}{advice}")]
     Refused {
@@ -98,8 +84,8 @@ pub enum ClientError {
 }
 
 impl ClientError {
-    pub(crate) fn config(problem: impl ToString) -> ClientError {
-        ClientError::Config { problem: problem.to_string() }
+    pub(crate) fn unreachable(server: &str, problem: impl ToString) -> ClientError {
+        ConnectError::Unreachable { server: server.to_owned(), problem: problem.to_string() }.into()
     }
 
     pub(crate) fn invalid(what: &impl ToString, problem: ApplyError) -> ClientError {

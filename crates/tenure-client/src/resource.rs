@@ -1,5 +1,7 @@
 //! A kind as a server serves it: its names, and the paths of its objects.
 
+use tenure_transport::escaped;
+
 /// A kind and the paths of its objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
@@ -86,18 +88,6 @@ impl Resource {
     pub fn path(&self, namespace: &str, name: &str) -> String {
         format!("{}/{}", self.collection(Some(namespace)), escaped(name))
     }
-}
-
-/// Percent-encodes text for a path or a query.
-pub fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
-            other => out.push_str(&format!("%{other:02X}")),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Reading objects by name or by selectors, page by page.
 
-use crate::{ClientError, Cluster, Resource, Scope, escaped};
+use crate::{ClientError, Cluster, Resource, Scope};
 use std::collections::HashSet;
 use tenure_ownership::{LiveObject, Target};
+use tenure_transport::escaped;
 use tenure_value::{Object, Value};
 
 /// How many objects one page of a list has.

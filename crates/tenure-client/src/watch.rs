@@ -1,11 +1,12 @@
 //! Watches: the changes of objects as they happen, from a resourceVersion on.
 
-use crate::{ClientError, Cluster, Resource, Selection, escaped, managed_fields};
+use crate::{ClientError, Cluster, Resource, Selection, managed_fields};
 use bytes::Bytes;
 use http::{Request, header};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tenure_ownership::Refusal;
+use tenure_transport::escaped;
 use tenure_value::{Limits, Object, Value, json};
 
 /// The most bytes of one event.
@@ -47,8 +48,7 @@ impl Cluster {
             escaped(resource_version),
             selection.query()
         );
-        let unreachable =
-            |problem: String| ClientError::Unreachable { server: self.server().to_owned(), problem };
+        let unreachable = |problem: String| ClientError::unreachable(self.server(), problem);
         let request =
             Request::get(&path).header(header::ACCEPT, managed_fields::accepted()).body(Bytes::new());
         let request = request.map_err(|error| unreachable(error.to_string()))?;
@@ -120,6 +120,6 @@ impl Watch {
     }
 
     fn broken(&self, problem: String) -> ClientError {
-        ClientError::Unreachable { server: self.server.clone(), problem }
+        ClientError::unreachable(&self.server, problem)
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::{Config, FlowSchema, PriorityLevel, config::Distinguisher};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use tenure_auth::{Attributes, UserInfo};
+use tenure_meta::{Attributes, UserInfo};
 
 /// The flow of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl FlowSchema {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tenure_auth::ResourceAttributes;
+    use tenure_meta::ResourceAttributes;
     use tenure_value::Value;
 
     fn resource(verb: &str, path: &str) -> Attributes {

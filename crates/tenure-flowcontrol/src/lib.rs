@@ -9,7 +9,7 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use tenure_auth::{Attributes, UserInfo};
+//! use tenure_meta::{Attributes, UserInfo};
 //! use tenure_flowcontrol::{Arrival, Config, Scheduler};
 //!
 //! let config = Config::default();

@@ -1,6 +1,6 @@
 //! The rules of a flow schema: which users, and which requests of theirs, they match.
 
-use tenure_auth::{Attributes, ResourceAttributes, UserInfo};
+use tenure_meta::{Attributes, ResourceAttributes, UserInfo};
 use tenure_value::{Text, Value};
 
 /// One rule of a schema.

@@ -5,8 +5,8 @@ use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     time::Duration,
 };
-use tenure_auth::{Attributes, UserInfo};
 use tenure_flowcontrol::{Arrival, Config, Flow, Rejection, Scheduler, Ticket};
+use tenure_meta::{Attributes, UserInfo};
 use tenure_value::Value;
 
 const TIME: Duration = Duration::from_millis(5);

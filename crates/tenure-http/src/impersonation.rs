@@ -2,8 +2,7 @@
 
 use super::request_path::decode;
 use hyper::HeaderMap;
-use tenure_auth::UserInfo;
-use tenure_meta::ApiError;
+use tenure_meta::{ApiError, UserInfo};
 use tenure_value::Text;
 
 const USER: &str = "impersonate-user";

@@ -1,4 +1,4 @@
-//! The HTTP side of an API server: the listener, TLS credentials, request paths and parameters, content negotiation, bodies,
+//! The HTTP side of an API server: the listener, request paths and parameters, content negotiation, bodies,
 //! responses and metrics.
 //!
 //! The crate does not know which resources are served or how a request is carried out; the listener hands each request to a
@@ -7,17 +7,14 @@
 mod authentication;
 mod body_stream;
 mod chunked_body;
-mod client_certificate;
 pub mod compression;
 mod connections;
-mod credentials;
 mod guarded_request;
 mod handover;
 pub mod health;
 mod http1;
 pub mod impersonation;
 pub mod listener;
-mod machine;
 mod memory;
 pub mod metrics;
 pub mod negotiation;
@@ -30,7 +27,6 @@ mod request_path;
 mod response;
 mod sent_body;
 mod service;
-mod serving_certificate;
 mod shutdown;
 mod strict_decoding;
 mod tls_stream;
@@ -42,9 +38,7 @@ mod websocket;
 pub use authentication::Authentication;
 pub use body_stream::{BodySender, BodyStream};
 pub use chunked_body::{ChunkedBody, Producer};
-pub use client_certificate::{ClientAuthorities, ClientCertificate, FrontProxy};
 pub use connections::ConnectionLimits;
-pub use credentials::{Credentials, reachable, serving_names, write_insecure_kubeconfig};
 pub use guarded_request::{BoundedBody, GuardedRequest, no_memory};
 pub use memory::{MemoryBudget, Reservation};
 pub use metrics::Metrics;
@@ -58,7 +52,6 @@ pub use request_guard::HostGuard;
 pub use request_path::{DiscoveryPath, RequestPath, ResourcePath, decode as decode_segment};
 pub use response::{Response, ResponseBody};
 pub use service::ClientAddress;
-pub use serving_certificate::ServingCertificate;
 pub use strict_decoding::{TextErrors, operation_errors};
 pub use upgrade::{Duplex, OnUpgrade, Upgraded};
 pub use web_service::{WebEndpoint, WebRequest, WebService};

@@ -3,8 +3,7 @@
 //! (`shutdown`).
 
 use super::{
-    ClientAddress, ClientAuthorities, ConnectionLimits, GuardedRequest, HostGuard, PLAIN, RequestBody,
-    Response,
+    ClientAddress, ConnectionLimits, GuardedRequest, HostGuard, PLAIN, RequestBody, Response,
     connections::{Admission, ConnectionTable, Purpose},
     http1::{Http1Connection, Http1Limits},
     memory::{MemoryBudget, Reservation},
@@ -16,14 +15,13 @@ use bytes::{Bytes, BytesMut};
 use hyper::{Request, body::Incoming, server::conn::http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use std::{future::Future, io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
-use tenure_auth::Reloadable;
+use tenure_transport::{Reloadable, serving::Tls};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
     sync::Semaphore,
     time::timeout,
 };
-use tokio_rustls::rustls::ServerConfig;
 
 /// The timeout of a TLS handshake and of the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(10);
@@ -51,15 +49,6 @@ const BODY_PAUSE: Duration = Duration::from_secs(10);
 const STREAMS: u32 = 1000;
 /// The most bytes of the head of a request.
 const HEAD_BYTES: usize = 64 * 1024;
-
-/// TLS of a listener.
-#[derive(Clone)]
-pub struct Tls {
-    /// The configuration of the handshake.
-    pub config: Arc<ServerConfig>,
-    /// The certificate authorities of client certificates, if those are requested.
-    pub authorities: Option<ClientAuthorities>,
-}
 
 /// Responds to requests, which the listener has guarded.
 pub trait Handler: Send + Sync + 'static {

@@ -7,8 +7,8 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-use tenure_auth::{UserInfo, audit::AuditContext};
-use tenure_meta::ApiError;
+use tenure_audit::AuditContext;
+use tenure_meta::{ApiError, UserInfo};
 use tenure_value::Text;
 
 /// A request whose path has been resolved and whose body has been read.

@@ -2,7 +2,7 @@
 //! sent. A stream over HTTP/1.1 does not go through hyper: it takes the connection over (`http1`).
 
 use super::{
-    ClientCertificate, FrontProxy, Response, ResponseBody,
+    Response, ResponseBody,
     connections::{ActiveRequest, Purpose},
     handover::{Handover, Takeover},
     sent_body::{SentBody, hyper_response},
@@ -19,6 +19,7 @@ use std::{
     sync::Arc,
     task::{Context, Poll},
 };
+use tenure_transport::serving::{ClientCertificate, FrontProxy};
 
 /// The paths that tell whether the server is healthy.
 const HEALTH_PATHS: [&str; 3] = ["/livez", "/readyz", "/healthz"];

@@ -8,8 +8,7 @@ use super::{
 use bytes::Bytes;
 use hyper::http::request::Parts;
 use std::{future::Future, net::IpAddr, pin::Pin, sync::Arc};
-use tenure_auth::UserInfo;
-use tenure_meta::ApiError;
+use tenure_meta::{ApiError, UserInfo};
 
 /// The most bytes of a body of a user who is signed in: a manifest of many objects.
 const USER_BYTES: usize = 16 << 20;

@@ -4,6 +4,7 @@
 //!
 //! The crate does not know any particular kind, HTTP or storage. It reads no clock: times are arguments.
 
+mod attributes;
 pub mod codec;
 mod edit;
 mod field_error;
@@ -24,7 +25,9 @@ mod store_error;
 mod strategy;
 pub mod time;
 pub mod update;
+mod user;
 
+pub use attributes::{Attributes, ResourceAttributes, url_covers};
 pub use codec::{DecodeError, Decoded};
 pub use edit::{Edit, Rebuild, map_items};
 pub use field_error::{FieldError, FieldErrorKind};
@@ -48,3 +51,4 @@ pub use strategy::{
 pub use tenure_value::base64;
 pub use time::Timestamp;
 pub use update::SystemMetadata;
+pub use user::{UserInfo, service_account_name};

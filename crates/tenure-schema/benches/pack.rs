@@ -5,7 +5,7 @@ use std::{collections::HashSet, hint::black_box, time::Duration};
 use tenure_schema::{Schema, TypeRef, builtin, openapi};
 use tenure_value::{Limits, json};
 
-const FACTS: &[u8] = include_bytes!("../../tenure-pack/data/kubernetes-1.36.json");
+const FACTS: &[u8] = include_bytes!("../../../tools/generate-pack/data/kubernetes-1.36.json");
 
 /// Visits every type of a Deployment once.
 fn resolve(root: TypeRef) -> usize {

@@ -7,7 +7,7 @@ use tenure_admission::{
     AdmissionAttributes, AdmissionChain, AdmissionConfig, AdmissionContext, CONFIGURATIONS, Complete, GROUP,
     ResourceAction, ResourceVariant, resource_quota::QuotaConfig,
 };
-use tenure_auth::audit::AuditContext;
+use tenure_audit::AuditContext;
 use tenure_authorization::Authorizer;
 use tenure_builtin::{self, role::NAMESPACES};
 use tenure_catalog::{Objects, Target, object::key, read_all};

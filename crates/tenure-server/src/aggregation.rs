@@ -13,10 +13,9 @@ use hyper::{
 };
 use std::{pin::Pin, sync::Arc, time::Instant};
 use tenure_aggregator::{Aggregator, ApiService, ApiServiceWriter, ProxyBody, ProxyRequest};
-use tenure_auth::UserInfo;
 use tenure_catalog::{Target, Verb, object::meta_text};
 use tenure_http::{ClientAddress, Query, REQUEST_TIME, Request, RequestBody, RequestPath, Response};
-use tenure_meta::{ApiError, time::Precision};
+use tenure_meta::{ApiError, UserInfo, time::Precision};
 use tenure_value::{Text, Value};
 
 /// The component that writes APIServices.

@@ -10,17 +10,13 @@ use std::sync::{
     Arc, LazyLock,
     atomic::{AtomicU64, Ordering::Relaxed},
 };
-use tenure_audit::{Auditor, RequestHeaders};
-use tenure_auth::{
-    Attributes, UserInfo,
-    audit::{
-        AuditContext, Event, Level, ObjectReference, RequestRecord, RequestText, ResponseStatus, Selection,
-        Stage,
-    },
+use tenure_audit::{
+    AuditContext, Auditor, Event, Level, ObjectReference, RequestHeaders, RequestRecord, RequestText,
+    ResponseStatus, Selection, Stage,
 };
 use tenure_catalog::Clock;
 use tenure_http::{ClientAddress, Response, ResponseBody};
-use tenure_meta::time::Precision;
+use tenure_meta::{Attributes, UserInfo, time::Precision};
 use tenure_value::{Limits, Text, Value, json, yaml};
 
 /// The header that gives the events of a request their identifier.

@@ -2,7 +2,7 @@
 
 use crate::write::{DeleteOptions, Writer};
 use std::sync::Arc;
-use tenure_auth::rbac::{Reconciled, bootstrap_objects, reconcile};
+use tenure_authorization::rbac::{Reconciled, bootstrap_objects, reconcile};
 use tenure_builtin::role::RBAC;
 use tenure_catalog::{Target, Verb, object::meta_text};
 use tenure_meta::ApiError;

@@ -1,6 +1,6 @@
 //! Deprecated resources and versions: requests for them get a warning, and their audit events say so.
 
-use tenure_auth::audit::AuditContext;
+use tenure_audit::AuditContext;
 use tenure_catalog::Target;
 use tenure_http::Response;
 use tenure_meta::ApiError;

@@ -12,7 +12,6 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-use tenure_auth::{Attributes, UserInfo};
 use tenure_authorization::selected_name;
 use tenure_builtin::{registry, role::FLOW_CONTROL};
 use tenure_catalog::{
@@ -24,7 +23,7 @@ use tenure_flowcontrol::{
     Arrival, Config, Flow, ListEstimate, Scheduler, Ticket, bootstrap, dangling_conditions,
 };
 use tenure_http::{Query, Request, Response};
-use tenure_meta::ApiError;
+use tenure_meta::{ApiError, Attributes, UserInfo};
 use tenure_store::{ListRequest, Revision, Signal, Store, Watch, WatchRequest};
 use tenure_value::{Text, Value};
 use tokio::{

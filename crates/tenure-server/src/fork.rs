@@ -2,6 +2,7 @@
 //! of the two changes it, caches start empty, and no task runs before controllers are started, so that a fork costs microseconds.
 
 use crate::{
+    read::Reader,
     server::{Server, idlers},
     subresources::Subresources,
 };
@@ -10,7 +11,6 @@ use tenure_admission::{WebhookClient, WebhookInterceptor};
 use tenure_catalog::{Catalog, Clock, CollectionSizes, Identifiers, Objects, history::HistoryReader};
 use tenure_http::Metrics;
 use tenure_meta::ApiError;
-use tenure_read::Reader;
 use tenure_store::Store;
 
 /// What a fork has of its own.

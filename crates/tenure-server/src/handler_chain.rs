@@ -21,25 +21,24 @@ use hyper::{
 };
 use std::{pin::Pin, sync::Arc, time::Instant};
 use tenure_aggregator::ApiService;
-use tenure_auth::{Attributes, Decision, UserInfo};
 use tenure_authentication::{Credential, Identity};
-use tenure_authorization::{refusal, request_attributes};
+use tenure_authorization::{Decision, refusal, request_attributes};
 use tenure_builtin::role::Role;
 use tenure_catalog::{
     HISTORY, Target, Verb,
     discovery::{Published, page_not_found},
 };
 use tenure_http::{
-    Authentication, BoundedBody, ClientAddress, ClientCertificate, FrontProxy, GuardedRequest, HostGuard,
-    MediaTypes, OptionalFormats, PLAIN, Query, REQUEST_TIME, Request, RequestBody, RequestPath, Response,
-    ResponseBody, View, WebService,
+    Authentication, BoundedBody, ClientAddress, GuardedRequest, HostGuard, MediaTypes, OptionalFormats,
+    PLAIN, Query, REQUEST_TIME, Request, RequestBody, RequestPath, Response, ResponseBody, View, WebService,
     compression::{accepts_gzip, compress},
     impersonation::impersonated_user,
     listener::Handler,
     metrics, no_memory,
 };
-use tenure_meta::{ApiError, Reason};
+use tenure_meta::{ApiError, Attributes, Reason, UserInfo};
 use tenure_profile::Improvement;
+use tenure_transport::serving::{ClientCertificate, FrontProxy};
 use tenure_value::Text;
 
 /// The largest body of a request.

@@ -1,8 +1,8 @@
 //! What a request must be allowed to do. Every request is either checked or exempt for a reason that is named here; there is no third.
 
 use std::sync::Arc;
-use tenure_auth::{Attributes, UserInfo};
 use tenure_authorization::Authorizer;
+use tenure_meta::{Attributes, UserInfo};
 
 /// What a request must be allowed to do.
 #[derive(Debug)]

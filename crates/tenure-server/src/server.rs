@@ -10,6 +10,7 @@ use crate::{
     },
     fight_events,
     flow_control::FlowController,
+    read::Reader,
     subresources::Subresources,
     write::Writer,
 };
@@ -28,7 +29,6 @@ use tenure_catalog::{
 use tenure_http::{Authentication, MemoryBudget, Metrics, WebEndpoint, WebService, offload::Offload};
 use tenure_meta::ApiError;
 use tenure_profile::Profile;
-use tenure_read::Reader;
 use tenure_store::{Revision, Store};
 use tokio::sync::{mpsc, oneshot};
 

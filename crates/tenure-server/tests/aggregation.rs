@@ -6,14 +6,18 @@ use http_body_util::BodyExt;
 use hyper::{Method, Request, StatusCode, header::HeaderValue};
 use rcgen::{CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use std::{net::SocketAddr, sync::Arc, time::Duration};
-use tenure_auth::{Reloadable, UserInfo, authentication::RequestHeaderNames, authentication::TokenFile};
+use tenure_authentication::credentials::{RequestHeaderNames, TokenFile};
 use tenure_http::{
-    Authentication, BodyStream, ClientAuthorities, ClientCertificate, FrontProxy, GuardedRequest, OnUpgrade,
-    RequestBody, Response,
-    listener::{Handler, Tls, bind, serve},
+    Authentication, BodyStream, GuardedRequest, OnUpgrade, RequestBody, Response,
+    listener::{Handler, bind, serve},
 };
+use tenure_meta::UserInfo;
 use tenure_server::{ClusterAuthentication, ProxyClientCertificate, Server, ServerOptions};
 use tenure_store::MemoryStore;
+use tenure_transport::{
+    Reloadable,
+    serving::{ClientAuthorities, ClientCertificate, FrontProxy, Tls},
+};
 use tenure_value::{Text, Value};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_rustls::rustls::{

@@ -4,10 +4,12 @@ use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::Request;
 use std::{sync::Arc, time::Duration};
-use tenure_auth::{Reloadable, abac::AbacPolicies, authentication::TokenFile};
+use tenure_authentication::credentials::TokenFile;
+use tenure_authorization::abac::AbacPolicies;
 use tenure_http::{Authentication, RequestBody};
 use tenure_server::{Authorization, AuthorizerOptions, Server, ServerOptions};
 use tenure_store::{MemoryStore, Store};
+use tenure_transport::Reloadable;
 use tenure_value::Value;
 use tokio::time::{Instant, sleep};
 

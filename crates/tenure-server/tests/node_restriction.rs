@@ -5,10 +5,11 @@ use http_body_util::BodyExt;
 use hyper::Request;
 use std::sync::Arc;
 use tenure_admission::{AdmissionChain, PluginSelection};
-use tenure_auth::{Reloadable, authentication::TokenFile};
+use tenure_authentication::credentials::TokenFile;
 use tenure_http::{Authentication, RequestBody};
 use tenure_server::{Authorization, Server, ServerOptions};
 use tenure_store::MemoryStore;
+use tenure_transport::Reloadable;
 use tenure_value::Value;
 
 const ADMIN: &str = "administrator-token";

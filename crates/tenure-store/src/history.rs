@@ -1,13 +1,10 @@
 //! The kept commits in the order of their revisions, and which of them to forget. A store that counts its own
 //! transactions leaves no gaps between revisions; one that shares its counter with others does.
 
-use crate::entry::Commit;
-use crate::limits::HistoryLimits;
-use crate::{Compaction, Revision};
+use crate::{Compaction, CowMap, Revision, entry::Commit, limits::HistoryLimits};
 use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
-use tenure_cowmap::CowMap;
 
 /// The commits after `compacted`, up to `newest`.
 #[derive(Clone, Debug, Default)]

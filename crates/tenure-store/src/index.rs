@@ -1,13 +1,10 @@
 //! The sorted map of keys, each with its current entry and the older versions that the kept history still shows.
 //! Pure data: [`shared_state`](crate::shared_state) decides when it changes.
 
-use crate::entry::Commit;
-use crate::value::Bases;
-use crate::{Entry, Revision, StoredValue};
+use crate::{CowMap, Entry, Revision, StoredValue, entry::Commit, value::Bases};
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::ops::Bound;
-use tenure_cowmap::CowMap;
 
 /// The state of a key from one revision on; no entry means that it was deleted.
 #[derive(Clone, Debug)]

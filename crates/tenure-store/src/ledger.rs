@@ -1,14 +1,11 @@
 //! The ledger: records that transactions leave about keys, kept beyond the history of values and beyond the life of the
 //! keys. The store does not look into them; it keeps them in the order of revisions and within limits.
 
-use crate::entry::Commit;
-use crate::limits::LedgerLimits;
-use crate::revision::Revision;
+use crate::{CowMap, entry::Commit, limits::LedgerLimits, revision::Revision};
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
-use tenure_cowmap::CowMap;
 
 /// Memory that a record costs beside its key and its bytes, roughly.
 const OVERHEAD: usize = 128;

@@ -4,6 +4,7 @@ mod backup;
 mod clock;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod cow_map;
 mod cursor;
 mod delta;
 pub mod embedded;
@@ -32,6 +33,7 @@ mod watch;
 
 pub use backup::Backup;
 pub use clock::Clock;
+pub use cow_map::{CowMap, Descending, Range};
 pub use embedded::{EmbeddedOptions, EmbeddedStore};
 pub use encryption::{Encryption, EncryptionProvider, EncryptionRule};
 pub use entry::{Change, Changes, Entry, WeakChanges};

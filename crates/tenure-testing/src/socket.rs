@@ -23,10 +23,10 @@ use tempfile::TempDir;
 use tenure_http::{
     GuardedRequest, HostGuard, MemoryBudget, RequestBody,
     listener::{Protocol, detect_protocol},
-    write_insecure_kubeconfig,
 };
 use tenure_meta::ApiError;
 use tenure_server::BODY_BYTES;
+use tenure_transport::serving::write_insecure_kubeconfig;
 use tokio::{
     net::TcpListener,
     task::{JoinHandle, JoinSet},

@@ -3,6 +3,7 @@
 use http::StatusCode;
 use tenure_client::ClientError;
 use tenure_ownership::OwnershipError;
+use tenure_transport::ConnectError;
 
 /// Why a request of the page failed.
 #[derive(Debug, thiserror::Error)]
@@ -96,7 +97,7 @@ impl PageError {
                     StatusCode::from_u16(*code).unwrap_or(StatusCode::BAD_GATEWAY)
                 }
                 ClientError::NotFound { .. } | ClientError::UnknownKind { .. } => StatusCode::NOT_FOUND,
-                ClientError::Unreachable { .. } => StatusCode::BAD_GATEWAY,
+                ClientError::Connect(ConnectError::Unreachable { .. }) => StatusCode::BAD_GATEWAY,
                 _ => StatusCode::INTERNAL_SERVER_ERROR,
             },
         }

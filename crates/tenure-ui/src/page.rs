@@ -10,7 +10,8 @@ use crate::{
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
 use std::{net::IpAddr, sync::Arc};
-use tenure_client::{Cluster, ConnectOptions};
+use tenure_client::Cluster;
+use tenure_transport::ConnectOptions;
 use tenure_value::{Limits, Value, yaml};
 use tokio::sync::Semaphore;
 

@@ -146,7 +146,7 @@ fn random() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tenure_client::ConnectOptions;
+    use tenure_transport::ConnectOptions;
 
     #[tokio::test]
     async fn a_code_signs_one_browser_in_and_a_cookie_ends_with_its_session() {

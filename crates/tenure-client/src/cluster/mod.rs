@@ -3,21 +3,14 @@
 mod discovery;
 mod openapi;
 
-use crate::{
-    ClientError, ConnectOptions, Response,
-    config::{Auth, Config, Credentials},
-    connector, managed_fields, response,
-};
+use crate::{ClientError, Response, managed_fields, response};
 use bytes::Bytes;
 use discovery::Discovery;
-use http::{Method, Request, StatusCode, Uri, header};
-use http_body_util::BodyExt;
+use http::{Method, Request, header};
 use hyper::body::Incoming;
 use openapi::Schemas;
-use parking_lot::Mutex;
-use std::time::Duration;
 use tenure_ownership::LiveObject;
-use tenure_transport::{Transport, whole_body};
+use tenure_transport::{ConnectOptions, Connection};
 use tenure_value::{Limits, Value, json};
 
 /// How many requests are sent at once.
@@ -32,55 +25,29 @@ const JSON: &str = "application/json";
 /// The content type of a JSON patch.
 pub const JSON_PATCH: &str = "application/json-patch+json";
 
-/// How long a request may take.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(300);
-
 /// The limits of a response; a list of many objects is large.
 const LIMITS: Limits = Limits { bytes: 1 << 30, depth: Limits::DEPTH, nodes: 200_000_000 };
 
 /// An API server.
 pub struct Cluster {
-    server: String,
+    connection: Connection,
     /// The namespace of objects without one.
     pub namespace: String,
-    config: Config,
-    session: Mutex<Session>,
     discovery: Discovery,
     schemas: Schemas,
-}
-
-/// A client and the credentials that it uses.
-#[derive(Clone)]
-struct Session {
-    client: Transport,
-    credentials: Credentials,
-}
-
-impl Session {
-    async fn open(config: &Config, auth: &Auth) -> Result<Session, ClientError> {
-        let credentials = auth.credentials().await?;
-        Ok(Session { client: connector::client(config, &credentials)?, credentials })
-    }
 }
 
 impl Cluster {
     /// Finds the server and reads the credentials. Nothing is sent yet.
     pub async fn connect(options: &ConnectOptions) -> Result<Cluster, ClientError> {
-        let config = options.config()?;
-        let session = Session::open(&config, &config.auth).await?;
-        Ok(Cluster {
-            server: config.server.to_string().trim_end_matches('/').to_owned(),
-            namespace: config.namespace.clone(),
-            session: Mutex::new(session),
-            config,
-            discovery: Discovery::default(),
-            schemas: Schemas::default(),
-        })
+        let connection = Connection::open(options).await?;
+        let namespace = connection.namespace().to_owned();
+        Ok(Cluster { connection, namespace, discovery: Discovery::default(), schemas: Schemas::default() })
     }
 
     /// Returns the address of the server.
     pub fn server(&self) -> &str {
-        &self.server
+        self.connection.server()
     }
 
     /// Sends a request and returns the response with any code. Managed fields come in their compact form where the server has it, and
@@ -101,21 +68,11 @@ impl Cluster {
             }
             None => Bytes::new(),
         };
-        let request = request.body(body).map_err(|error| self.unreachable(&error))?;
-        let exchange = async {
-            let (parts, body) = self.forward(request).await?.into_parts();
-            let bytes = body.collect().await.map_err(|error| self.unreachable(&error))?.to_bytes();
-            Ok::<_, ClientError>((parts, bytes))
-        };
-        let timeout = |_| ClientError::Unreachable {
-            server: self.server.clone(),
-            problem: format!("no response within {} seconds", REQUEST_TIMEOUT.as_secs()),
-        };
-        let (parts, bytes) = tokio::time::timeout(REQUEST_TIMEOUT, exchange).await.map_err(timeout)??;
+        let request = request.body(body).map_err(|error| self.connection.unreachable(&error))?;
+        let (parts, bytes) = self.connection.exchange(request).await?.into_parts();
         let value = match json::parse(&bytes, &LIMITS) {
-            Ok(value) => {
-                managed_fields::expanded(value).map_err(|error| ClientError::invalid(&self.server, error))?
-            }
+            Ok(value) => managed_fields::expanded(value)
+                .map_err(|error| ClientError::invalid(&self.server(), error))?,
             Err(_) => Value::from(String::from_utf8_lossy(&bytes).into_owned()),
         };
         let warnings = parts.headers.get_all(header::WARNING).iter();
@@ -124,60 +81,9 @@ impl Cluster {
     }
 
     /// Sends a request with the user's credentials and returns the response with its body still to be read, as a proxy
-    /// needs it. The request names a path of the server. Credentials that were refused are read again, once.
+    /// needs it. The request names a path of the server.
     pub async fn forward(&self, request: Request<Bytes>) -> Result<http::Response<Incoming>, ClientError> {
-        let session = self.session.lock().clone();
-        let response = self.forward_as(&session, request.clone()).await?;
-        if response.status() != StatusCode::UNAUTHORIZED {
-            return Ok(response);
-        }
-        let renewed = Session::open(&self.config, &self.config.auth).await?;
-        if renewed.credentials == session.credentials {
-            return Ok(response);
-        }
-        *self.session.lock() = renewed.clone();
-        self.forward_as(&renewed, request).await
-    }
-
-    async fn forward_as(
-        &self,
-        session: &Session,
-        request: Request<Bytes>,
-    ) -> Result<http::Response<Incoming>, ClientError> {
-        let (mut parts, body) = request.into_parts();
-        parts.uri = self.absolute(&parts.uri)?;
-        parts.headers.entry(header::USER_AGENT).or_insert(header::HeaderValue::from_static(USER_AGENT));
-        for (name, value) in &session.credentials.headers {
-            parts.headers.append(name, value.clone());
-        }
-        let request = Request::from_parts(parts, whole_body(body));
-        session.client.send(request).await.map_err(|error| self.unreachable(&error))
-    }
-
-    /// Returns the address of a path, which is below the path of the server's address.
-    fn absolute(&self, path: &Uri) -> Result<Uri, ClientError> {
-        let server = &self.config.server;
-        let prefix = server.path().trim_end_matches('/');
-        let path = path.path_and_query().map_or("/", |path| path.as_str());
-        let port = match (server.port_u16(), server.scheme_str()) {
-            (Some(port), _) => port,
-            (None, Some("http")) => 80,
-            (None, _) => 443,
-        };
-        Uri::builder()
-            .scheme(server.scheme_str().unwrap_or("https"))
-            .authority(format!("{}:{port}", server.host().unwrap_or_default()))
-            .path_and_query(match (prefix, path) {
-                // The root is the address of the server itself, which may be that of a webhook.
-                (prefix, "/") if !prefix.is_empty() => prefix.to_owned(),
-                _ => format!("{prefix}{path}"),
-            })
-            .build()
-            .map_err(|error| self.unreachable(&error))
-    }
-
-    fn unreachable(&self, error: &dyn std::error::Error) -> ClientError {
-        ClientError::Unreachable { server: self.server.clone(), problem: with_causes(error) }
+        Ok(self.connection.forward(request).await?)
     }
 
     /// Posts a document to a path.
@@ -205,24 +111,8 @@ impl Cluster {
             .transpose()
     }
 
-    /// Sends a patch and returns the responsewith any code.
+    /// Sends a patch and returns the response with any code.
     pub async fn patch(&self, path: &str, content_type: &str, body: &Value) -> Result<Response, ClientError> {
         self.send(Method::PATCH, path, "application/json", Some((content_type, json::to_vec(body)))).await
     }
-}
-
-const USER_AGENT: &str = concat!("tenure/", env!("CARGO_PKG_VERSION"));
-
-/// Returns the first line of an error and of what caused it.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
-        }
-        cause = error.source();
-    }
-    text.lines().next().unwrap_or_default().trim_end_matches('.').to_owned()
 }

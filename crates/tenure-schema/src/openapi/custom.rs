@@ -10,7 +10,7 @@ use tenure_value::Text;
 
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
-/// The type of metadata alone, for which the built-in types are not needed; made and checked by tenure-pack.
+/// The type of metadata alone, for which the built-in types are not needed; made and checked by tenure-generate-pack.
 const PACK: &[u8] = include_bytes!("../../data/metadata.pack");
 
 /// The types of the implicit fields.

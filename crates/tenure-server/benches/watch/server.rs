@@ -9,11 +9,12 @@ use std::{
     sync::Arc,
 };
 use tenure_http::{
-    Authentication, Credentials,
+    Authentication,
     listener::{self, bind},
 };
 use tenure_server::Server as ApiServer;
 use tenure_store::{EmbeddedOptions, EmbeddedStore};
+use tenure_transport::serving::Credentials;
 use tokio::runtime::Builder;
 
 /// Ticks of processor time per second, as Linux reports them.
@@ -118,7 +119,7 @@ pub fn serve(directory: &str, transport: Transport) {
         let address = listener.local_addr().expect("its address");
         let tls = (transport == Transport::Tls)
             .then(|| Credentials::open(Path::new(directory), address, None).expect("credentials").tls)
-            .map(tenure_auth::Reloadable::new);
+            .map(tenure_transport::Reloadable::new);
         println!("{address}");
         let api = ApiServer::open(Arc::new(store), Authentication::Anyone).await.expect("an API");
         api.start_controllers();

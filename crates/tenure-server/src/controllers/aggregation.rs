@@ -3,8 +3,10 @@
 use super::Outcome;
 use crate::write::Writer;
 use std::collections::BTreeMap;
-use tenure_auth::rbac::{PolicyRule, aggregate_rules};
-use tenure_authorization::RBAC_PREFIX;
+use tenure_authorization::{
+    RBAC_PREFIX,
+    rbac::{PolicyRule, aggregate_rules},
+};
 use tenure_builtin::role::CLUSTER_ROLES;
 use tenure_catalog::{
     Target, Verb,

@@ -325,7 +325,7 @@ impl Lifecycle {
         let previous = change.previous.as_ref().and_then(|entry| Stored::read(entry).ok());
         let Some(previous) = previous else { return };
         if key.starts_with(service_cidrs::ADDRESSES)
-            && let Some(service) = tenure_services::parent_service(&previous.object)
+            && let Some(service) = crate::services::parent_service(&previous.object)
         {
             self.plan(Work::Addresses(service), Duration::ZERO);
         }

@@ -2,7 +2,13 @@
 //! needs it. IPAddresses of services that a client deletes are restored.
 
 use super::{Outcome, default_objects, removal};
-use crate::write::Writer;
+use crate::{
+    services::{
+        Protection, ServiceCidr, condition, default_service_cidr, orphaned_addresses, protection,
+        service_cidrs,
+    },
+    write::Writer,
+};
 use hyper::StatusCode;
 use tenure_builtin::{
     allocate::AddressRange,
@@ -13,9 +19,6 @@ use tenure_catalog::{
     object::{metadata, seconds, with_metadata},
 };
 use tenure_meta::ApiError;
-use tenure_services::{
-    Protection, ServiceCidr, condition, default_service_cidr, orphaned_addresses, protection, service_cidrs,
-};
 use tenure_value::{Text, Value};
 
 /// The prefix of ServiceCIDRs in the store.

@@ -2,11 +2,10 @@
 //! reach the node: this control plane opens no connections to kubelets.
 
 use super::Subresources;
-use tenure_auth::{Attributes, ResourceAttributes};
 use tenure_builtin::role::{NODES, SERVICES};
 use tenure_catalog::{Target, Verb, object::fields};
 use tenure_http::{Query, Request, ResourcePath, Response};
-use tenure_meta::{ApiError, Reason};
+use tenure_meta::{ApiError, Attributes, Reason, ResourceAttributes};
 use tenure_value::{Text, Value};
 
 /// The subresources that connect to a node.

@@ -2,10 +2,10 @@
 
 use super::{Subresources, token::texts};
 use hyper::StatusCode;
-use tenure_auth::{AccessReview, Attributes, ReviewScope, UserInfo, Verdict, rbac::PolicyRule};
+use tenure_authorization::{AccessReview, ReviewScope, Verdict, rbac::PolicyRule};
 use tenure_catalog::{Target, object::seconds};
 use tenure_http::{Format, Request, Response};
-use tenure_meta::ApiError;
+use tenure_meta::{ApiError, Attributes, UserInfo};
 use tenure_value::{Object, Value};
 
 impl Subresources {

@@ -2,7 +2,7 @@
 
 use super::Subresources;
 use hyper::StatusCode;
-use tenure_auth::authentication::{BoundObject, TokenRequest};
+use tenure_authentication::credentials::{BoundObject, TokenRequest};
 use tenure_builtin::role::{NODES, PODS, SECRETS};
 use tenure_catalog::{
     Target, Verb,

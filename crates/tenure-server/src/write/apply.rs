@@ -9,6 +9,7 @@ use super::{
     request::{Change, Next, WriteRequest},
     update::check_name,
 };
+use crate::read::parse_version;
 use tenure_apply::{Force, Live, Managers, Presence};
 use tenure_catalog::{
     Endpoint, Target,
@@ -17,7 +18,6 @@ use tenure_catalog::{
 use tenure_fields::{FieldSet, Path};
 use tenure_http::{FieldValidation, Request, WriteOptions};
 use tenure_meta::ApiError;
-use tenure_read::parse_version;
 use tenure_value::{Text, Value};
 
 /// A configuration that is applied.

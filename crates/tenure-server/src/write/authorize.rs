@@ -4,12 +4,12 @@
 use super::{Writer, request::WriteRequest};
 use hyper::{HeaderMap, Method, header};
 use tenure_apply::{Difference, Managers, State};
-use tenure_auth::{Attributes, RESOURCE_CLAIMS, ResourceAttributes, check_claim_status, rbac::FieldWrite};
+use tenure_authorization::{RESOURCE_CLAIMS, check_claim_status, rbac::FieldWrite};
 use tenure_builtin::role::Role;
 use tenure_catalog::{Target, Verb, object::Stored};
 use tenure_fields::{FieldSet, Node, Path};
 use tenure_http::Request;
-use tenure_meta::ApiError;
+use tenure_meta::{ApiError, Attributes, ResourceAttributes};
 use tenure_value::Value;
 
 /// Fields that identify an object or that only the server sets: no permission is needed for them.

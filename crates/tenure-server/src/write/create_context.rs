@@ -1,13 +1,11 @@
 //! What the strategy of a kind takes from outside the object: the time, allocations and the requester.
 
 use super::{Writer, request::WriteRequest};
-use crate::admission::Admission;
+use crate::{admission::Admission, services::FreeValues};
 use std::sync::Arc;
-use tenure_auth::UserInfo;
 use tenure_builtin::role::Role;
 use tenure_catalog::object::meta_text;
-use tenure_meta::{ApiError, CreateContext, Timestamp};
-use tenure_services::FreeValues;
+use tenure_meta::{ApiError, CreateContext, Timestamp, UserInfo};
 use tenure_value::{Text, Value};
 
 /// The context of one write.

@@ -9,6 +9,7 @@ use super::{
     request::Admitted,
     retry::{ATTEMPTS, MODIFIED, pause},
 };
+use crate::read::{Selected, Selection};
 use hyper::StatusCode;
 use std::sync::atomic::Ordering::Relaxed;
 use tenure_builtin::role::{self, Role};
@@ -19,7 +20,6 @@ use tenure_catalog::{
 };
 use tenure_http::{Format, Request, Response};
 use tenure_meta::{ApiError, Timestamp};
-use tenure_read::{Selected, Selection};
 use tenure_store::{Expected, Revision, Transaction};
 use tenure_value::{Text, Value};
 

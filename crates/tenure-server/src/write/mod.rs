@@ -25,7 +25,7 @@ mod retry;
 mod scale;
 mod update;
 
-use crate::admission::Admission;
+use crate::{admission::Admission, read::Reader, services::ServiceAllocator};
 pub(crate) use create::{Posted, check_namespace};
 pub(crate) use delete_options::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
 pub(crate) use finalization::is_finished;
@@ -40,8 +40,6 @@ pub(crate) use tenure_http::TextErrors;
 use tenure_http::{Metrics, Request, Response};
 use tenure_meta::ApiError;
 use tenure_profile::Profile;
-use tenure_read::Reader;
-use tenure_services::ServiceAllocator;
 
 /// Carries out writes.
 pub(crate) struct Writer {

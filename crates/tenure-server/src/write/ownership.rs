@@ -1,6 +1,7 @@
 //! Ownership in a write: what the decision needs to know of the request, and its refusals as API errors.
 
 use super::{request::WriteRequest, retry::MODIFIED};
+use crate::read::parse_version;
 use std::{collections::HashMap, sync::atomic::Ordering::Relaxed};
 use tenure_apply::{
     ApplyError, Conflict, Conflicts, Live, Managers, Owner, Presence, Reset, Write, kubernetes_type_errors,
@@ -11,7 +12,6 @@ use tenure_catalog::{
 };
 use tenure_http::query::manager_fault;
 use tenure_meta::{ApiError, Cause, Reason, ResetFields};
-use tenure_read::parse_version;
 use tenure_store::Revision;
 use tenure_value::Value;
 

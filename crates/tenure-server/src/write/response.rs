@@ -4,11 +4,11 @@ use super::{
     Writer,
     commit::{Outcome, Written},
 };
+use crate::read::{Form, Standing};
 use hyper::StatusCode;
 use tenure_catalog::Target;
 use tenure_http::{Format, Request, Response};
 use tenure_meta::ApiError;
-use tenure_read::{Form, Standing};
 
 impl Writer {
     /// Returns the object after a write.

@@ -5,8 +5,7 @@ use crate::{
     server::{MERGE_PATCH, Server},
 };
 use std::path::Path;
-use tenure_audit::{AuditOptions, LogOptions};
-use tenure_auth::audit::Policy;
+use tenure_audit::{AuditOptions, LogOptions, Policy};
 use tenure_http::Authentication;
 use tenure_value::Value;
 

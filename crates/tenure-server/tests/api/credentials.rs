@@ -14,13 +14,13 @@ use std::{
     },
     time::{Duration, Instant},
 };
-use tenure_auth::{
-    Reloadable,
-    authentication::{SigningKey, TokenFile},
+use tenure_authentication::{
+    credentials::{SigningKey, TokenFile},
+    oidc::{ALGORITHMS, AnonymousConfig, AuthenticationConfiguration, JwtAuthenticators},
 };
 use tenure_http::Authentication;
-use tenure_oidc::{ALGORITHMS, AnonymousConfig, AuthenticationConfiguration, JwtAuthenticators};
 use tenure_server::{Clock, ServerOptions, TokenKeys};
+use tenure_transport::Reloadable;
 use tenure_value::Value;
 
 const ADMIN: &str = "an-administrators-token";

@@ -21,9 +21,9 @@ mod guard;
 mod history;
 mod hostile;
 mod http;
-// Other algorithms are tested in `tenure-oidc` itself.
+// Other algorithms are tested in `tenure-authentication` itself.
 #[allow(dead_code)]
-#[path = "../../../tenure-oidc/tests/issuer/server.rs"]
+#[path = "../../../tenure-authentication/tests/issuer/server.rs"]
 mod issuer;
 mod limits;
 mod metrics;

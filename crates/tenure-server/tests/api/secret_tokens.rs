@@ -6,12 +6,10 @@ use crate::{
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use std::sync::Arc;
-use tenure_auth::{
-    Reloadable,
-    authentication::{SigningKey, sign},
-};
+use tenure_authentication::credentials::{SigningKey, sign};
 use tenure_http::Authentication;
 use tenure_server::{Clock, ClusterAuthentication, ServerOptions, TokenKeys};
+use tenure_transport::Reloadable;
 use tenure_value::{Value, time::Precision};
 
 const ADMIN: &str = "an-administrators-token";

@@ -2,8 +2,8 @@
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use std::{net::SocketAddr, sync::Arc};
-use tenure_auth::Reloadable;
-use tenure_http::listener::{Handler, Tls, bind, serve};
+use tenure_http::listener::{Handler, bind, serve};
+use tenure_transport::{Reloadable, serving::Tls};
 use tokio::runtime::Runtime;
 use tokio_rustls::rustls::{
     ServerConfig,

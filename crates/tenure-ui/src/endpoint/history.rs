@@ -3,7 +3,8 @@
 
 use super::{ObjectRef, object::view};
 use crate::PageError;
-use tenure_client::{Cluster, Found, escaped};
+use tenure_client::{Cluster, Found};
+use tenure_transport::escaped;
 use tenure_value::{Object, Value};
 
 /// How many changes the page shows.

@@ -1,0 +1,341 @@
+//! The user and the access that a `SubjectAccessReview`, or its self or local variant, checks.
+
+use crate::rbac::FieldWrite;
+use tenure_fields::{FieldSet, Path};
+use tenure_meta::{
+    Attributes, FieldError, FieldErrorKind, FieldSelector, LabelSelector, ResourceAttributes, UserInfo,
+    format,
+};
+use tenure_value::{Limits, Text, Value, yaml};
+
+/// The annotation of a review that lists the fields a write would change, as one path or a list of paths.
+pub const FIELDS_ANNOTATION: &str = "tenure.dev/fields";
+/// The annotation of a review that names the field manager of the write.
+pub const MANAGER_ANNOTATION: &str = "tenure.dev/field-manager";
+/// The annotation of a review that sets whether the write forces conflicts: `true` or `false`.
+pub const FORCE_ANNOTATION: &str = "tenure.dev/force";
+
+/// The subject of a review.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReviewScope<'r> {
+    /// The client itself: `SelfSubjectAccessReview`.
+    Client,
+    /// The user that the review names: `SubjectAccessReview`.
+    User,
+    /// The user that the review names, in the namespace of the request: `LocalSubjectAccessReview`.
+    UserInNamespace(&'r str),
+}
+
+/// A valid review.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessReview {
+    /// The user that the review names; without a name if the client is the subject.
+    pub user: UserInfo,
+    /// The access to check.
+    pub attributes: Attributes,
+    /// The write to check, if the review names fields.
+    pub write: Option<ReviewedWrite>,
+    /// The selectors that cannot be read and are ignored. RBAC does not look at selectors.
+    pub evaluation_errors: Vec<String>,
+}
+
+/// The write that a review checks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReviewedWrite {
+    /// The fields that it would change.
+    pub fields: FieldSet,
+    /// The field manager; may be empty.
+    pub manager: Text,
+    /// Whether it would force conflicts.
+    pub force: bool,
+}
+
+impl ReviewedWrite {
+    /// Returns the write as field rules see it.
+    pub fn as_field_write(&self) -> FieldWrite<'_> {
+        FieldWrite { changed: &self.fields, manager: &self.manager, force: self.force }
+    }
+
+    /// Reads the annotations of a review; `None` if it does not name fields.
+    fn read(review: &Value, errors: &mut Vec<FieldError>) -> Option<ReviewedWrite> {
+        let annotations = review.at(["metadata", "annotations"])?;
+        let [fields, manager, force] =
+            [FIELDS_ANNOTATION, MANAGER_ANNOTATION, FORCE_ANNOTATION].map(|key| given(annotations, key));
+        if fields.is_none() && manager.is_none() && force.is_none() {
+            return None;
+        }
+        let mut wrong = |key: &str, detail: String| {
+            let value = given(annotations, key).unwrap_or(&Value::Null);
+            errors.push(FieldError::invalid(format!("metadata.annotations[{key}]"), value, detail));
+        };
+        let mut write = ReviewedWrite {
+            manager: manager.and_then(Value::as_str).unwrap_or_default().into(),
+            ..ReviewedWrite::default()
+        };
+        match force.and_then(Value::as_str) {
+            None | Some("false") => {}
+            Some("true") => write.force = true,
+            Some(_) => wrong(FORCE_ANNOTATION, "must be \"true\" or \"false\"".into()),
+        }
+        let listed = fields.and_then(Value::as_str).unwrap_or_default();
+        match field_set(listed) {
+            Ok(fields) => write.fields = fields,
+            Err(detail) => wrong(FIELDS_ANNOTATION, detail),
+        }
+        Some(write)
+    }
+}
+
+/// Reads one path, or a list of paths as YAML or JSON.
+fn field_set(listed: &str) -> Result<FieldSet, String> {
+    let paths = match listed.trim() {
+        "" => Vec::new(),
+        list if list.starts_with('[') => {
+            let list = yaml::parse(list.as_bytes(), &Limits::default()).map_err(|error| error.to_string())?;
+            texts(Some(&list))
+        }
+        path => vec![path.into()],
+    };
+    let mut fields = FieldSet::default();
+    for path in &paths {
+        let path = Path::parse(path)
+            .map_err(|error| format!("{path:?} is not a path such as .spec.replicas: {error}"))?;
+        fields.insert(path.elements());
+    }
+    Ok(fields)
+}
+
+impl AccessReview {
+    /// Reads a review, or returns its errors.
+    ///
+    /// ```
+    /// use tenure_authorization::{AccessReview, ReviewScope};
+    ///
+    /// let review = r#"{"spec": {"user": "ann", "resourceAttributes": {"verb": "list", "resource": "pods"}}}"#;
+    /// let review = AccessReview::read(ReviewScope::User, &review.parse()?).unwrap();
+    /// assert_eq!(review.user.name, "ann");
+    /// assert_eq!(review.attributes.verb(), "list");
+    /// # Ok::<(), tenure_value::Error>(())
+    /// ```
+    pub fn read(scope: ReviewScope<'_>, review: &Value) -> Result<AccessReview, Vec<FieldError>> {
+        let spec = review.get("spec").unwrap_or(&Value::Null);
+        let mut errors = Vec::new();
+        let user = named_user(spec);
+        check_kind(scope, spec, &mut errors);
+        if scope != ReviewScope::Client && user.name.is_empty() && user.groups.is_empty() {
+            let detail = "at least one of user or group must be specified";
+            errors.push(FieldError::invalid("spec.user", &Value::from(""), detail));
+        }
+        let resource = given(spec, "resourceAttributes").unwrap_or(&Value::Null);
+        let mut evaluation_errors = Vec::new();
+        for (field, is_label) in [("fieldSelector", false), ("labelSelector", true)] {
+            let Some(selector) = given(resource, field) else { continue };
+            let path = format!("spec.resourceAttributes.{field}");
+            if !check_selector(selector, &path, is_label, &mut errors) {
+                evaluation_errors.push(format!("{path} ignored due to parse error"));
+            }
+        }
+        let write = ReviewedWrite::read(review, &mut errors);
+        check_metadata(scope, review, &mut errors);
+        match errors.is_empty() {
+            true => Ok(AccessReview { user, attributes: attributes(spec), write, evaluation_errors }),
+            false => Err(errors),
+        }
+    }
+}
+
+fn given<'v>(value: &'v Value, field: &str) -> Option<&'v Value> {
+    value.get(field).filter(|value| !value.is_null())
+}
+
+fn texts(list: Option<&Value>) -> Vec<Text> {
+    let list = list.and_then(Value::as_array).into_iter().flat_map(|list| list.iter());
+    list.filter_map(Value::as_str).map(Text::from).collect()
+}
+
+fn text(value: &Value, field: &str) -> Text {
+    value.get(field).and_then(Value::as_str).unwrap_or_default().into()
+}
+
+/// Reads the user that a review names.
+fn named_user(spec: &Value) -> UserInfo {
+    let extra = spec.get("extra").and_then(Value::as_object);
+    let extra = extra.into_iter().flat_map(|extra| extra.iter());
+    UserInfo {
+        name: text(spec, "user"),
+        uid: text(spec, "uid"),
+        groups: texts(spec.get("groups")),
+        extra: extra.map(|(key, values)| (key.clone(), texts(Some(values)))).collect(),
+    }
+}
+
+/// Reads the access that a review checks.
+fn attributes(spec: &Value) -> Attributes {
+    if let Some(of) = given(spec, "nonResourceAttributes") {
+        return Attributes::NonResource { verb: text(of, "verb"), path: text(of, "path") };
+    }
+    let of = spec.get("resourceAttributes").unwrap_or(&Value::Null);
+    Attributes::Resource(ResourceAttributes {
+        verb: text(of, "verb"),
+        group: text(of, "group"),
+        version: text(of, "version"),
+        resource: text(of, "resource"),
+        subresource: text(of, "subresource"),
+        namespace: text(of, "namespace"),
+        name: text(of, "name"),
+        field_selector: field_selector(of.get("fieldSelector").unwrap_or(&Value::Null)).into(),
+        label_selector: label_selector(of.get("labelSelector").unwrap_or(&Value::Null)).into(),
+    })
+}
+
+/// Returns the field selector of a review as text, without what cannot be read.
+fn field_selector(selector: &Value) -> String {
+    let raw = text(selector, "rawSelector");
+    if FieldSelector::parse(&raw).is_ok_and(|selector| !selector.is_everything()) {
+        return raw.into();
+    }
+    let term = |of: &Value| match (text(of, "operator").as_str(), &texts(of.get("values"))[..]) {
+        ("In", [value]) => Some(FieldSelector::term(&text(of, "key"), true, value)),
+        ("NotIn", [value]) => Some(FieldSelector::term(&text(of, "key"), false, value)),
+        _ => None,
+    };
+    requirements(selector).filter_map(term).collect::<Vec<_>>().join(",")
+}
+
+/// Returns the label selector of a review as text, without what cannot be read.
+fn label_selector(selector: &Value) -> String {
+    let raw = text(selector, "rawSelector");
+    if LabelSelector::parse(&raw).is_ok_and(|selector| !selector.is_everything()) {
+        return raw.into();
+    }
+    let term = |of: &Value| {
+        let (key, values) = (text(of, "key"), texts(of.get("values")));
+        let is_plain = |value: &Text| !value.contains(|c: char| c.is_whitespace() || "=!,()<>".contains(c));
+        let values = || values.iter().all(is_plain).then(|| values.join(","));
+        match text(of, "operator").as_str() {
+            "In" => Some(format!("{key} in ({})", values()?)),
+            "NotIn" => Some(format!("{key} notin ({})", values()?)),
+            "Exists" => Some(key.into()),
+            "DoesNotExist" => Some(format!("!{key}")),
+            _ => None,
+        }
+    };
+    requirements(selector).filter_map(term).collect::<Vec<_>>().join(",")
+}
+
+fn requirements(selector: &Value) -> impl Iterator<Item = &Value> {
+    selector.get("requirements").and_then(Value::as_array).into_iter().flat_map(|list| list.iter())
+}
+
+/// Checks that a review names either a resource or a path.
+fn check_kind(scope: ReviewScope<'_>, spec: &Value, errors: &mut Vec<FieldError>) {
+    let path = "spec.nonResourceAttributes";
+    match (given(spec, "resourceAttributes"), given(spec, "nonResourceAttributes")) {
+        (Some(_), Some(of)) => {
+            errors.push(FieldError::invalid(
+                path,
+                of,
+                "cannot be specified in combination with resourceAttributes",
+            ));
+        }
+        (None, None) => errors.push(FieldError::invalid(
+            "spec.resourceAttributes",
+            &Value::Null,
+            "exactly one of nonResourceAttributes or resourceAttributes must be specified",
+        )),
+        (None, Some(of)) if matches!(scope, ReviewScope::UserInNamespace(_)) => {
+            errors.push(FieldError::invalid(path, of, "disallowed on this kind of request"));
+        }
+        _ => {}
+    }
+    if let (ReviewScope::UserInNamespace(namespace), Some(of)) = (scope, given(spec, "resourceAttributes")) {
+        let requested = text(of, "namespace");
+        if requested != namespace {
+            let path = "spec.resourceAttributes.namespace";
+            errors.push(FieldError::invalid(path, &Value::from(requested), "must match metadata.namespace"));
+        }
+    }
+}
+
+/// Checks that a review has no metadata of its own.
+fn check_metadata(scope: ReviewScope<'_>, review: &Value, errors: &mut Vec<FieldError>) {
+    let metadata = review.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
+    let metadata = match scope {
+        ReviewScope::UserInNamespace(_) => metadata.without("namespace"),
+        _ => metadata,
+    };
+    let metadata = match metadata.get("annotations").and_then(Value::as_object) {
+        Some(annotations) if annotations.iter().all(|(key, _)| key.starts_with("tenure.dev/")) => {
+            metadata.without("annotations")
+        }
+        _ => metadata,
+    };
+    if !metadata.without("managedFields").without("creationTimestamp").is_empty() {
+        errors.push(FieldError::invalid("metadata", &Value::Object(metadata), "must be empty"));
+    }
+}
+
+/// Checks a selector; whether it can be read.
+fn check_selector(selector: &Value, path: &str, is_label: bool, errors: &mut Vec<FieldError>) -> bool {
+    let raw = text(selector, "rawSelector");
+    let requirements = selector.get("requirements").and_then(Value::as_array).map(|list| list.items());
+    let requirements = requirements.unwrap_or_default();
+    match (raw.is_empty(), requirements.is_empty()) {
+        (false, false) => {
+            let detail = "may not specified at the same time as requirements";
+            errors.push(FieldError::invalid(format!("{path}.rawSelector"), &Value::from(raw), detail));
+            true
+        }
+        (true, true) => {
+            let detail = format!("when {path} is specified, requirements or rawSelector is required");
+            errors.push(FieldError::required(format!("{path}.requirements"), detail));
+            true
+        }
+        (false, true) if is_label => LabelSelector::parse(&raw).is_ok(),
+        (false, true) => FieldSelector::parse(&raw).is_ok(),
+        (true, false) => {
+            let check =
+                |(at, of)| check_requirement(of, &format!("{path}.requirements[{at}]"), is_label, errors);
+            // Each one is checked, so that all errors are reported.
+            requirements.iter().enumerate().map(check).filter(|is_valid| !is_valid).count() == 0
+        }
+    }
+}
+
+/// Checks a requirement of a selector; whether it can be read.
+fn check_requirement(of: &Value, path: &str, is_label: bool, errors: &mut Vec<FieldError>) -> bool {
+    let (key, operator, values) = (text(of, "key"), text(of, "operator"), texts(of.get("values")));
+    match (is_label, format::qualified_name(&key)) {
+        (true, Some(detail)) => {
+            errors.push(FieldError::invalid(format!("{path}.key"), &Value::from(key.clone()), detail));
+        }
+        (false, _) if key.is_empty() => {
+            errors.push(FieldError::required(format!("{path}.key"), "must be specified"));
+        }
+        _ => {}
+    }
+    match operator.as_str() {
+        "In" | "NotIn" => {
+            if values.is_empty() {
+                let detail = "must be specified when `operator` is 'In' or 'NotIn'";
+                errors.push(FieldError::required(format!("{path}.values"), detail));
+            }
+            // A field is compared with one value.
+            is_label || values.len() == 1
+        }
+        "Exists" | "DoesNotExist" => {
+            if !values.is_empty() {
+                let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+                errors.push(FieldError::forbidden(format!("{path}.values"), detail));
+            }
+            is_label
+        }
+        _ if is_label => {
+            let value = Value::from(operator);
+            let detail = "not a valid selector operator";
+            errors.push(FieldError::new(FieldErrorKind::Invalid, format!("{path}.operator"), &value, detail));
+            true
+        }
+        _ => false,
+    }
+}

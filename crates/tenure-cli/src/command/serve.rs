@@ -1,0 +1,328 @@
+//! `tenure serve`: opens the store, creates credentials, listens, and prints how to connect.
+
+use crate::{Outcome, feature_gates, logging, sign_in, aggregation::AggregationFlags, audit::AuditFlags, compatibility::Compatibility, control_plane::ControlPlane, controllers::controllers, encryption::{EncryptionConfig, EncryptionFlags}, history::HistoryFlags, identity::IdentityFlags, limits::LimitFlags, page::PageEndpoint, terminal::Terminal};
+use tenure_transport::{Reloader, Reloadable, ConnectOptions, serving::{Credentials, ServingCertificate, Tls, reachable, serving_names, write_insecure_kubeconfig}};
+#[cfg(feature = "etcd")]
+use crate::{control, etcd::EtcdFlags};
+use clap::{Args, ValueEnum};
+use std::{
+    fs::{DirBuilder, File, OpenOptions, TryLockError},
+    net::SocketAddr,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+use tenure_admission::{AdmissionChain, PluginConfiguration, PluginSelection};
+use tenure_builtin::allocate::AddressRange;
+use tenure_http::{Authentication, listener::bind};
+use tenure_server::ServerOptions;
+use tenure_store::{EmbeddedOptions, EmbeddedStore, MemoryStore, Store};
+#[cfg(feature = "etcd")]
+use tenure_store::{EtcdOptions, EtcdStore};
+use tenure_ui::Page;
+
+/// Run the control plane.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  tenure serve\n  tenure serve --in-memory --listen 127.0.0.1:0 --insecure-http\n  tenure serve --store etcd --etcd-endpoints http://10.0.0.1:2379,http://10.0.0.2:2379"
+)]
+pub struct Options {
+    /// The directory of the data, the credentials and the kubeconfig.
+    #[arg(long, value_name = "DIR", default_value = "tenure-data")]
+    data_dir: PathBuf,
+    /// The address to listen on; port 0 chooses a free port.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:6443")]
+    listen: SocketAddr,
+    /// Where objects are stored.
+    #[arg(long, value_enum, default_value_t = Kind::Embedded)]
+    store: Kind,
+    /// Store objects in memory only; the same as --store memory.
+    #[arg(long)]
+    in_memory: bool,
+    /// Serve plain HTTP without authentication; only on a loopback address.
+    #[arg(long)]
+    insecure_http: bool,
+    /// Behave exactly as Kubernetes, or with the improvements that docs/differences.md lists.
+    #[arg(long, value_enum, default_value_t = Compatibility::Tenure)]
+    compatibility: Compatibility,
+    /// Feature gates of kube-apiserver, as NAME=true or NAME=false, separated by commas: CBORServingAndStorage.
+    #[arg(long, value_name = "GATES", value_delimiter = ',')]
+    feature_gates: Vec<String>,
+    #[command(flatten)]
+    identity: IdentityFlags,
+    #[command(flatten)]
+    aggregation: AggregationFlags,
+    /// The certificate that the server presents, in PEM, with its chain; by default the server makes one.
+    #[arg(long, value_name = "FILE", requires = "tls_private_key_file")]
+    tls_cert_file: Option<PathBuf>,
+    /// The key of the certificate, in PEM.
+    #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
+    tls_private_key_file: Option<PathBuf>,
+    #[command(flatten)]
+    audit: AuditFlags,
+    /// Admission plugins to enable in addition to the default ones, by the names that Kubernetes gives them.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    enable_admission_plugins: Vec<String>,
+    /// Admission plugins to disable, such as `LimitRanger,Priority`.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    disable_admission_plugins: Vec<String>,
+    /// An AdmissionConfiguration with the configurations of admission plugins: PodSecurity has levels and exemptions.
+    #[arg(long, value_name = "FILE")]
+    admission_control_config_file: Option<PathBuf>,
+    /// Controllers to run: `*`, or a list of names; `-garbage-collector-controller`, `-namespace-controller` and
+    /// `-service-cidr-controller` turn one off.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', env = crate::controllers::VARIABLE, allow_hyphen_values = true)]
+    controllers: Vec<String>,
+    /// The IPv4 network of which services get cluster IPs; further networks are ServiceCIDRs.
+    #[arg(long, value_name = "CIDR", default_value = "10.0.0.0/16", value_parser = service_range)]
+    service_cluster_ip_range: AddressRange,
+    /// Create the service account `default` and the config map `kube-root-ca.crt` in every namespace.
+    #[arg(long)]
+    service_accounts: bool,
+    #[command(flatten)]
+    limits: LimitFlags,
+    #[command(flatten)]
+    history: HistoryFlags,
+    #[command(flatten)]
+    encryption: EncryptionFlags,
+    #[cfg(feature = "etcd")]
+    #[command(flatten)]
+    etcd: EtcdFlags,
+    /// The log filter, such as `info` or `tenure_server=debug`.
+    #[arg(long, value_name = "FILTER", env = "TENURE_LOG", default_value = "info")]
+    log: String,
+}
+
+/// Where objects are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// On disk, in the data directory.
+    Embedded,
+    /// In etcd, which any number of servers can share.
+    #[cfg(feature = "etcd")]
+    Etcd,
+    /// In memory, until the server stops.
+    Memory,
+}
+
+type Error = Box<dyn std::error::Error>;
+
+/// Parses the network of cluster IPs.
+fn service_range(text: &str) -> Result<AddressRange, String> {
+    AddressRange::parse_of_server(text)
+        .ok_or_else(|| format!("{text:?} is not an IPv4 network of /8 to /30, such as 10.0.0.0/16"))
+}
+
+/// The file of the data directory that has the link of the page if the output is not a terminal.
+const SIGN_IN_LINK: &str = "sign-in-link";
+/// How old the certificate that the server makes gets before it is renewed; it lasts a year.
+const RENEWAL: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// How often the server looks at the clock and the addresses of the machine for this.
+const RENEWAL_CHECK: Duration = Duration::from_secs(60);
+
+/// Runs the control plane until it receives a signal.
+pub fn run(options: Options, _: &Terminal) -> Result<Outcome, crate::Error> {
+    start(options).map_err(crate::Error::Serve)?;
+    Ok(Outcome::Done)
+}
+
+fn start(options: Options) -> Result<(), Error> {
+    if options.insecure_http && !options.listen.ip().is_loopback() {
+        return Err(format!(
+            "--insecure-http gives everyone who can reach {} full access; listen on a loopback address such as 127.0.0.1, or remove the flag",
+            options.listen
+        )
+        .into());
+    }
+    logging::init(&options.log)?;
+    DirBuilder::new().recursive(true).mode(0o700).create(&options.data_dir).map_err(|error| {
+        format!("cannot create the data directory {}: {error}", options.data_dir.display())
+    })?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(serve(options))
+}
+
+async fn serve(options: Options) -> Result<(), Error> {
+    let encryption = options.encryption.load()?;
+    let store = open_store(&options, &encryption).await?;
+    // The credentials are those of one server, also if its objects are elsewhere.
+    let _lock = lock(&options.data_dir)?;
+    tokio::spawn(encryption.follow(store.clone()));
+    let listener = bind(options.listen).await?;
+    let address = listener.local_addr()?;
+    let mut reloader = Reloader::default();
+    let (access, tls, kubeconfig, authority) = if options.insecure_http {
+        (Authentication::Anyone, None, write_insecure_kubeconfig(&options.data_dir, address)?, String::new())
+    } else {
+        let authorities = options.identity.client_authorities()?;
+        let credentials = Credentials::open(&options.data_dir, address, authorities)?;
+        let Credentials { authority, token, kubeconfig, tls } = credentials;
+        let tls = follow_certificates(&options, address, tls, &mut reloader)?;
+        (Authentication::Token(token), Some(tls), kubeconfig, authority)
+    };
+    let mut plugins = PluginSelection {
+        enabled: options.enable_admission_plugins.clone(),
+        disabled: options.disable_admission_plugins.clone(),
+    };
+    // Pods run as service accounts where the server provides them.
+    let accounts = "ServiceAccount".to_string();
+    if options.service_accounts && !plugins.disabled.contains(&accounts) {
+        plugins.enabled.push(accounts);
+    }
+    let configuration = match &options.admission_control_config_file {
+        Some(path) => PluginConfiguration::read(path)?,
+        None => PluginConfiguration::default(),
+    };
+    let chain = AdmissionChain::configured(&plugins, &configuration)?;
+    let mut server_options = ServerOptions::new(access);
+    server_options.admission = chain;
+    server_options.controllers = controllers(&options.controllers)?;
+    server_options.service_addresses = options.service_cluster_ip_range;
+    server_options.profile = options.compatibility.into();
+    if let [unknown, ..] = &*feature_gates::apply(&options.feature_gates, &mut server_options.profile)? {
+        return Err(format!("unknown feature gate {unknown:?}; known are: CBORServingAndStorage").into());
+    }
+    options.identity.apply(&mut server_options, &mut reloader)?;
+    options.aggregation.apply(&mut server_options.aggregation, &mut reloader)?;
+    options.limits.apply(&mut server_options);
+    server_options.auditor = options.audit.start(options.compatibility.audit_log_mode()).await?;
+    server_options.history = options.history.options(options.is_local());
+    let connect = ConnectOptions { kubeconfig: Some(kubeconfig.clone()), ..ConnectOptions::default() };
+    let page = Arc::new(Page::of_server(connect, !options.insecure_http));
+    server_options.web = Some(Arc::new(PageEndpoint(page.clone())));
+    let control_plane = ControlPlane {
+        store,
+        tls,
+        reloader,
+        options: server_options,
+        advertised: address,
+        connections: options.limits.connections(),
+        default_objects: options.service_accounts.then_some(authority),
+    };
+    let scheme = if options.insecure_http { "http" } else { "https" };
+    let server = format!("{scheme}://{}", reachable(address));
+    control_plane.serve(listener, || greet(&server, &kubeconfig, &page, &options.data_dir)).await?;
+    Ok(())
+}
+
+/// Returns the TLS configuration of the listener: with the certificate of the flags, or else with one that the server makes and
+/// renews. Files are read again when they change.
+fn follow_certificates(
+    options: &Options,
+    address: SocketAddr,
+    own: Tls,
+    reloader: &mut Reloader,
+) -> Result<Reloadable<Tls>, String> {
+    let identity = options.identity.clone();
+    let authorities = identity.authority_files();
+    let read: Box<dyn Fn() -> Result<Tls, String> + Send> =
+        match (options.tls_cert_file.clone(), options.tls_private_key_file.clone()) {
+            (Some(certificate), Some(key)) => Box::new(move || {
+                let read = ServingCertificate::read(&certificate, &key).map_err(|error| error.to_string())?;
+                read.tls(identity.client_authorities()?)
+            }),
+            _ => {
+                let tls = Reloadable::new(own);
+                let (current, directory) = (tls.clone(), options.data_dir.clone());
+                let renew = move || {
+                    let authorities = identity.client_authorities()?;
+                    let renewed = Credentials::open(&directory, address, authorities);
+                    renewed.map(|renewed| current.set(renewed.tls)).map_err(|error| error.to_string())
+                };
+                let renewing = renew.clone();
+                tokio::spawn(keep_renewed(address, renewing));
+                reloader.add("client certificate authorities", authorities, renew);
+                return Ok(tls);
+            }
+        };
+    let tls = Reloadable::new(read()?);
+    let current = tls.clone();
+    let files = options.tls_cert_file.iter().chain(&options.tls_private_key_file).cloned().chain(authorities);
+    reloader.add("certificates", files, move || read().map(|tls| current.set(tls)));
+    Ok(tls)
+}
+
+/// Renews the server's certificate when it is old, and when the machine has other addresses. The clock of the machine
+/// counts, since a machine that was suspended has not been waiting.
+async fn keep_renewed(address: SocketAddr, renew: impl Fn() -> Result<(), String>) {
+    let (mut names, mut made) = (serving_names(address.ip()), SystemTime::now());
+    loop {
+        tokio::time::sleep(RENEWAL_CHECK).await;
+        let current = serving_names(address.ip());
+        let is_old = made.elapsed().is_ok_and(|age| age >= RENEWAL);
+        if current == names && !is_old {
+            continue;
+        }
+        match renew() {
+            Ok(()) => {
+                tracing::info!(names = current.join(" "), "certificate renewed");
+                (names, made) = (current, SystemTime::now());
+            }
+            Err(error) => tracing::error!(%error, "cannot renew the certificate, retrying"),
+        }
+    }
+}
+
+impl Options {
+    fn kind(&self) -> Kind {
+        if self.in_memory { Kind::Memory } else { self.store }
+    }
+
+    /// Whether the objects are on this machine alone.
+    fn is_local(&self) -> bool {
+        matches!(self.kind(), Kind::Memory | Kind::Embedded)
+    }
+}
+
+async fn open_store(options: &Options, encryption: &EncryptionConfig) -> Result<Arc<dyn Store>, Error> {
+    let ledger = options.history.limits();
+    match options.kind() {
+        Kind::Memory => Ok(Arc::new(MemoryStore::new().with_ledger_limits(ledger))),
+        Kind::Embedded => {
+            let encryption = encryption.encryption();
+            let embedded = EmbeddedOptions { encryption, ledger, ..EmbeddedOptions::default() };
+            let store = EmbeddedStore::open(options.data_dir.join("store"), embedded)?;
+            let store = Arc::new(store);
+            #[cfg(feature = "etcd")]
+            control::listen(&options.data_dir, store.clone());
+            Ok(store)
+        }
+        #[cfg(feature = "etcd")]
+        Kind::Etcd => {
+            let encryption = encryption.encryption();
+            let etcd = EtcdOptions { encryption, ledger, ..options.etcd.options()? };
+            Ok(Arc::new(EtcdStore::open(etcd).await?))
+        }
+    }
+}
+
+/// Locks a data directory for as long as the file is open.
+fn lock(directory: &Path) -> Result<File, Error> {
+    let path = directory.join("lock");
+    let file = OpenOptions::new().create(true).append(true).mode(0o600).open(&path);
+    let file = file.map_err(|error| format!("cannot open {}: {error}", path.display()))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(format!(
+            "the data directory {} is in use by another server; choose another with --data-dir",
+            directory.display()
+        )
+        .into()),
+        Err(TryLockError::Error(error)) => Err(format!("cannot lock {}: {error}", path.display()).into()),
+    }
+}
+
+/// Prints the address and how to connect.
+fn greet(server: &str, kubeconfig: &Path, page: &Page, directory: &Path) -> Result<(), String> {
+    let kubeconfig =
+        kubeconfig.canonicalize().map_err(|error| format!("{}: {error}", kubeconfig.display()))?;
+    let link = format!("{server}{}", page.sign_in_link());
+    let browser =
+        sign_in::describe_link(&link, &directory.join(SIGN_IN_LINK)).map_err(|error| error.to_string())?;
+    println!(
+        "Tenure listens on {server}\n\n  export KUBECONFIG={}\n  kubectl create configmap hello --from-literal=who=world\n  kubectl get configmap hello -o yaml --show-managed-fields\n\n{browser}",
+        kubeconfig.display(),
+    );
+    Ok(())
+}

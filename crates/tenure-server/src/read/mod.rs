@@ -1,0 +1,126 @@
+//! Reads: get, list and watch, and the caches that let them share work. The store knows what exists and at which revision; the
+//! caches are keyed by revision and hold only encoded or decoded forms of it.
+
+mod broadcast;
+mod encode_cache;
+mod event_cache;
+mod frame;
+mod list;
+mod list_body;
+mod list_cache;
+mod list_range;
+mod scan;
+mod selection;
+mod view;
+mod watch;
+
+use broadcast::Broadcasts;
+use encode_cache::EncodeCache;
+pub use encode_cache::{Form, Standing};
+use event_cache::EventCache;
+use hyper::StatusCode;
+pub use list::Selected;
+use list_cache::ListCache;
+pub use scan::parse_version;
+pub use selection::Selection;
+use std::{sync::Arc, time::Duration};
+use tenure_catalog::{FieldsV1Cache, Objects, SelectorIndexes, Target, WatchDispatch};
+use tenure_http::{MemoryBudget, Metrics, Request, Response};
+use tenure_meta::ApiError;
+
+/// Answers reads.
+pub struct Reader {
+    /// Access to stored objects.
+    pub objects: Arc<Objects>,
+    /// What is counted.
+    pub metrics: Arc<Metrics>,
+    encode_cache: EncodeCache,
+    event_cache: EventCache,
+    broadcasts: Broadcasts,
+    list_cache: ListCache,
+    fields_v1_cache: FieldsV1Cache,
+    indexes: SelectorIndexes,
+    dispatch: WatchDispatch,
+    /// The memory of lists that are being built and sent.
+    memory: MemoryBudget,
+    /// Becomes true when the server stops, which ends all watches.
+    stopping: tokio::sync::watch::Receiver<bool>,
+    /// How long a watch lasts at least that sets no timeout.
+    pub min_watch: Duration,
+}
+
+impl Reader {
+    /// Creates a reader. Its watches end when `stopping` becomes true.
+    pub fn new(
+        objects: Arc<Objects>,
+        metrics: Arc<Metrics>,
+        memory: MemoryBudget,
+        stopping: tokio::sync::watch::Receiver<bool>,
+        min_watch: Duration,
+    ) -> Arc<Reader> {
+        Arc::new(Reader {
+            objects,
+            metrics,
+            encode_cache: EncodeCache::default(),
+            event_cache: EventCache::default(),
+            broadcasts: Broadcasts::default(),
+            list_cache: ListCache::default(),
+            fields_v1_cache: FieldsV1Cache::default(),
+            indexes: SelectorIndexes::default(),
+            dispatch: WatchDispatch::default(),
+            memory,
+            stopping,
+            min_watch,
+        })
+    }
+
+    /// Returns one object.
+    pub async fn get(&self, target: &Target, request: &Request) -> Result<Response, ApiError> {
+        if request.query.flag("export") {
+            let why = "the export parameter, deprecated since v1.14, is no longer supported";
+            return Err(ApiError::bad_request(why));
+        }
+        let format = request.format(target.offer())?;
+        let Some(form) = Form::of(&target.handler, format, Standing::Alone) else {
+            let stored = match self.may_be_known(request).await? {
+                true => self.objects.peek(target).await?,
+                false => self.objects.read(target).await?,
+            };
+            let stored = stored.ok_or_else(|| target.not_found())?;
+            return self.show(StatusCode::OK, target, request, format, &stored);
+        };
+        let key = target.key();
+        let entry = match self.may_be_known(request).await? {
+            true => self.objects.store.peek(key.as_bytes())?,
+            false => self.objects.store.get(key.as_bytes()).await?,
+        };
+        let entry = entry.ok_or_else(|| target.not_found())?;
+        let encoded = self.encoded(&target.handler, &entry, &form).await?;
+        Ok(Response::new(StatusCode::OK, format.encoding.media_type(), encoded.bytes))
+    }
+
+    /// Whether a request accepts what this server knows: it names a version that is not newer.
+    async fn may_be_known(&self, request: &Request) -> Result<bool, ApiError> {
+        let Some(version) = request.query.given("resourceVersion") else { return Ok(false) };
+        let revision = parse_version(version).map_err(ApiError::bad_request)?;
+        if revision <= self.objects.store.known() {
+            return Ok(true);
+        }
+        let current = self.objects.store.revision().await?;
+        if revision > current {
+            return Err(scan::too_large(revision, current));
+        }
+        Ok(false)
+    }
+
+    /// Drops what was not read since the last call, so that an idle server keeps nothing.
+    pub fn drop_unread(&self) {
+        self.encode_cache.drop_unread();
+        self.event_cache.drop_unread();
+        self.broadcasts.drop_unread();
+        self.list_cache.drop_unread();
+        self.fields_v1_cache.drop_unread();
+        self.indexes.drop_unread();
+        self.objects.drop_unread();
+    }
+}

@@ -1,7 +1,0 @@
-#![no_main]
-
-#[allow(dead_code)]
-#[path = "../../crates/tenure-fields/tests/fuzzed/mod.rs"]
-mod fuzzed;
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzzed::fields_v1(bytes));

@@ -1,6 +1,0 @@
-#![no_main]
-
-#[path = "../../crates/tenure-protobuf/tests/protobuf/fuzzed/mod.rs"]
-mod fuzzed;
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzzed::protobuf(bytes));

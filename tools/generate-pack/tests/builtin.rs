@@ -1,0 +1,234 @@
+//! The pack in tenure-schema is up to date with the facts, and complete.
+
+use std::collections::BTreeMap;
+use tenure_schema::{ListTopology, Relation, ScalarKind, Schema, Type, TypeRef, UnknownFields, builtin};
+use tenure_value::{Limits, Value, json};
+
+fn facts() -> Value {
+    json::parse(include_bytes!("../data/kubernetes-1.36.json"), &Limits::TRUSTED).unwrap()
+}
+
+#[test]
+fn the_pack_is_up_to_date() {
+    let written = tenure_generate_pack::compile(Some(&facts()), None).unwrap().to_pack();
+    assert!(
+        written == builtin::PACK,
+        "write it again: cargo run -p tenure-generate-pack -- --schema tools/generate-pack/data/kubernetes-1.36.json \
+         --out crates/tenure-schema/data/kubernetes-1.36.pack"
+    );
+}
+
+#[test]
+fn the_pack_of_metadata_is_up_to_date() {
+    let name = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+    let written = tenure_generate_pack::only(Schema::builtin(), name).unwrap().to_pack();
+    assert!(
+        written == include_bytes!("../../../crates/tenure-schema/data/metadata.pack"),
+        "write it again: cargo run -p tenure-generate-pack -- --schema tools/generate-pack/data/kubernetes-1.36.json \
+         --only {name} --out crates/tenure-schema/data/metadata.pack"
+    );
+}
+
+#[test]
+fn the_pack_round_trips() {
+    let schema = Schema::from_pack(builtin::PACK).unwrap();
+    assert!(schema.to_pack() == builtin::PACK);
+}
+
+/// Counts the properties of all types in the facts.
+fn count_facts(node: &Value, counts: &mut BTreeMap<String, usize>) {
+    let Some(words) = node.as_object() else { return };
+    let mut count = |what: String| *counts.entry(what).or_default() += 1;
+    for (word, value) in words.iter() {
+        match (word.as_str(), value) {
+            ("node", Value::String(shape)) => count(format!("node {shape}")),
+            ("listType", Value::String(kind)) if words.contains("items") => count(format!("list {kind}")),
+            ("listMapKeys", Value::Array(keys)) => count(format!("list keys {keys:?}")),
+            ("patchStrategy", Value::String(strategy)) => count(format!("strategy {strategy}")),
+            ("patchMergeKey", Value::String(key)) => count(format!("merge key {key}")),
+            ("default", default) => count(format!("default {default:?}")),
+            ("enum", Value::Array(values)) => count(format!("enum of {}", values.len())),
+            ("required", Value::Array(names)) => names.iter().for_each(|_| count("required".into())),
+            ("mapType", Value::String(relation)) if relation == "atomic" => count("atomic".into()),
+            // Its content is unknown, so it is atomic.
+            ("anyFields", _) => {
+                count("any fields".into());
+                count("atomic".into());
+            }
+            _ => {}
+        }
+    }
+    if words.get("node").and_then(Value::as_str) == Some("list") && !words.contains("listType") {
+        count("list atomic".into());
+    }
+    let below = words.get("fields").and_then(Value::as_object);
+    below.into_iter().flat_map(|fields| fields.iter()).for_each(|(_, field)| count_facts(field, counts));
+    for inner in ["items", "values"] {
+        words.get(inner).into_iter().for_each(|inner| count_facts(inner, counts));
+    }
+}
+
+/// Counts the same in compiled types; a named type is counted once, an unnamed one at every use.
+fn count_type(of: TypeRef, counts: &mut BTreeMap<String, usize>) {
+    let mut count = |what: String| *counts.entry(what).or_default() += 1;
+    let mut slots = Vec::new();
+    match of.get() {
+        Type::Struct(of) => {
+            count("node object".into());
+            if of.relation == Relation::Atomic {
+                count("atomic".into());
+            }
+            if of.fields.is_empty() && of.unknown == UnknownFields::Preserved {
+                count("any fields".into());
+            }
+            for field in &of.fields {
+                let strategy = field.patch.strategy;
+                let words = [
+                    (strategy.merge, "merge"),
+                    (strategy.replace, "replace"),
+                    (strategy.retain_keys, "retainKeys"),
+                ];
+                let words: Vec<_> = words.iter().filter(|(set, _)| *set).map(|(_, word)| *word).collect();
+                if !words.is_empty() {
+                    count(format!("strategy {}", words.join(",")));
+                }
+                field.patch.merge_key.iter().for_each(|key| count(format!("merge key {key}")));
+                if field.required {
+                    count("required".into());
+                }
+                slots.push(&field.slot);
+            }
+        }
+        Type::Map(of) => {
+            count("node map".into());
+            if of.relation == Relation::Atomic {
+                count("atomic".into());
+            }
+            slots.push(&of.value);
+        }
+        Type::List(of) => {
+            count("node list".into());
+            match &of.topology {
+                ListTopology::Atomic => count("list atomic".into()),
+                ListTopology::Set => count("list set".into()),
+                ListTopology::Keyed(keys) => {
+                    count("list map".into());
+                    let names = Value::array(keys.iter().map(|key| key.name.clone().into()));
+                    count(format!("list keys {names:?}"));
+                }
+            }
+            slots.push(&of.item);
+        }
+        Type::Scalar(of) => {
+            if !of.values.is_empty() {
+                count(format!("enum of {}", of.values.len()));
+            }
+            let named = of.kind == ScalarKind::Quantity
+                || of.kind == ScalarKind::IntOrString
+                || of.format == "date-time";
+            if named {
+                count("node scalar".into());
+            }
+        }
+        Type::Untyped => count("node any".into()),
+    }
+    for slot in slots {
+        slot.default
+            .iter()
+            .for_each(|default| *counts.entry(format!("default {default:?}")).or_default() += 1);
+        let below = of.slot(slot);
+        if below.name().is_none() && !is_claim_reference(below) {
+            count_type(below, counts);
+        }
+    }
+}
+
+/// The claim of a volume is the only reference that makes its type granular.
+fn is_claim_reference(of: TypeRef) -> bool {
+    matches!(of.get(), Type::Struct(_))
+}
+
+#[test]
+fn compiled_types_have_the_counts_of_the_facts() {
+    let facts = facts();
+    let mut expected = BTreeMap::new();
+    let types = facts.get("types").and_then(Value::as_object).unwrap();
+    types.iter().for_each(|(_, of)| count_facts(of, &mut expected));
+
+    let schema = Schema::builtin();
+    let mut counts = BTreeMap::new();
+    schema.names().for_each(|(_, of)| count_type(of, &mut counts));
+    assert_eq!(counts, expected);
+    assert_eq!(schema.names().count(), types.len());
+
+    // The exact numbers, to detect changes of the facts.
+    let figures = [("list map", 59), ("list set", 16), ("list atomic", 292), ("strategy merge", 53)];
+    for (what, figure) in figures {
+        assert_eq!(counts.get(what), Some(&figure), "{what}");
+    }
+}
+
+#[test]
+fn every_kind_of_the_facts_has_its_type() {
+    let facts = facts();
+    let kinds = facts.get("kinds").and_then(Value::as_object).unwrap();
+    let found: Vec<_> = Schema::builtin()
+        .kinds()
+        .map(|(kind, of)| (kind.clone(), Value::from(of.name().unwrap().clone())))
+        .collect();
+    assert_eq!(found, kinds.fields());
+    for (kind, _) in kinds.iter() {
+        let (api_version, name) = kind.split_once(' ').unwrap();
+        assert!(Schema::builtin().kind(api_version, name).is_some());
+    }
+    assert!(Schema::builtin().kind("apps/v1", "Deploymen").is_none());
+    assert!(Schema::builtin().kind("apps/v1 Deployment", "").is_none());
+}
+
+#[test]
+fn a_reference_may_make_its_type_granular() {
+    let schema = Schema::builtin();
+    let spec = schema.named("io.k8s.api.core.v1.PersistentVolumeSpec").unwrap();
+    let relation = |of: TypeRef| match of.get() {
+        Type::Struct(of) => of.relation,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(relation(spec.below("claimRef").unwrap()), Relation::Granular);
+    let reference = schema.named("io.k8s.api.core.v1.ObjectReference").unwrap();
+    assert_eq!(relation(reference), Relation::Atomic);
+}
+
+#[test]
+fn keys_have_the_defaults_of_their_fields() {
+    let spec = Schema::builtin().named("io.k8s.api.core.v1.ServiceSpec").unwrap();
+    let Type::List(ports) = spec.below("ports").unwrap().get() else { panic!("ports is a list") };
+    let ListTopology::Keyed(keys) = &ports.topology else { panic!("ports is keyed") };
+    let keys: Vec<_> = keys.iter().map(|key| (key.name.as_str(), key.default.clone())).collect();
+    assert_eq!(keys, [("port", Some(Value::Int(0))), ("protocol", Some("TCP".into()))]);
+}
+
+/// Published definitions are large and not part of the repository; `TENURE_DEFINITIONS` names a file.
+#[test]
+fn published_definitions_add_types_and_change_none() {
+    let Some(file) = std::env::var_os("TENURE_DEFINITIONS") else { return };
+    let definitions = json::parse(&std::fs::read(file).unwrap(), &Limits::TRUSTED).unwrap();
+    let completed = tenure_generate_pack::compile(Some(&facts()), Some(&definitions)).unwrap();
+    for (name, of) in Schema::builtin().names() {
+        let other = completed.named(name).unwrap_or_else(|| panic!("{name} is gone"));
+        assert_eq!(other.outline(1).to_string(), of.outline(1).to_string(), "{name}");
+    }
+    for (kind, of) in Schema::builtin().kinds() {
+        let (api_version, name) = kind.split_once(' ').unwrap();
+        assert_eq!(completed.kind(api_version, name).and_then(TypeRef::name), of.name(), "{kind}");
+    }
+    assert!(completed.names().count() >= Schema::builtin().names().count());
+}
+
+/// The folder of recordings beside the workspace is optional; if it exists, the copy here must be up to date.
+#[test]
+fn the_facts_are_up_to_date_with_the_recordings() {
+    let recorded = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/facts/schema.json");
+    if let Ok(text) = std::fs::read(recorded) {
+        assert!(json::parse(&text, &Limits::TRUSTED).unwrap() == facts(), "{recorded} has changed");
+    }
+}
