@@ -1,15 +1,14 @@
 //! The application that an object belongs to, read from the marks that deployment tools leave on it: a Helm release, an Argo CD
 //! application, a Flux Kustomization or HelmRelease, a controller's owner reference.
 
-use super::tool::Family;
 use std::fmt;
 use tenure_value::Value;
 
 /// What an object belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Application {
-    /// The tool that deploys it.
-    pub family: Family,
+    /// The family of the tool that deploys it; see [`Tool`](super::Tool).
+    pub family: &'static str,
     /// What the tool calls it, such as `Helm release`.
     pub word: &'static str,
     /// Its namespace; empty if the mark has none.
@@ -19,34 +18,34 @@ pub struct Application {
 }
 
 /// A mark: where it is, the key of the name, the key of the namespace, and what it means.
-struct Mark(&'static str, &'static str, Option<&'static str>, Family, &'static str);
+struct Mark(&'static str, &'static str, Option<&'static str>, &'static str, &'static str);
 
 const MARKS: &[Mark] = &[
     Mark(
         "labels",
         "helm.toolkit.fluxcd.io/name",
         Some("helm.toolkit.fluxcd.io/namespace"),
-        Family::FluxHelm,
+        "FluxHelm",
         "Flux HelmRelease",
     ),
     Mark(
         "labels",
         "kustomize.toolkit.fluxcd.io/name",
         Some("kustomize.toolkit.fluxcd.io/namespace"),
-        Family::FluxKustomize,
+        "FluxKustomize",
         "Flux Kustomization",
     ),
-    Mark("annotations", "argocd.argoproj.io/tracking-id", None, Family::ArgoCd, "Argo CD application"),
+    Mark("annotations", "argocd.argoproj.io/tracking-id", None, "ArgoCd", "Argo CD application"),
     Mark(
         "annotations",
         "meta.helm.sh/release-name",
         Some("meta.helm.sh/release-namespace"),
-        Family::Helm,
+        "Helm",
         "Helm release",
     ),
-    Mark("labels", "crossplane.io/composite", None, Family::Crossplane, "Crossplane composite"),
-    Mark("labels", "kapp.k14s.io/app", None, Family::Other, "kapp application"),
-    Mark("labels", "olm.owner", Some("olm.owner.namespace"), Family::Other, "OLM operator"),
+    Mark("labels", "crossplane.io/composite", None, "Crossplane", "Crossplane composite"),
+    Mark("labels", "kapp.k14s.io/app", None, "", "kapp application"),
+    Mark("labels", "olm.owner", Some("olm.owner.namespace"), "", "OLM operator"),
 ];
 
 /// Returns what an object belongs to, the outermost tool first: a HelmRelease of Flux stands before its Helm release.
@@ -62,7 +61,7 @@ pub fn applications(object: &Value) -> Vec<Application> {
             continue;
         }
         let namespace = namespace.map_or("", |key| text(place, key)).to_owned();
-        found.push(Application { family: *family, word, namespace, name });
+        found.push(Application { family, word, namespace, name });
     }
     found
 }

@@ -8,7 +8,7 @@ mod tool;
 
 pub use application::{Application, applications, controller};
 pub use remedy::{CommandLine, Remedy, RemedyKind};
-pub use tool::{Family, Role, Tool, recognize};
+pub use tool::{KNOWN_MANAGERS, Role, Tool, recognize};
 
 use crate::{
     Applier, Conflict, LiveObject, Manifest,
@@ -119,14 +119,12 @@ pub fn diagnose(
 /// Returns who an owner is: the application that its tool deploys, the tool, or the manager's name.
 pub fn who(owner: &Owner, object: &Value) -> String {
     let tool = recognize(owner);
-    let belongs = |tool: Tool| {
+    let belongs = |tool: &Tool| {
         let deploys = matches!(tool.role, Role::Deployer | Role::ClientSideApply);
         applications(object).into_iter().find(|application| deploys && application.family == tool.family)
     };
     let name = match tool {
-        Some(tool) => {
-            belongs(tool).map_or_else(|| tool.name.to_owned(), |application| application.to_string())
-        }
+        Some(tool) => belongs(tool).map_or_else(|| tool.name.clone(), |application| application.to_string()),
         None => owner.name.to_string(),
     };
     match owner.subresource.as_str() {
@@ -192,7 +190,7 @@ impl Context<'_> {
         })
     }
 
-    fn is_same_tool(&self, owner: &Owner, tool: Option<Tool>) -> bool {
+    fn is_same_tool(&self, owner: &Owner, tool: Option<&Tool>) -> bool {
         if owner.name.as_str() == self.applier.manager {
             return true;
         }
@@ -203,8 +201,8 @@ impl Context<'_> {
             subresource: "".into(),
             time: None,
         };
-        let family = recognize(&applier).map(|tool| tool.family).filter(|family| *family != Family::Other);
-        tool.is_some_and(|tool| tool.role == Role::Deployer && Some(tool.family) == family)
+        let family = recognize(&applier).map(|tool| tool.family.as_str()).filter(|family| !family.is_empty());
+        tool.is_some_and(|tool| tool.role == Role::Deployer && Some(tool.family.as_str()) == family)
     }
 
     /// Whether the manifest writes a value out that the server would set or drop by itself.

@@ -1,7 +1,10 @@
-//! Known managers: the names under which common programs write, and what these programs are. The table is data; the first row that
-//! fits an owner wins, so that rows for one operation or subresource stand before the general row of the same name.
+//! Known managers: the names under which common programs write, and what these programs are. The table is data (`managers.json`, which
+//! the extensions for web interfaces read too); the first row that fits an owner wins, so that rows for one operation or subresource
+//! stand before the general row of the same name.
 
+use std::sync::OnceLock;
 use tenure_apply::{Operation, Owner};
+use tenure_value::{Limits, Value, json};
 
 /// The part a program plays for an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,193 +23,86 @@ pub enum Role {
     Anonymous,
 }
 
-/// Programs that stand for each other: two managers of one family are the same tool under two names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)] // The variants are the names of the tools.
-pub enum Family {
-    Kubectl,
-    Helm,
-    ArgoCd,
-    FluxKustomize,
-    FluxHelm,
-    Terraform,
-    Pulumi,
-    Crossplane,
-    Rancher,
-    Other,
+impl Role {
+    fn read(word: &str) -> Option<Role> {
+        Some(match word {
+            "Deployer" => Role::Deployer,
+            "ClientSideApply" => Role::ClientSideApply,
+            "Person" => Role::Person,
+            "Autoscaler" => Role::Autoscaler,
+            "Controller" => Role::Controller,
+            "Anonymous" => Role::Anonymous,
+            _ => return None,
+        })
+    }
 }
 
 /// A program that is known by its manager's name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tool {
     /// The program, as its users call it.
-    pub name: &'static str,
+    pub name: String,
     /// What it does to objects.
     pub role: Role,
-    /// The tools that it stands for.
-    pub family: Family,
+    /// The tools that stand for each other: two managers of one family are the same tool under two names. Empty if there is one name.
+    pub family: String,
 }
 
-/// How a row recognizes the name of a manager.
-#[derive(Clone, Copy, Debug)]
-enum Name {
-    Is(&'static str),
-    Begins(&'static str),
+/// One row of the table.
+struct Row {
+    name: String,
+    is_prefix: bool,
+    operation: Option<Operation>,
+    subresource: Option<String>,
+    tool: Tool,
 }
 
-/// One row of the table: a manager's name, the operation and the subresource if they matter, and the program.
-struct Row(Name, Option<Operation>, Option<&'static str>, Tool);
+impl Row {
+    fn read(row: &Value) -> Option<Row> {
+        let text = |name: &str| row.get(name).and_then(Value::as_str).map(str::to_owned);
+        let operation = match text("operation").as_deref() {
+            None => None,
+            Some("Apply") => Some(Operation::Apply),
+            Some("Update") => Some(Operation::Update),
+            Some(_) => return None,
+        };
+        let prefix = text("prefix");
+        Some(Row {
+            is_prefix: prefix.is_some(),
+            name: prefix.or_else(|| text("manager"))?,
+            operation,
+            subresource: text("subresource"),
+            tool: Tool {
+                name: text("tool")?,
+                role: Role::read(&text("role")?)?,
+                family: text("family").unwrap_or_default(),
+            },
+        })
+    }
 
-const fn tool(name: &'static str, role: Role, family: Family) -> Tool {
-    Tool { name, role, family }
+    fn fits(&self, owner: &Owner) -> bool {
+        let name = owner.name.as_str();
+        let is_named = if self.is_prefix { name.starts_with(&self.name) } else { name == self.name };
+        is_named
+            && self.operation.is_none_or(|operation| operation == owner.operation)
+            && self.subresource.as_deref().is_none_or(|subresource| subresource == owner.subresource.as_str())
+    }
 }
 
-const fn is(manager: &'static str, tool: Tool) -> Row {
-    Row(Name::Is(manager), None, None, tool)
+/// The table as a document, for programs in other languages.
+pub const KNOWN_MANAGERS: &str = include_str!("managers.json");
+
+fn rows() -> &'static [Row] {
+    static ROWS: OnceLock<Vec<Row>> = OnceLock::new();
+    ROWS.get_or_init(|| {
+        let table = json::parse(KNOWN_MANAGERS.as_bytes(), &Limits::default()).unwrap_or_default();
+        table.as_array().into_iter().flatten().filter_map(Row::read).collect()
+    })
 }
-
-const fn begins(manager: &'static str, tool: Tool) -> Row {
-    Row(Name::Begins(manager), None, None, tool)
-}
-
-const fn updates(manager: &'static str, tool: Tool) -> Row {
-    Row(Name::Is(manager), Some(Operation::Update), None, tool)
-}
-
-const fn scales(manager: &'static str, tool: Tool) -> Row {
-    Row(Name::Is(manager), None, Some("scale"), tool)
-}
-
-use Family::{ArgoCd, Crossplane, FluxHelm, FluxKustomize, Helm, Kubectl, Other, Pulumi, Rancher, Terraform};
-use Role::{Anonymous, Autoscaler, ClientSideApply, Controller, Deployer, Person};
-
-const ROWS: &[Row] = &[
-    // Autoscalers write through the subresource scale.
-    scales("kube-controller-manager", tool("HorizontalPodAutoscaler", Autoscaler, Other)),
-    begins("keda", tool("KEDA", Autoscaler, Other)),
-    begins("vpa-", tool("VerticalPodAutoscaler", Autoscaler, Other)),
-    is("cluster-autoscaler", tool("cluster autoscaler", Autoscaler, Other)),
-    is("karpenter", tool("Karpenter", Autoscaler, Other)),
-    // kubectl, by subcommand.
-    is("kubectl-client-side-apply", tool("kubectl apply (client-side)", ClientSideApply, Kubectl)),
-    is("kubectl-last-applied", tool("kubectl apply (client-side)", ClientSideApply, Kubectl)),
-    is("kubectl-create", tool("kubectl create", ClientSideApply, Kubectl)),
-    is("before-first-apply", tool("writes before the first apply", ClientSideApply, Other)),
-    is("kubectl-edit", tool("kubectl edit", Person, Kubectl)),
-    is("kubectl-patch", tool("kubectl patch", Person, Kubectl)),
-    is("kubectl-replace", tool("kubectl replace", Person, Kubectl)),
-    is("kubectl-scale", tool("kubectl scale", Person, Kubectl)),
-    is("kubectl-set", tool("kubectl set", Person, Kubectl)),
-    is("kubectl-label", tool("kubectl label", Person, Kubectl)),
-    is("kubectl-annotate", tool("kubectl annotate", Person, Kubectl)),
-    is("kubectl-rollout", tool("kubectl rollout", Person, Kubectl)),
-    is("kubectl-run", tool("kubectl run", Person, Kubectl)),
-    is("kubectl-expose", tool("kubectl expose", Person, Kubectl)),
-    is("kubectl-autoscale", tool("kubectl autoscale", Person, Kubectl)),
-    is("kubectl-taint", tool("kubectl taint", Person, Kubectl)),
-    is("kubectl-drain", tool("kubectl drain", Person, Kubectl)),
-    is("kubectl-debug", tool("kubectl debug", Person, Kubectl)),
-    updates("kubectl", tool("kubectl", Person, Kubectl)),
-    is("kubectl", tool("kubectl apply --server-side", Deployer, Kubectl)),
-    begins("kubectl-", tool("kubectl", Person, Kubectl)),
-    is("oc", tool("oc", Person, Other)),
-    // Deployment tools.
-    updates("helm", tool("Helm 3", ClientSideApply, Helm)),
-    is("helm", tool("Helm", Deployer, Helm)),
-    begins("terraform-provider-helm", tool("Terraform's Helm provider", Deployer, Helm)),
-    updates("argocd-controller", tool("Argo CD (client-side)", ClientSideApply, ArgoCd)),
-    is("argocd-controller", tool("Argo CD", Deployer, ArgoCd)),
-    is("argocd-application-controller", tool("Argo CD", Deployer, ArgoCd)),
-    is("argocd-server", tool("Argo CD's interface", Person, ArgoCd)),
-    is("kustomize-controller", tool("Flux (kustomize-controller)", Deployer, FluxKustomize)),
-    is("helm-controller", tool("helm-controller (Flux or k3s)", Deployer, FluxHelm)),
-    is("source-controller", tool("Flux (source-controller)", Controller, Other)),
-    is("notification-controller", tool("Flux (notification-controller)", Controller, Other)),
-    is("image-automation-controller", tool("Flux (image-automation-controller)", Controller, Other)),
-    is("image-reflector-controller", tool("Flux (image-reflector-controller)", Controller, Other)),
-    is("flux", tool("flux (command line)", Deployer, FluxKustomize)),
-    is("Terraform", tool("Terraform", Deployer, Terraform)),
-    is("HashiCorp", tool("Terraform", Deployer, Terraform)),
-    begins("terraform-provider-kubernetes", tool("Terraform", Deployer, Terraform)),
-    begins("pulumi", tool("Pulumi", Deployer, Pulumi)),
-    begins("apiextensions.crossplane.io", tool("Crossplane composition", Deployer, Crossplane)),
-    begins("crossplane", tool("Crossplane", Deployer, Crossplane)),
-    begins("kapp", tool("kapp", Deployer, Other)),
-    is("kluctl", tool("kluctl", Deployer, Other)),
-    is("fleetagent", tool("Rancher Fleet", Deployer, Rancher)),
-    is("fleet-agent", tool("Rancher Fleet", Deployer, Rancher)),
-    begins("rancher", tool("Rancher", Deployer, Rancher)),
-    begins("deploy@", tool("k3s manifests", Deployer, Rancher)),
-    is("skaffold", tool("Skaffold", Deployer, Other)),
-    is("tilt", tool("Tilt", Deployer, Other)),
-    is("kubeadm", tool("kubeadm", Deployer, Other)),
-    begins("capi-", tool("Cluster API", Controller, Other)),
-    // Interfaces for people.
-    is("k9s", tool("k9s", Person, Other)),
-    begins("Lens", tool("Lens", Person, Other)),
-    begins("freelens", tool("Freelens", Person, Other)),
-    begins("headlamp", tool("Headlamp", Person, Other)),
-    is("dashboard", tool("Kubernetes Dashboard", Person, Other)),
-    is("Mozilla", tool("a browser (a web console)", Person, Other)),
-    is("curl", tool("curl", Person, Other)),
-    // Controllers of Kubernetes and of common add-ons.
-    is("kube-controller-manager", tool("kube-controller-manager", Controller, Other)),
-    is("cloud-controller-manager", tool("cloud-controller-manager", Controller, Other)),
-    is("kube-scheduler", tool("kube-scheduler", Controller, Other)),
-    is("kube-apiserver", tool("kube-apiserver", Controller, Other)),
-    is("kubelet", tool("kubelet", Controller, Other)),
-    begins("cert-manager", tool("cert-manager", Controller, Other)),
-    is("cainjector", tool("cert-manager's CA injector", Controller, Other)),
-    is("external-secrets", tool("External Secrets", Controller, Other)),
-    is("external-dns", tool("ExternalDNS", Controller, Other)),
-    is("PrometheusOperator", tool("Prometheus Operator", Controller, Other)),
-    is("pilot-discovery", tool("Istio", Controller, Other)),
-    is("istiod", tool("Istio", Controller, Other)),
-    begins("linkerd", tool("Linkerd", Controller, Other)),
-    is("cilium-operator", tool("Cilium", Controller, Other)),
-    is("cilium-agent", tool("Cilium", Controller, Other)),
-    is("rollouts-controller", tool("Argo Rollouts", Controller, Other)),
-    is("argo-rollouts", tool("Argo Rollouts", Controller, Other)),
-    is("flagger", tool("Flagger", Autoscaler, Other)),
-    begins("kyverno", tool("Kyverno", Controller, Other)),
-    begins("gatekeeper", tool("Gatekeeper", Controller, Other)),
-    is("Reloader", tool("Reloader", Controller, Other)),
-    begins("velero", tool("Velero", Controller, Other)),
-    begins("sealed-secrets", tool("Sealed Secrets", Controller, Other)),
-    is("cluster-version-operator", tool("OpenShift's cluster version operator", Controller, Other)),
-    begins("openshift-", tool("OpenShift", Controller, Other)),
-    is("olm", tool("Operator Lifecycle Manager", Controller, Other)),
-    is("catalog", tool("Operator Lifecycle Manager (catalog)", Controller, Other)),
-    is("kopf", tool("an operator written with kopf", Controller, Other)),
-    // Names that say nothing about the program.
-    is("manager", tool("an operator built with kubebuilder", Anonymous, Other)),
-    is("controller", tool("a controller", Anonymous, Other)),
-    is("operator", tool("an operator", Anonymous, Other)),
-    is("main", tool("a program named main", Anonymous, Other)),
-    is("unknown", tool("a client without a name", Anonymous, Other)),
-    is("Go-http-client", tool("a Go program", Anonymous, Other)),
-    is("OpenAPI-Generator", tool("a program with a generated client, such as Python's", Anonymous, Other)),
-    is("python-requests", tool("a Python program", Anonymous, Other)),
-    is("kubernetes-client", tool("a program with a generated client", Anonymous, Other)),
-    begins("fabric8", tool("a Java program with fabric8's client", Anonymous, Other)),
-    is("okhttp", tool("a Java program", Anonymous, Other)),
-    is("node-fetch", tool("a JavaScript program", Anonymous, Other)),
-    is("axios", tool("a JavaScript program", Anonymous, Other)),
-];
 
 /// Returns the program behind an owner, if its manager's name is known.
-pub fn recognize(owner: &Owner) -> Option<Tool> {
-    let fits = |row: &&Row| {
-        let Row(name, operation, subresource, _) = row;
-        let named = match name {
-            Name::Is(text) => owner.name.as_str() == *text,
-            Name::Begins(text) => owner.name.as_str().starts_with(text),
-        };
-        named
-            && operation.is_none_or(|operation| operation == owner.operation)
-            && subresource.is_none_or(|subresource| subresource == owner.subresource.as_str())
-    };
-    ROWS.iter().find(fits).map(|row| row.3)
+pub fn recognize(owner: &Owner) -> Option<&'static Tool> {
+    rows().iter().find(|row| row.fits(owner)).map(|row| &row.tool)
 }
 
 #[cfg(test)]
@@ -226,6 +122,7 @@ mod tests {
     #[test]
     fn owners_are_recognized_by_name_operation_and_subresource() {
         use Operation::{Apply, Update};
+        use Role::{Autoscaler, ClientSideApply, Controller, Deployer, Person};
         for (name, operation, subresource, expected) in [
             ("kube-controller-manager", Update, "scale", Some(("HorizontalPodAutoscaler", Autoscaler))),
             ("kube-controller-manager", Update, "status", Some(("kube-controller-manager", Controller))),
@@ -241,20 +138,19 @@ mod tests {
             ("my-controller", Update, "", None),
         ] {
             let tool = recognize(&owner(name, operation, subresource));
-            assert_eq!(tool.map(|tool| (tool.name, tool.role)), expected, "{name} {operation}");
+            assert_eq!(tool.map(|tool| (tool.name.as_str(), tool.role)), expected, "{name} {operation}");
         }
     }
 
     #[test]
-    fn every_row_can_be_reached() {
-        for Row(name, operation, subresource, tool) in ROWS {
-            let text = match name {
-                Name::Is(text) | Name::Begins(text) => text,
-            };
-            let operations = operation.map_or([Operation::Apply, Operation::Update], |only| [only, only]);
-            let found =
-                operations.map(|operation| recognize(&owner(text, operation, subresource.unwrap_or(""))));
-            assert!(found.contains(&Some(*tool)), "{text} is hidden by an earlier row");
+    fn every_row_is_read_and_can_be_reached() {
+        let table: Value = KNOWN_MANAGERS.parse().unwrap();
+        assert_eq!(rows().len(), table.as_array().unwrap().len(), "a row cannot be read");
+        for row in rows() {
+            let operations = row.operation.map_or([Operation::Apply, Operation::Update], |only| [only, only]);
+            let subresource = row.subresource.as_deref().unwrap_or_default();
+            let found = operations.map(|operation| recognize(&owner(&row.name, operation, subresource)));
+            assert!(found.contains(&Some(&row.tool)), "{} is hidden by an earlier row", row.name);
         }
     }
 }
