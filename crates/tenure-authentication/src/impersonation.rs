@@ -189,7 +189,7 @@ async fn check<R: Future<Output = Result<(), Box<Denied>>>>(
 /// Returns what keeps an attribute from being set by a constrained mode.
 fn extra_fault((key, values): &(Text, Vec<Text>)) -> Option<String> {
     let is_prefixed = key.split_once('/').is_some_and(|(domain, path)| {
-        format::dns_subdomain(&domain.to_lowercase()).is_none() && !path.is_empty()
+        format::dns_subdomain(&domain.to_lowercase()).is_empty() && !path.is_empty()
     });
     match () {
         () if key.is_empty() => Some("impersonating the empty string key in extra is not allowed".into()),

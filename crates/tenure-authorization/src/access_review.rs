@@ -305,14 +305,11 @@ fn check_selector(selector: &Value, path: &str, is_label: bool, errors: &mut Vec
 /// Checks a requirement of a selector; whether it can be read.
 fn check_requirement(of: &Value, path: &str, is_label: bool, errors: &mut Vec<FieldError>) -> bool {
     let (key, operator, values) = (text(of, "key"), text(of, "operator"), texts(of.get("values")));
-    match (is_label, format::qualified_name(&key)) {
-        (true, Some(detail)) => {
-            errors.push(FieldError::invalid(format!("{path}.key"), &Value::from(key.clone()), detail));
-        }
-        (false, _) if key.is_empty() => {
-            errors.push(FieldError::required(format!("{path}.key"), "must be specified"));
-        }
-        _ => {}
+    if is_label {
+        let wrong = |detail| FieldError::invalid(format!("{path}.key"), &Value::from(key.clone()), detail);
+        errors.extend(format::qualified_name(&key).into_iter().map(wrong));
+    } else if key.is_empty() {
+        errors.push(FieldError::required(format!("{path}.key"), "must be specified"));
     }
     match operator.as_str() {
         "In" | "NotIn" => {

@@ -56,7 +56,7 @@ pub fn read_configuration(text: &str) -> Result<Vec<ConfiguredAuthorizer>, Confi
         if authorizers.iter().any(|other| other.name == name) {
             return Err(wrong(part.path("name"), format!("duplicate value {name:?}")));
         }
-        if let Some(problem) = format::dns_subdomain(name) {
+        if let Some(problem) = format::dns_subdomain(name).into_iter().next() {
             return Err(wrong(part.path("name"), format!("authorizer name is invalid: {problem}")));
         }
         let webhook = part.child("webhook");

@@ -36,6 +36,8 @@ pub(crate) struct Data {
     pub tables: Value,
     /// Conversions between versions of a kind.
     pub conversions: Value,
+    /// How Go names the types of fields, by type.
+    pub go_types: Value,
 }
 
 pub(crate) const RESOURCES: &str = "resources.json";
@@ -43,6 +45,7 @@ pub(crate) const DEFAULTS: &str = "defaults.json";
 pub(crate) const VALIDATION: &str = "validation.json";
 pub(crate) const TABLES: &str = "tables.json";
 pub(crate) const CONVERSIONS: &str = "conversions.json";
+pub(crate) const GO_TYPES: &str = "go-types.json";
 
 impl Data {
     /// Returns the data files.
@@ -54,6 +57,7 @@ impl Data {
                 validation: parse(VALIDATION, include_str!("../data/validation.json"))?,
                 tables: parse(TABLES, include_str!("../data/tables.json"))?,
                 conversions: parse(CONVERSIONS, include_str!("../data/conversions.json"))?,
+                go_types: parse(GO_TYPES, include_str!("../data/go-types.json"))?,
             })
         });
         DATA.as_ref().map_err(DataError::clone)

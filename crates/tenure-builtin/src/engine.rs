@@ -3,7 +3,7 @@
 
 use crate::{
     convert::Conversions,
-    data::{DEFAULTS, Data, DataError, members, only_known},
+    data::{DEFAULTS, Data, DataError, GO_TYPES, members, only_known},
     defaulting::{Rule, Rules},
     registry::try_registry,
     table::{Table, Tables},
@@ -52,8 +52,10 @@ impl Kinds {
     fn compile(data: &'static Data) -> Result<Kinds, DataError> {
         let registry = try_registry()?;
         members(DEFAULTS, &data.defaults, "encoding")?;
-        let shapes = Shapes::new(Schema::builtin(), data.defaults.get("encoding").unwrap_or(&Value::Null));
+        let encoding = data.defaults.get("encoding").unwrap_or(&Value::Null);
+        let shapes = Shapes::new(Schema::builtin(), encoding, &data.go_types);
         check_encoding(&shapes, &data.defaults)?;
+        check_go_types(&shapes, &data.go_types)?;
         Ok(Kinds {
             registry,
             rules: Rules::new(&shapes, &data.defaults)?,
@@ -123,6 +125,14 @@ impl Kinds {
         let (value, warnings) = one_reference_per_owner(named(resource, decoded.value));
         let value = self.walk(shape, value, before, Walk::RulesAndEncode, &mut OnlyTime(now));
         Ok(Decoded { value, warnings, ..decoded })
+    }
+
+    /// Decodes a document as a value of a definition that no resource has, such as options.
+    pub fn decode_as(&self, definition: &str, document: &Value) -> Result<Decoded, Box<DecodeError>> {
+        match self.shapes.named(definition) {
+            Some(shape) => decode(&self.shapes, shape, document, Previous::UNKNOWN),
+            None => Ok(Decoded { value: document.clone(), strict_errors: Vec::new(), warnings: Vec::new() }),
+        }
     }
 
     /// Applies the admission and create rules of its resource to a completed object. Name, namespace and uid
@@ -224,6 +234,26 @@ fn check_encoding(shapes: &Shapes, document: &Value) -> Result<(), DataError> {
         let always = always.iter().map(|(name, _)| name.clone());
         let lists = MEMBERS.iter().flat_map(|list| row.texts(list));
         if let Some(unknown) = always.chain(lists).find(|field| of.field(field).is_none()) {
+            return Err(wrong(format!("the type has no field {unknown:?}")));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that the rows about the types of Go refer to existing types and fields.
+fn check_go_types(shapes: &Shapes, document: &Value) -> Result<(), DataError> {
+    fn fields<'v>(row: &'v Value, member: &str) -> &'v [(Text, Value)] {
+        row.get(member).and_then(Value::as_object).map(Object::fields).unwrap_or_default()
+    }
+    for (name, row) in document.as_object().map(Object::fields).unwrap_or_default() {
+        let wrong = |reason: String| DataError::new(GO_TYPES, name, reason);
+        only_known(row, &["inlined", "types"]).map_err(wrong)?;
+        let shape = shapes.named(name).ok_or_else(|| wrong("the schema has no such type".into()))?;
+        let Shape::Struct(of) = shapes.get(shape) else { return Err(wrong("the type has no fields".into())) };
+        let inlined = row.get("inlined").unwrap_or(&Value::Null);
+        let inlined = fields(row, "inlined").iter().flat_map(|(embedded, _)| inlined.texts(embedded));
+        let typed = fields(row, "types").iter().map(|(field, _)| field.clone());
+        if let Some(unknown) = typed.chain(inlined).find(|field| of.field(field).is_none()) {
             return Err(wrong(format!("the type has no field {unknown:?}")));
         }
     }
@@ -357,6 +387,7 @@ mod tests {
             validation: of("validation.json", &builtin.validation),
             tables: of("tables.json", &builtin.tables),
             conversions: of("conversions.json", &builtin.conversions),
+            go_types: of(GO_TYPES, &builtin.go_types),
         }))
     }
 
@@ -367,12 +398,12 @@ mod tests {
         let pod = r#""type":"io.k8s.api.core.v1.PodSpec","phase":"default""#;
         let check = |row: &str| {
             format!(
-                r#"{{"optional":{{}},"specOnly":[],"statusUpdates":{{}},"updates":{{}},"types":{{"core.v1.PodSpec":[{row}]}}}}"#
+                r#"{{"optional":{{}},"order":{{}},"updateSteps":{{}},"specOnly":[],"statusUpdates":{{}},"updates":{{}},"types":{{"core.v1.PodSpec":[{row}]}}}}"#
             )
         };
         let change = |row: &str| {
             format!(
-                r#"{{"optional":{{}},"specOnly":[],"statusUpdates":{{}},"types":{{}},"updates":{{"v1 Pod":[{row}]}}}}"#
+                r#"{{"optional":{{}},"order":{{}},"updateSteps":{{}},"specOnly":[],"statusUpdates":{{}},"types":{{}},"updates":{{"v1 Pod":[{row}]}}}}"#
             )
         };
         let cell = |row: &str| format!(r#"{{"tables":{{}},"plain":[{{"name":"A","cell":{row}}}]}}"#);
@@ -440,6 +471,12 @@ mod tests {
                 "conversions.json",
                 conversion(r#"{"between":["v1 Pod","v2 Pod"]}"#),
                 "no kind \"v2 Pod\" is served",
+            ),
+            (GO_TYPES, r#"{"a.B":{}}"#.into(), "a.B: the schema has no such type"),
+            (
+                GO_TYPES,
+                r#"{"io.k8s.api.core.v1.PodSpec":{"types":{"nope":"v1.Nope"}}}"#.into(),
+                "the type has no field \"nope\"",
             ),
         ];
         for (file, document, reason) in cases {

@@ -3,7 +3,7 @@
 use crate::{
     engine::Kinds,
     part::Part,
-    validate::{Walk, new_event, new_pod, new_stateful_set, scale_target},
+    validate::{Step, Walk, new_event, new_pod, new_stateful_set, scale_target},
 };
 use tenure_meta::{Endpoint, FieldError, FieldErrors, FieldPath, Previous, Resource, object_meta};
 use tenure_value::Value;
@@ -46,22 +46,45 @@ impl Kinds {
     ) -> Vec<FieldError> {
         let mut errors = FieldErrors::default();
         object_meta::check_update(resource, old, new, &mut errors);
-        self.check_content(resource, new, before, endpoint, &mut errors);
+        // What is right for every resource is right for a kind too, unless it has further rules.
+        let checks_metadata = !errors.is_empty() || object_meta::has_own_rules(resource, new);
+        for step in self.checks().steps.of(resource, endpoint == Endpoint::Status) {
+            match step {
+                Step::Metadata if checks_metadata => object_meta::check(resource, new, &mut errors),
+                Step::MetadataChanges if checks_metadata => {
+                    object_meta::check_changes(resource, old, new, &mut errors);
+                }
+                Step::Metadata | Step::MetadataChanges => {}
+                Step::Content => self.check_content(resource, new, before, endpoint, &mut errors),
+                Step::Changes => self.check_changes(resource, endpoint, old, new, &mut errors),
+            }
+        }
+        errors.into_vec()
+    }
+
+    /// Validates what an endpoint may change.
+    fn check_changes(
+        &self,
+        resource: &Resource,
+        endpoint: Endpoint<'_>,
+        old: &Value,
+        new: &Value,
+        errors: &mut FieldErrors,
+    ) {
         let whole = match (endpoint, Part::of(endpoint)) {
             (Endpoint::Status, _) => {
-                self.checks().status_updates.check(resource, old, new, &mut errors);
+                self.checks().status_updates.check(resource, old, new, errors);
                 false
             }
             (_, None) => true,
             (_, Some(part)) => {
-                part.check(old, new, &mut errors);
+                part.check(old, new, errors);
                 part.is_checked_as_whole()
             }
         };
         if whole {
-            self.checks().updates.check(resource, old, new, &mut errors);
+            self.checks().updates.check(resource, old, new, errors);
         }
-        errors.into_vec()
     }
 
     fn check_content(
@@ -73,7 +96,12 @@ impl Kinds {
         errors: &mut FieldErrors,
     ) {
         let Some(shape) = self.shape_of(resource) else { return };
-        let mut walk = Walk { shapes: self.shapes(), checks: self.checks(), endpoint, root: object, errors };
+        let mut found = FieldErrors::default();
+        let (shapes, checks) = (self.shapes(), self.checks());
+        let mut walk = Walk { shapes, checks, endpoint, root: object, errors: &mut found };
         walk.object(shape, object, before, &FieldPath::root());
+        let mut found = found.into_vec();
+        checks.order.sort(shapes, shape, &mut found);
+        errors.extend(found);
     }
 }

@@ -35,9 +35,12 @@ impl Page {
         let fault = |why: String| {
             ApiError::bad_request(format!("invalid continue token: continue key is not valid: {why}"))
         };
-        let bytes =
-            URL_SAFE_NO_PAD.decode(token.trim_end_matches('=')).map_err(|error| fault(error.to_string()))?;
-        let value = json::parse(&bytes, &Limits::default()).map_err(|error| fault(error.to_string()))?;
+        let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| {
+            let wrong = |byte: u8| !byte.is_ascii_alphanumeric() && !b"-_".contains(&byte);
+            let at = token.bytes().position(wrong).unwrap_or(token.len() - token.len() % 4);
+            fault(format!("illegal base64 data at input byte {at}"))
+        })?;
+        let value = json::parse(&bytes, &Limits::default()).map_err(|error| fault(error.problem()))?;
         if value.get("v").and_then(Value::as_str) != Some(FORMAT) {
             return Err(fault("the token is of an unknown version; list from the beginning".into()));
         }

@@ -147,6 +147,10 @@ impl Strategy for CustomResourceStrategy {
     ) -> Vec<FieldError> {
         let mut errors = FieldErrors::default();
         object_meta::check_update(&self.resource, old, new, &mut errors);
+        // The changes are checked once for every resource, and once for those of definitions.
+        if !errors.is_empty() {
+            object_meta::check_changes(&self.resource, old, new, &mut errors);
+        }
         errors.extend(match endpoint {
             Endpoint::Status => self.version().validate_status_update(new, old),
             Endpoint::Main | Endpoint::Scale | Endpoint::Other(_) => self.version().validate_update(new, old),

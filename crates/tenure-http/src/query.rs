@@ -1,9 +1,15 @@
 //! Query parameters. Errors are reported under the name of the verb's options (`CreateOptions`, `PatchOptions`, …).
 
 use super::request_path::decode;
-use std::borrow::Cow;
-use tenure_meta::ApiError;
-use tenure_value::Text;
+use std::{
+    borrow::Cow,
+    num::{IntErrorKind, ParseIntError},
+};
+use tenure_meta::{ApiError, FieldError};
+use tenure_value::{
+    Text, Value,
+    go_text::{Quoted, is_printed},
+};
 
 /// Decoded query parameters in order.
 #[derive(Clone, Debug, Default, Hash)]
@@ -90,52 +96,47 @@ impl Query {
 
     /// Reads an integer.
     pub fn integer(&self, name: &str) -> Result<Option<i64>, ApiError> {
-        self.given(name)
-            .map(|text| {
-                text.parse().map_err(|_| {
-                    ApiError::bad_request(format!(
-                        "{name}: strconv.ParseInt: parsing {text:?}: invalid syntax; a whole number is needed"
-                    ))
-                })
+        let parse = |text: &Text| {
+            text.parse().map_err(|error: ParseIntError| {
+                let why = match error.kind() {
+                    IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
+                    _ => "invalid syntax",
+                };
+                ApiError::bad_request(format!("strconv.ParseInt: parsing {}: {why}", Quoted(text)))
             })
-            .transpose()
+        };
+        self.given(name).map(parse).transpose()
     }
 
     /// Reads the options of a write; errors are reported under the name `options`.
     pub fn write_options(&self, options: &'static str) -> Result<WriteOptions, ApiError> {
-        Ok(WriteOptions {
-            dry_run: self.dry_run(options)?,
-            manager: self.manager(options)?,
-            validation: self.validation(options)?,
-        })
+        self.write_options_with(options, Vec::new())
     }
 
-    /// Reads `dryRun`, whose only value is `All`.
-    pub fn dry_run(&self, options: &str) -> Result<bool, ApiError> {
-        check_dry_run(self.all("dryRun").map(|value| value.as_str()), options)
-    }
-
-    fn manager(&self, options: &str) -> Result<Option<Text>, ApiError> {
-        let Some(manager) = self.given("fieldManager") else { return Ok(None) };
-        match manager_fault(manager) {
-            Some((reason, message)) => {
-                Err(ApiError::invalid_option(options, reason, "fieldManager", message))
+    /// Reads the options of a write, of which something is wrong already.
+    pub fn write_options_with(
+        &self,
+        options: &'static str,
+        mut errors: Vec<FieldError>,
+    ) -> Result<WriteOptions, ApiError> {
+        let manager = self.given("fieldManager");
+        errors.extend(manager.into_iter().flat_map(|manager| manager_errors("fieldManager", manager)));
+        let dry_run: Vec<&str> = self.all("dryRun").map(|value| value.as_str()).collect();
+        errors.extend(dry_run_error(&dry_run));
+        let validation = self.get("fieldValidation").map_or("", |value| value.as_str());
+        let validation = match validation {
+            "" | "Warn" => FieldValidation::Warn,
+            "Strict" => FieldValidation::Strict,
+            "Ignore" => FieldValidation::Ignore,
+            other => {
+                let allowed = ["", "Ignore", "Strict", "Warn"].map(Value::from);
+                errors.push(FieldError::not_supported("fieldValidation", &other.into(), &allowed));
+                FieldValidation::Warn
             }
-            None => Ok(Some(manager.clone())),
-        }
-    }
-
-    fn validation(&self, options: &str) -> Result<FieldValidation, ApiError> {
-        match self.get("fieldValidation").map(Text::as_str) {
-            None | Some("" | "Warn") => Ok(FieldValidation::Warn),
-            Some("Strict") => Ok(FieldValidation::Strict),
-            Some("Ignore") => Ok(FieldValidation::Ignore),
-            Some(other) => {
-                let message = format!(
-                    "Unsupported value: {other:?}: supported values: \"\", \"Ignore\", \"Strict\", \"Warn\""
-                );
-                Err(ApiError::invalid_option(options, "FieldValueNotSupported", "fieldValidation", message))
-            }
+        };
+        match errors.is_empty() {
+            true => Ok(WriteOptions { dry_run: !dry_run.is_empty(), manager: manager.cloned(), validation }),
+            false => Err(ApiError::invalid_options(options, &errors)),
         }
     }
 }
@@ -143,29 +144,26 @@ impl Query {
 /// The longest name of a field manager.
 pub const MANAGER_BYTES: usize = 128;
 
-/// Checks the values of `dryRun`, from a query or a body.
-pub fn check_dry_run<'a>(values: impl Iterator<Item = &'a str>, options: &str) -> Result<bool, ApiError> {
-    let values: Vec<&str> = values.collect();
+/// Returns the error of the values of `dryRun`, whose only value is `All`.
+pub fn dry_run_error(values: &[&str]) -> Option<FieldError> {
     if values.iter().all(|value| *value == "All") {
-        return Ok(!values.is_empty());
+        return None;
     }
-    let given = values.iter().map(|value| format!("{value:?}")).collect::<Vec<_>>().join(",");
-    let message = format!("Unsupported value: [{given}]: supported values: \"All\"");
-    Err(ApiError::invalid_option(options, "FieldValueNotSupported", "dryRun", message))
+    let given = Value::array(values.iter().map(|value| Value::from(*value)));
+    Some(FieldError::not_supported("dryRun", &given, &[Value::from("All")]))
 }
 
-/// Returns reason and message if the name of a field manager is too long or not printable.
-pub fn manager_fault(manager: &str) -> Option<(&'static str, String)> {
+/// Returns the errors of the name of a field manager: it is too long, or not printable.
+pub fn manager_errors(path: &str, manager: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
     if manager.len() > MANAGER_BYTES {
-        return Some(("FieldValueTooLong", format!("Too long: may not be more than {MANAGER_BYTES} bytes")));
+        errors.push(FieldError::too_long(path, MANAGER_BYTES as u64));
     }
-    let is_printable =
-        |character: char| character == ' ' || !(character.is_control() || character.is_whitespace());
-    let (at, character) = manager.chars().enumerate().find(|(_, character)| !is_printable(*character))?;
-    let character = character as u32;
-    let message =
-        format!("Invalid value: {manager:?}: invalid character U+{character:04X} (at position {at})");
-    Some(("FieldValueInvalid", message))
+    for (at, character) in manager.char_indices().filter(|(_, character)| !is_printed(*character)) {
+        let detail = format!("invalid character U+{:04X} (at position {at})", character as u32);
+        errors.push(FieldError::invalid(path, &manager.into(), detail));
+    }
+    errors
 }
 
 #[cfg(test)]
@@ -198,14 +196,15 @@ mod tests {
 
     #[test]
     fn dry_run_must_be_all() {
-        assert!(!query("").dry_run("PatchOptions").unwrap());
-        assert!(query("dryRun=All&dryRun=All").dry_run("PatchOptions").unwrap());
-        let failure = query("dryRun=Some").dry_run("PatchOptions").unwrap_err();
+        let dry_run = |text: &str| query(text).write_options("PatchOptions").map(|options| options.dry_run);
+        assert!(!dry_run("").unwrap());
+        assert!(dry_run("dryRun=All&dryRun=All").unwrap());
+        let failure = dry_run("dryRun=Some").unwrap_err();
         assert_eq!(
             failure.message,
             "PatchOptions.meta.k8s.io \"\" is invalid: dryRun: Unsupported value: [\"Some\"]: supported values: \"All\""
         );
-        assert!(query("dryRun=").dry_run("PatchOptions").is_err());
+        assert!(dry_run("dryRun=").is_err());
     }
 
     #[test]
@@ -219,8 +218,19 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_integer_names_its_parameter() {
-        let failure = query("limit=x").integer("limit").unwrap_err();
-        assert!(failure.message.contains("limit") && failure.message.contains("\"x\""), "{failure}");
+    fn all_that_is_wrong_with_options_is_reported() {
+        let failure =
+            query("fieldManager=a%07&dryRun=x&fieldValidation=y").write_options("UpdateOptions").unwrap_err();
+        let fields: Vec<&str> = failure.causes.iter().map(|cause| cause.field.as_str()).collect();
+        assert_eq!(fields, ["fieldManager", "dryRun", "fieldValidation"]);
+    }
+
+    #[test]
+    fn an_integer_is_read_whole() {
+        assert_eq!(query("limit=").integer("limit").unwrap(), None);
+        for (text, why) in [("x", "invalid syntax"), ("9223372036854775808", "value out of range")] {
+            let failure = query(&format!("limit={text}")).integer("limit").unwrap_err();
+            assert_eq!(failure.message, format!("strconv.ParseInt: parsing \"{text}\": {why}"));
+        }
     }
 }

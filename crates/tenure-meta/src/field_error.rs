@@ -2,7 +2,7 @@
 
 use crate::Cause;
 use std::fmt::Write;
-use tenure_value::Value;
+use tenure_value::{Value, go_text::Quoted};
 
 /// The kinds of errors that a field can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,16 +196,20 @@ impl std::fmt::Display for FieldError {
 impl std::error::Error for FieldError {}
 
 /// How many bytes of a value a message shows.
-const MAX_SHOWN_BYTES: usize = 512;
+const MAX_SHOWN_BYTES: usize = 2048;
 
 /// How many bytes of the values that are allowed a message lists.
 const MAX_ALLOWED_BYTES: usize = 8 << 10;
 
-/// Writes a value as JSON; a long one is cut.
+/// Writes a string in quotes, and any other value as JSON; a long one is cut.
 fn shown(value: &Value) -> String {
     let mut cut = Cut(String::new());
     // The only error is that the text is long enough.
-    if write!(cut, "{value}").is_err() {
+    let written = match value {
+        Value::String(text) if text.len() < MAX_SHOWN_BYTES => return Quoted(text).to_string(),
+        value => write!(cut, "{value}"),
+    };
+    if written.is_err() {
         cut.0.push('…');
     }
     cut.0
@@ -251,7 +255,7 @@ mod tests {
 
     #[test]
     fn long_values_are_cut() {
-        let error = FieldError::invalid("a", &"ä".repeat(1000).into(), "too much");
-        assert!(error.message.len() < 600 && error.message.ends_with("…: too much"), "{}", error.message);
+        let error = FieldError::invalid("a", &"ä".repeat(5000).into(), "too much");
+        assert!(error.message.len() < 2200 && error.message.ends_with("…: too much"), "{}", error.message);
     }
 }

@@ -40,6 +40,19 @@ impl<'p> FieldPath<'p> {
     }
 }
 
+impl<'p> FieldPath<'p> {
+    /// Returns the names on the path, from the root; `None` stands for the index of an item.
+    pub fn names(&self) -> Vec<Option<&'p str>> {
+        let mut names = self.parent.map(|parent| parent.names()).unwrap_or_default();
+        match self.step {
+            Step::Root => {}
+            Step::Field(name) | Step::Key(name) => names.push(Some(name)),
+            Step::Index(_) => names.push(None),
+        }
+        names
+    }
+}
+
 impl FieldPath<'_> {
     /// How many bytes of a path are printed: names can be as long as a body, and errors many.
     pub const MAX_PRINTED_BYTES: usize = 4096;

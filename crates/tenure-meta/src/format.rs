@@ -3,8 +3,8 @@
 use crate::{NameFormat, Quantity};
 use std::net::{IpAddr, Ipv6Addr};
 
-/// The error in a text; `None` if it is valid.
-pub type Verdict = Option<String>;
+/// All that is wrong with a text; empty if it is valid.
+pub type Verdict = Vec<String>;
 /// A format.
 pub type Format = fn(&str) -> Verdict;
 
@@ -12,14 +12,30 @@ const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower ca
 const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+const DNS1035: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
+const WILDCARD: &str = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for validation is '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const HEADER: &str = "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')";
+const UNDERSCORED: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')";
+const SYSCTL: &str = "must have at most 253 characters and match regex ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$";
 const CONFIG_KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 
 fn wrong(what: impl Into<String>) -> Verdict {
-    Some(what.into())
+    vec![what.into()]
 }
 
-fn too_long(most: usize) -> Verdict {
-    wrong(format!("must be no more than {most} characters"))
+/// Returns the messages whose conditions hold.
+fn faults<const N: usize>(cases: [(bool, &str); N]) -> Verdict {
+    cases.into_iter().filter(|(is_wrong, _)| *is_wrong).map(|(_, message)| message.into()).collect()
+}
+
+/// Returns a verdict after the one on the length.
+fn within(most: usize, text: &str, verdict: Verdict) -> Verdict {
+    let too_long = (text.len() > most).then(|| format!("must be no more than {most} characters"));
+    too_long.into_iter().chain(verdict).collect()
+}
+
+fn is_subdomain(text: &str) -> bool {
+    text.split('.').all(is_label)
 }
 
 fn is_lower_alphanumeric(byte: u8) -> bool {
@@ -35,31 +51,23 @@ fn is_label(text: &str) -> bool {
 
 /// Checks a DNS label (RFC 1123).
 pub fn dns_label(text: &str) -> Verdict {
-    match text {
-        _ if text.len() > 63 => too_long(63),
-        _ if is_label(text) => None,
+    let verdict = match text {
+        _ if is_label(text) => Verdict::new(),
+        _ if is_subdomain(text) => wrong("must not contain dots"),
         _ => wrong(LABEL),
-    }
+    };
+    within(63, text, verdict)
 }
 
 /// Checks a DNS subdomain (RFC 1123).
 pub fn dns_subdomain(text: &str) -> Verdict {
-    match text {
-        _ if text.len() > 253 => too_long(253),
-        _ if text.split('.').all(is_label) => None,
-        _ => wrong(SUBDOMAIN),
-    }
+    within(253, text, faults([(!is_subdomain(text), SUBDOMAIN)]))
 }
 
 /// Checks a DNS label that begins with a letter (RFC 1035).
 pub fn dns1035(text: &str) -> Verdict {
-    match text {
-        _ if text.len() > 63 => too_long(63),
-        _ if is_label(text) && text.as_bytes()[0].is_ascii_lowercase() => None,
-        _ => wrong(
-            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
-        ),
-    }
+    let valid = is_label(text) && text.as_bytes()[0].is_ascii_lowercase();
+    within(63, text, faults([(!valid, DNS1035)]))
 }
 
 /// Alphanumeric at both ends, with `-`, `_` and `.` in between.
@@ -72,106 +80,95 @@ fn is_name(text: &str) -> bool {
 
 /// Checks a name with an optional DNS prefix: `example.com/name`.
 pub fn qualified_name(text: &str) -> Verdict {
-    qualified_name_faults(text).into_iter().next()
-}
-
-/// Returns all errors of a name with an optional DNS prefix.
-pub fn qualified_name_faults(text: &str) -> Vec<String> {
-    let mut faults = Vec::new();
+    let mut verdict = Verdict::new();
     let name = match text.split_once('/') {
         Some((_, name)) if name.contains('/') => {
-            return vec![format!("a qualified name {}", &QUALIFIED[10..])];
+            let rule = &QUALIFIED["name part".len()..];
+            return wrong(format!(
+                "a valid label key{rule} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+            ));
         }
         Some(("", name)) => {
-            faults.push("prefix part must be non-empty".into());
+            verdict.push("prefix part must be non-empty".into());
             name
         }
         Some((prefix, name)) => {
-            let fault = match prefix.len() > 253 {
-                true => wrong("must be no more than 253 bytes"),
-                false => dns_subdomain(prefix),
-            };
-            faults.extend(fault.map(|fault| format!("prefix part {fault}")));
+            let long = (prefix.len() > 253).then(|| "must be no more than 253 bytes".to_string());
+            let shape = (!is_subdomain(prefix)).then(|| SUBDOMAIN.to_string());
+            verdict.extend(long.into_iter().chain(shape).map(|fault| format!("prefix part {fault}")));
             name
         }
         None => text,
     };
-    if name.is_empty() {
-        faults.push("name part must be non-empty".into());
-    } else if name.len() > 63 {
-        faults.push("name part must be no more than 63 bytes".into());
-    }
-    if !is_name(name) {
-        faults.push(QUALIFIED.into());
-    }
-    faults
+    verdict.extend(faults([
+        (name.is_empty(), "name part must be non-empty"),
+        (name.len() > 63, "name part must be no more than 63 bytes"),
+        (!is_name(name), QUALIFIED),
+    ]));
+    verdict
 }
 
 /// Checks the value of a label.
 pub fn label_value(text: &str) -> Verdict {
-    match text {
-        "" => None,
-        _ if text.len() > 63 => wrong("must be no more than 63 bytes"),
-        _ if is_name(text) => None,
-        _ => wrong(LABEL_VALUE),
-    }
+    let shapeless = !text.is_empty() && !is_name(text);
+    faults([(text.len() > 63, "must be no more than 63 bytes"), (shapeless, LABEL_VALUE)])
 }
 
 /// Checks the name of a port (IANA service name).
 pub fn port_name(text: &str) -> Verdict {
     let bytes = text.as_bytes();
     let ends = [bytes.first(), bytes.last()];
-    match text {
-        _ if text.len() > 15 => too_long(15),
-        _ if !bytes.iter().all(|byte| is_lower_alphanumeric(*byte) || *byte == b'-') => {
-            wrong("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
-        }
-        _ if !bytes.iter().any(u8::is_ascii_lowercase) => wrong("must contain at least one letter (a-z)"),
-        _ if text.contains("--") => wrong("must not contain consecutive hyphens"),
-        _ if ends.contains(&Some(&b'-')) => wrong("must not begin or end with a hyphen"),
-        _ => None,
-    }
+    let foreign = bytes.is_empty() || !bytes.iter().all(|byte| is_lower_alphanumeric(*byte) || *byte == b'-');
+    let verdict = faults([
+        (foreign, "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"),
+        (!bytes.iter().any(u8::is_ascii_lowercase), "must contain at least one letter (a-z)"),
+        (text.contains("--"), "must not contain consecutive hyphens"),
+        (ends.contains(&Some(&b'-')), "must not begin or end with a hyphen"),
+    ]);
+    within(15, text, verdict)
 }
 
 /// Checks the name of an environment variable.
 pub fn env_name(text: &str) -> Verdict {
     let valid = |byte: u8| (b' '..=b'~').contains(&byte) && byte != b'=';
-    let valid = !text.is_empty() && text.bytes().all(valid);
-    (!valid).then(|| {
-        "a valid environment variable name must consist only of printable ASCII characters other than '='"
-            .into()
-    })
+    faults([
+        (text.is_empty(), "environment variable name must be non-empty"),
+        (
+            !text.bytes().all(valid),
+            "a valid environment variable name must consist only of printable ASCII characters other than '='",
+        ),
+    ])
 }
 
 /// Checks a key of a ConfigMap or Secret.
 pub fn config_key(text: &str) -> Verdict {
+    let valid = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    let mut verdict = faults([(text.is_empty() || !text.bytes().all(valid), CONFIG_KEY)]);
     match text {
-        _ if text.len() > 253 => too_long(253),
-        _ if text.is_empty()
-            || !text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte)) =>
-        {
-            wrong(CONFIG_KEY)
-        }
-        "." | ".." => wrong(format!("must not be '{text}'")),
-        _ if text.starts_with("..") => wrong("must not start with '..'"),
-        _ => None,
+        "." | ".." => verdict.push(format!("must not be '{text}'")),
+        _ if text.starts_with("..") => verdict.push("must not start with '..'".into()),
+        _ => {}
     }
+    within(253, text, verdict)
 }
 
 /// Checks a segment of a URL path.
 pub fn path_segment(text: &str) -> Verdict {
     match text {
         "." | ".." => wrong(format!("may not be '{text}'")),
-        _ if text.contains('/') => wrong("may not contain '/'"),
-        _ if text.contains('%') => wrong("may not contain '%'"),
-        _ => None,
+        _ => path_segment_prefix(text),
     }
+}
+
+/// Checks the beginning of a segment of a URL path.
+pub fn path_segment_prefix(text: &str) -> Verdict {
+    faults([(text.contains('/'), "may not contain '/'"), (text.contains('%'), "may not contain '%'")])
 }
 
 /// Checks an IP address.
 pub fn ip(text: &str) -> Verdict {
     let valid = text.parse::<IpAddr>().is_ok() && !text.contains('%');
-    (!valid).then(|| "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)".into())
+    faults([(!valid, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")])
 }
 
 /// A block of addresses: the bits that its addresses share.
@@ -205,27 +202,23 @@ pub fn network(text: &str) -> Option<Network> {
 
 /// Checks a block of IP addresses.
 pub fn cidr(text: &str) -> Verdict {
-    let parsed = network(text);
-    parsed.is_none().then(|| "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)".into())
+    faults([(network(text).is_none(), "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")])
 }
 
 /// Checks an absolute path.
 pub fn absolute_path(text: &str) -> Verdict {
-    (!text.starts_with('/')).then(|| "must be an absolute path".into())
+    faults([(!text.starts_with('/'), "must be an absolute path")])
 }
 
 /// Checks a relative path without `..`.
 pub fn relative_path(text: &str) -> Verdict {
-    match text {
-        _ if text.starts_with('/') => wrong("must be a relative path"),
-        _ if text.split('/').any(|part| part == "..") => wrong("must not contain '..'"),
-        _ => None,
-    }
+    let climbs = text.split('/').any(|part| part == "..");
+    faults([(text.starts_with('/'), "must be a relative path"), (climbs, "must not contain '..'")])
 }
 
 /// Checks a text without white space at its ends.
 pub fn trimmed(text: &str) -> Verdict {
-    (text.trim() != text).then(|| "must not have leading or trailing whitespace".into())
+    faults([(text.trim() != text, "must not have leading or trailing whitespace")])
 }
 
 /// Checks a host name, with `*.` at its beginning or not.
@@ -233,39 +226,37 @@ pub fn wildcard_host(text: &str) -> Verdict {
     if text.parse::<IpAddr>().is_ok() {
         return wrong("must be a DNS name, not an IP address");
     }
-    dns_subdomain(text.strip_prefix("*.").unwrap_or(text))
+    certificate_host(text)
 }
 
 /// Checks a path with a domain before it: `acme.io/foo`.
 pub fn domain_path(text: &str) -> Verdict {
     let (domain, path) = text.split_once('/').unwrap_or((text, ""));
-    match dns_subdomain(domain) {
-        None if !path.is_empty() => None,
-        None => wrong("must be a domain-prefixed path (such as \"acme.io/foo\")"),
-        fault => fault,
+    match domain.is_empty() || path.is_empty() {
+        true => wrong("must be a domain-prefixed path (such as \"acme.io/foo\")"),
+        false => dns_subdomain(domain),
     }
 }
 
 /// Checks the name of an HTTP header.
 pub fn header_name(text: &str) -> Verdict {
     let valid = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    (!valid).then(|| {
-        "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name')".into()
-    })
+    faults([(!valid, HEADER)])
 }
 
 /// Checks a standard or a qualified name.
 pub fn standard_or_qualified(text: &str) -> Verdict {
-    match qualified_name(text) {
-        None if !text.contains('/') => wrong("must be a standard limit type or fully qualified"),
-        fault => fault,
+    let verdict = qualified_name(text);
+    match verdict.is_empty() && !text.contains('/') {
+        true => wrong("must be a standard limit type or fully qualified"),
+        false => verdict,
     }
 }
 
 /// Checks an `https` URL.
 pub fn url(text: &str) -> Verdict {
     let valid = text.strip_prefix("https://").is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'));
-    (!valid).then(|| "must be a URL that begins with https:// and names a host".into())
+    faults([(!valid, "must be a URL that begins with https:// and names a host")])
 }
 
 /// Finalizers without a domain that built-in kinds may have.
@@ -273,11 +264,10 @@ pub const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundD
 
 /// Checks the name of a finalizer of a built-in kind.
 pub fn finalizer_name(text: &str) -> Verdict {
-    match qualified_name(text) {
-        None if !text.contains('/') && !STANDARD_FINALIZERS.contains(&text) => {
-            wrong("name is neither a standard finalizer name nor is it fully qualified")
-        }
-        fault => fault,
+    let verdict = qualified_name(text);
+    match verdict.is_empty() && !text.contains('/') && !STANDARD_FINALIZERS.contains(&text) {
+        true => wrong("name is neither a standard finalizer name nor is it fully qualified"),
+        false => verdict,
     }
 }
 
@@ -291,18 +281,20 @@ pub fn host_not_address(text: &str) -> Verdict {
 
 /// A host of a certificate; unlike a host of a rule it may look like an address.
 pub fn certificate_host(text: &str) -> Verdict {
-    dns_subdomain(text.strip_prefix("*.").unwrap_or(text))
+    match text.contains('*') {
+        true => {
+            let valid = text.strip_prefix("*.").is_some_and(is_subdomain);
+            within(253, text, faults([(!valid, WILDCARD)]))
+        }
+        false => dns_subdomain(text),
+    }
 }
 
 /// A domain in which names are looked up: underscores, a dot at its end and the root alone are right.
 pub fn search_domain(text: &str) -> Verdict {
     let name = text.strip_suffix('.').unwrap_or(text);
-    match name {
-        "" if text == "." => None,
-        _ if name.len() > 253 => too_long(253),
-        _ if name.split('.').all(|part| is_label(&part.replace('_', "x"))) => None,
-        _ => wrong(SUBDOMAIN),
-    }
+    let valid = text == "." || name.split('.').all(|part| is_label(&part.replace('_', "x")));
+    within(253, name, faults([(!valid, UNDERSCORED)]))
 }
 
 /// Checks the name of a sysctl.
@@ -313,30 +305,26 @@ pub fn sysctl(text: &str) -> Verdict {
             && part.bytes().all(|byte| is_lower_alphanumeric(byte) || b"-_".contains(&byte))
     };
     let valid = text.len() <= 253 && text.split(['.', '/']).all(sound);
-    (!valid).then(|| {
-        "must have at most 253 characters, in parts of lower case alphanumeric characters, '-' or '_' between '.' or '/'".into()
-    })
+    faults([(!valid, SYSCTL)])
 }
 
 /// A path without a segment `..`.
 pub fn no_parent_segments(text: &str) -> Verdict {
-    text.split('/').any(|part| part == "..").then(|| "must not contain '..'".into())
+    faults([(text.split('/').any(|part| part == ".."), "must not contain '..'")])
 }
 
 /// The name of a storage driver; letter case does not matter in it.
 pub fn driver_name(text: &str) -> Verdict {
-    match text.len() {
-        0..=63 => dns_subdomain(&text.to_lowercase()),
-        _ => too_long(63),
-    }
+    dns_subdomain(&text.to_lowercase())
 }
 
 /// An address that others can reach.
 pub fn plain_address(text: &str) -> Verdict {
-    ip(text).or_else(|| {
-        let special = text.parse::<IpAddr>().is_ok_and(is_special);
-        special.then(|| "may not be an unspecified, loopback or link-local address".into())
-    })
+    let mut verdict = ip(text);
+    if text.parse::<IpAddr>().is_ok_and(is_special) {
+        verdict.push("may not be an unspecified, loopback or link-local address".into());
+    }
+    verdict
 }
 
 /// A path that is compared part by part, and so has none that is empty, a dot or an encoded slash.
@@ -346,14 +334,14 @@ pub fn plain_path(text: &str) -> Verdict {
     match (inside, at_end) {
         (Some(part), _) => wrong(format!("must not contain '{part}'")),
         (None, Some(part)) => wrong(format!("cannot end with '{part}'")),
-        (None, None) => None,
+        (None, None) => Verdict::new(),
     }
 }
 
 /// An amount.
 pub fn not_negative(text: &str) -> Verdict {
     let negative = Quantity::parse(text).is_some_and(|amount| amount.nanos() < 0);
-    negative.then(|| "must be greater than or equal to 0".into())
+    faults([(negative, "must be greater than or equal to 0")])
 }
 
 /// Returns all that is wrong with the address of a webhook.
@@ -375,16 +363,19 @@ pub fn webhook_url_faults(url: &str) -> Vec<&'static str> {
 /// The path at which a service is called; it may end in a slash.
 pub fn service_path(text: &str) -> Verdict {
     let Some(rest) = text.strip_prefix('/') else {
-        return (!text.is_empty()).then(|| "must start with a '/'".into());
+        return faults([(!text.is_empty(), "must start with a '/'")]);
     };
     let parts: Vec<&str> = rest.strip_suffix('/').unwrap_or(rest).split('/').collect();
     match *parts {
         [""] if !rest.is_empty() => wrong("segment[0] may not be empty"),
-        [""] => None,
-        ref parts => parts.iter().enumerate().find_map(|(at, part)| match dns_subdomain(part) {
-            _ if part.is_empty() => wrong(format!("segment[{at}] may not be empty")),
-            fault => fault.map(|fault| format!("segment[{at}]: {fault}")),
-        }),
+        [""] => Verdict::new(),
+        ref parts => {
+            let wrong_segment = |(at, part): (usize, &&str)| match part.is_empty() {
+                true => wrong(format!("segment[{at}] may not be empty")),
+                false => dns_subdomain(part).iter().map(|fault| format!("segment[{at}]: {fault}")).collect(),
+            };
+            parts.iter().enumerate().flat_map(wrong_segment).collect()
+        }
     }
 }
 
@@ -392,9 +383,7 @@ pub fn service_path(text: &str) -> Verdict {
 pub fn object_name(names: NameFormat, text: &str) -> Verdict {
     match names {
         NameFormat::Subdomain => dns_subdomain(text),
-        NameFormat::ShortSubdomain if text.len() > 63 => too_long(63),
-        NameFormat::ShortSubdomain => dns_subdomain(text),
-        NameFormat::Label if text.contains('.') => wrong("must not contain dots"),
+        NameFormat::ShortSubdomain => within(63, text, dns_subdomain(text)),
         NameFormat::Label => dns_label(text),
         NameFormat::Segment => path_segment(text),
         NameFormat::Address => canonical_ip(text),
@@ -404,16 +393,21 @@ pub fn object_name(names: NameFormat, text: &str) -> Verdict {
 
 /// Says what is wrong with the beginning of names to be generated.
 pub fn name_prefix(names: NameFormat, text: &str) -> Verdict {
-    let trimmed = text.trim_end_matches('-');
+    // Something follows, so that a dash at the end is right; Kubernetes puts a letter for the last two characters.
+    let masked = match text.strip_suffix('-').and_then(|rest| rest.char_indices().next_back()) {
+        Some((last, _)) => format!("{}a", &text[..last]),
+        None => text.into(),
+    };
     match names {
-        NameFormat::Subdomain | NameFormat::ShortSubdomain | NameFormat::Label => object_name(names, trimmed),
-        _ => object_name(names, text),
+        NameFormat::Subdomain | NameFormat::ShortSubdomain | NameFormat::Label => object_name(names, &masked),
+        NameFormat::Segment | NameFormat::Definition | NameFormat::Service => path_segment_prefix(text),
+        NameFormat::Address => object_name(names, text),
     }
 }
 
 fn canonical_ip(text: &str) -> Verdict {
     match text.parse::<IpAddr>() {
-        Ok(address) if address.to_string() == text => None,
+        Ok(address) if address.to_string() == text => Verdict::new(),
         Ok(address) => wrong(format!("must be canonical format {address}")),
         Err(_) => wrong("must be a valid IP address"),
     }

@@ -34,9 +34,10 @@ const BILLION: i128 = 1_000_000_000;
 const MOST: i128 = i64::MAX as i128 * BILLION;
 /// The number of digits of a mantissa; further ones only round.
 const DIGITS: usize = 28;
-/// The error message of Kubernetes.
+/// The messages of Kubernetes.
 pub const SYNTAX: &str =
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+const SUFFIX: &str = "unable to parse quantity's suffix";
 
 /// Suffix, base and exponent.
 const SUFFIXES: [(&str, Notation, i32); 16] = [
@@ -79,7 +80,8 @@ impl Quantity {
         let end = unsigned.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(unsigned.len());
         let (number, suffix) = unsigned.split_at(end);
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        if whole.len() + fraction.len() == 0 || fraction.contains('.') {
+        // A sign, a point or a suffix alone is a zero.
+        if fraction.contains('.') {
             return None;
         }
         let (notation, base, exponent) = suffix_of(suffix)?;
@@ -169,6 +171,16 @@ impl Ord for Quantity {
     fn cmp(&self, other: &Quantity) -> std::cmp::Ordering {
         self.nanos.cmp(&other.nanos)
     }
+}
+
+/// Returns why a text is not a quantity, in the words of Kubernetes.
+pub fn error(text: &str) -> &'static str {
+    let digits = |text| str::trim_start_matches(text, |character: char| character.is_ascii_digit());
+    let rest = digits(text.strip_prefix(['-', '+']).unwrap_or(text));
+    let rest = rest.strip_prefix('.').map_or(rest, digits);
+    let rest = rest.trim_start_matches(|character| "eEinumkKMGTP".contains(character));
+    let rest = digits(rest.strip_prefix(['-', '+']).unwrap_or(rest));
+    if text.is_empty() || !rest.is_empty() { SYNTAX } else { SUFFIX }
 }
 
 /// Returns notation, base and exponent of a suffix.
@@ -289,8 +301,16 @@ mod tests {
 
     #[test]
     fn invalid_quantities_are_rejected() {
-        for text in ["", "-", "x", "1x", "1.2.3", "Gi", ".", "1 Gi", "1e", "1e1.5", "1mm", "1Kii", "1,5"] {
+        for text in ["", "x", "1x", "1.2.3", "1 Gi", "1e1.5", "1,5"] {
             assert!(Quantity::parse(text).is_none(), "{text}");
+            assert_eq!(error(text), SYNTAX, "{text}");
+        }
+        for text in ["1e", "1mm", "1Kii", "e"] {
+            assert!(Quantity::parse(text).is_none(), "{text}");
+            assert_eq!(error(text), SUFFIX, "{text}");
+        }
+        for text in ["-", ".", "Gi"] {
+            assert_eq!(Quantity::parse(text), Some(Quantity::ZERO), "{text}");
         }
     }
 

@@ -1,6 +1,8 @@
 //! API errors and their conversion to a Kubernetes `Status`. Clients act on code and reason, humans read the
 //! message.
 
+use crate::FieldError;
+use std::collections::HashSet;
 use tenure_value::{Text, Value};
 
 /// The machine-readable reason of an error.
@@ -241,8 +243,14 @@ impl ApiError {
 
     /// The object violates rules of its kind.
     pub fn invalid(group: &str, kind: &str, name: &str, causes: Vec<Cause>) -> ApiError {
-        let faults: Vec<String> =
-            causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
+        let mut faults: Vec<String> = Vec::new();
+        let mut seen = HashSet::new();
+        // A kind may check the same thing twice; then there are two causes, and one message.
+        for cause in &causes {
+            if seen.insert((&cause.field, &cause.message)) {
+                faults.push(format!("{}: {}", cause.field, cause.message));
+            }
+        }
         let list = match faults.as_slice() {
             [one] => one.clone(),
             several => format!("[{}]", several.join(", ")),
@@ -256,6 +264,11 @@ impl ApiError {
         let cause =
             Cause { reason: reason.into(), message: message.into(), field: field.into(), extension: None };
         ApiError::invalid("meta.k8s.io", options, "", vec![cause])
+    }
+
+    /// Several query parameters violate rules of their options.
+    pub fn invalid_options(options: &str, errors: &[FieldError]) -> ApiError {
+        ApiError::invalid("meta.k8s.io", options, "", errors.iter().map(FieldError::cause).collect())
     }
 
     /// A webhook denied the request, possibly with a `Status` of its own.

@@ -139,9 +139,9 @@ impl Display for Quoted<'_> {
 }
 
 /// Whether a character is printed as it is: letters, marks, digits, punctuation, symbols and the space.
-fn is_printed(character: char) -> bool {
+pub fn is_printed(character: char) -> bool {
     // After a letter a mark is not escaped; every other character that Rust escapes, except for quotes, is not printable.
-    matches!(character, ' ' | '\'')
+    matches!(character, ' ' | '\'' | '"' | '\\')
         || String::from_iter(['a', character]).escape_debug().skip(1).eq([character])
 }
 

@@ -3,7 +3,10 @@
 
 use super::{Level, Policy, PolicyLevel, Version, namespace::parse_version};
 use std::collections::HashSet;
-use tenure_meta::{FieldError, format};
+use tenure_meta::{
+    FieldError,
+    format::{self, Verdict},
+};
 use tenure_value::{Object, Text, Value};
 
 const KIND: &str = "PodSecurityConfiguration";
@@ -51,7 +54,7 @@ impl PodSecurityConfig {
             object(exemptions, "exemptions", &["usernames", "runtimeClasses", "namespaces"], &mut errors);
         let config = PodSecurityConfig {
             defaults,
-            usernames: names(&exemptions, "usernames", |_| None, &mut errors),
+            usernames: names(&exemptions, "usernames", |_| Verdict::new(), &mut errors),
             runtime_classes: names(&exemptions, "runtimeClasses", format::dns_subdomain, &mut errors),
             namespaces: names(&exemptions, "namespaces", format::dns_label, &mut errors),
         };
@@ -107,7 +110,7 @@ fn level(defaults: &Object, mode: &str, errors: &mut Vec<FieldError>) -> PolicyL
 fn names(
     exemptions: &Object,
     field: &str,
-    check: impl Fn(&str) -> Option<String>,
+    check: impl Fn(&str) -> Verdict,
     errors: &mut Vec<FieldError>,
 ) -> HashSet<Text> {
     let path = format!("exemptions.{field}");
@@ -125,9 +128,11 @@ fn names(
         match item.as_str() {
             None | Some("") => errors.push(FieldError::invalid(path, item, "must be a name")),
             Some(name) => match check(name) {
-                Some(why) => errors.push(FieldError::invalid(path, item, why)),
-                None if names.insert(Text::from(name)) => {}
-                None => errors.push(FieldError::duplicate(path, item)),
+                wrong if !wrong.is_empty() => {
+                    errors.extend(wrong.into_iter().map(|why| FieldError::invalid(&path, item, why)));
+                }
+                _ if names.insert(Text::from(name)) => {}
+                _ => errors.push(FieldError::duplicate(path, item)),
             },
         }
     }

@@ -36,10 +36,8 @@ pub(crate) fn webhook(of: &Context<'_>, errors: &mut FieldErrors) {
                 }
             }
             let path = service.text("path");
-            if let Some(detail) = format::service_path(&path) {
-                let field = "clientConfig.service.path";
-                errors.push(of.fault(field, FieldErrorKind::Invalid, &path.into(), &detail));
-            }
+            let verdict = format::service_path(&path);
+            of.invalid("clientConfig.service.path", &path.into(), verdict, errors);
             if let Some(port) = service.get("port").filter(|port| !port.is_null())
                 && !port.as_i64().is_some_and(|port| (1..=65_535).contains(&port))
             {
@@ -65,7 +63,7 @@ pub(crate) fn webhook(of: &Context<'_>, errors: &mut FieldErrors) {
     let mut seen = Seen::default();
     for (at, version) in versions.iter().enumerate() {
         let again = (!seen.insert(version)).then(|| "duplicate version".to_string());
-        if let Some(detail) = format::dns1035(version).or(again) {
+        for detail in format::dns1035(version).into_iter().chain(again) {
             let field = format!("admissionReviewVersions[{at}]");
             errors.push(of.fault(&field, FieldErrorKind::Invalid, &(*version).into(), &detail));
         }
@@ -106,8 +104,8 @@ pub(crate) fn condition(of: &Context<'_>, errors: &mut FieldErrors) {
     let name = of.text("name");
     if name.is_empty() {
         errors.push(of.fault("name", FieldErrorKind::Required, &Value::Null, ""));
-    } else if let Some(detail) = format::qualified_name(name) {
-        errors.push(of.fault("name", FieldErrorKind::Invalid, &name.into(), &detail));
+    } else {
+        of.invalid("name", &name.into(), format::qualified_name(name), errors);
     }
     expression(of, "expression", &seen(of, &[]), Wanted::Truth, errors);
 }
@@ -195,16 +193,18 @@ fn parameter_kind(of: &Context<'_>, api_version: &str, kind: &str, errors: &mut 
     };
     if !api_version.is_empty() {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-        if let Some(fault) = Some(group).filter(|group| !group.is_empty()).and_then(format::dns_subdomain) {
+        for fault in
+            Some(group).filter(|group| !group.is_empty()).map(format::dns_subdomain).unwrap_or_default()
+        {
             report("apiVersion", group, &fault);
         }
         if version.is_empty() {
             report("apiVersion", api_version, "version must be specified");
-        } else if let Some(fault) = format::dns1035(version) {
-            report("apiVersion", version, &fault);
+        } else {
+            format::dns1035(version).iter().for_each(|fault| report("apiVersion", version, fault));
         }
     }
-    if let Some(fault) = format::dns1035(&kind.to_lowercase()).filter(|_| !kind.is_empty()) {
+    for fault in format::dns1035(&kind.to_lowercase()).iter().filter(|_| !kind.is_empty()) {
         report("kind", kind, &format!("may have mixed case, but should otherwise match: {fault}"));
     }
 }
@@ -216,9 +216,8 @@ const MOST_ANNOTATION: usize = 5 * 1024;
 pub(crate) fn audit_annotation(of: &Context<'_>, errors: &mut FieldErrors) {
     let policy = of.root.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
     let key = format!("{policy}/{}", of.text("key"));
-    if let Some(fault) = format::qualified_name(&key) {
-        errors.push(of.fault("key", FieldErrorKind::Invalid, &key.into(), &fault));
-    }
+    let verdict = format::qualified_name(&key);
+    of.invalid("key", &key.into(), verdict, errors);
     if of.text("valueExpression").trim().len() > MOST_ANNOTATION {
         let detail = format!("must not exceed {MOST_ANNOTATION} bytes in length");
         errors.push(of.fault("valueExpression", FieldErrorKind::Required, &Value::Null, &detail));

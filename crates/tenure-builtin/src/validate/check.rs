@@ -2,7 +2,10 @@
 //! matches a format, lies in a range, is unique among its siblings. One traversal of an object runs all of
 //! them.
 
-use super::{context::Context, format::FORMATS, function::Function, update::UpdateRules};
+use super::{
+    context::Context, format::FORMATS, function::Function, metadata::UpdateSteps, order::Order,
+    update::UpdateRules,
+};
 use crate::{
     data::{self, DataError, VALIDATION, only_known},
     defaulting::{Condition, Place, Target},
@@ -26,6 +29,8 @@ pub(crate) struct Checks {
     spec_only: HashSet<ShapeId>,
     pub(crate) updates: UpdateRules,
     pub(crate) status_updates: UpdateRules,
+    pub(crate) order: Order,
+    pub(crate) steps: UpdateSteps,
     cells: Box<[OnceLock<Box<[Check]>>]>,
 }
 
@@ -97,6 +102,8 @@ impl Checks {
             spec_only,
             updates: UpdateRules::new(registry, document, "updates")?,
             status_updates: UpdateRules::new(registry, document, "statusUpdates")?,
+            order: Order::new(document, &find)?,
+            steps: UpdateSteps::new(registry, document)?,
             cells: (0..shapes.count()).map(|_| OnceLock::new()).collect(),
         };
         for (name, rows) in data::members(VALIDATION, document, "types")? {
@@ -389,8 +396,9 @@ impl Walk<'_> {
                 // An empty string counts as absent, unless the field distinguishes the two; if that is
                 // invalid, the field is required.
                 let is_present = |text: &&str| check.at.keeps_zero || !text.is_empty();
-                if let Some(fault) = value.as_str().filter(is_present).and_then(format) {
-                    report.fault(FieldErrorKind::Invalid, value, &fault);
+                let mut report = report;
+                for fault in value.as_str().filter(is_present).map(format).unwrap_or_default() {
+                    report.fault_at("", FieldErrorKind::Invalid, value, &fault);
                 }
             }
             (Test::EachFormat(format), Some(Value::Array(items))) => each(items, *format, report),
@@ -408,7 +416,7 @@ impl Walk<'_> {
             (Test::Keys(format), Some(Value::Object(entries))) => {
                 let mut report = report;
                 for (key, _) in entries {
-                    if let Some(fault) = format(key) {
+                    for fault in format(key) {
                         report.fault_at("", FieldErrorKind::Invalid, &key.clone().into(), &fault);
                     }
                 }
@@ -416,7 +424,7 @@ impl Walk<'_> {
             (Test::Values(format), Some(Value::Object(entries))) => {
                 let mut report = report;
                 for (_, value) in entries {
-                    if let Some(fault) = value.as_str().and_then(format) {
+                    for fault in value.as_str().map(format).unwrap_or_default() {
                         report.fault_at("", FieldErrorKind::Invalid, value, &fault);
                     }
                 }
@@ -509,7 +517,7 @@ fn range(value: &Value, least: i64, most: i64, below: impl Fn() -> String, repor
 
 fn each(items: &[Value], format: Format, mut report: Report<'_, '_>) {
     for (at, item) in items.iter().enumerate() {
-        if let Some(fault) = item.as_str().and_then(format) {
+        for fault in item.as_str().map(format).unwrap_or_default() {
             report.fault_at(&format!("[{at}]"), FieldErrorKind::Invalid, item, &fault);
         }
     }

@@ -21,7 +21,7 @@ pub(crate) fn conditions(of: &Context<'_>, errors: &mut FieldErrors) {
         if !types.insert(text("type")) {
             report("type", FieldErrorKind::Duplicate, &text("type").into(), "");
         }
-        if let Some(fault) = format::qualified_name(text("type")) {
+        for fault in format::qualified_name(text("type")) {
             report("type", FieldErrorKind::Invalid, &text("type").into(), &fault);
         }
         if !matches!(text("status"), "True" | "False" | "Unknown") {

@@ -11,7 +11,7 @@ const MOST_DATA_BYTES: usize = 1024 * 1024;
 fn data(of: &Context<'_>, name: &str, errors: &mut FieldErrors) -> usize {
     let mut bytes = 0;
     for (key, value) in of.fields(name) {
-        if let Some(fault) = format::config_key(key) {
+        for fault in format::config_key(key) {
             errors.push(of.fault(
                 &format!("{name}[{key}]"),
                 FieldErrorKind::Invalid,

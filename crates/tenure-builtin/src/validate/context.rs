@@ -1,6 +1,6 @@
 //! The input of a function that validates a node.
 
-use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, FieldPath};
+use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, FieldPath, format::Verdict};
 use tenure_value::{Object, Text, Value};
 
 /// The input of a validation function.
@@ -55,6 +55,13 @@ impl Context<'_> {
             errors.push(self.fault(name, FieldErrorKind::Invalid, &given, &detail));
         }
         has_wildcard
+    }
+
+    /// Adds an error below the node for everything that is wrong with a value.
+    pub fn invalid(&self, below: &str, value: &Value, verdict: Verdict, errors: &mut FieldErrors) {
+        for fault in verdict {
+            errors.push(self.fault(below, FieldErrorKind::Invalid, value, &fault));
+        }
     }
 
     /// Creates an error below the node.

@@ -1,6 +1,7 @@
 //! Cron schedules: five fields of numbers, ranges, steps and names, or a descriptor such as `@daily`.
 
 use tenure_meta::format::Verdict;
+use tenure_value::go_text::Quoted;
 
 /// Name, minimum, maximum and the names of numbers of each field.
 const FIELDS: [(&str, u32, u32, &[&str]); 5] = [
@@ -13,54 +14,83 @@ const FIELDS: [(&str, u32, u32, &[&str]); 5] = [
 
 const WORDS: [&str; 7] = ["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"];
 
-/// Returns the error in a schedule.
+/// Returns what is wrong with a schedule.
 pub(crate) fn schedule(text: &str) -> Verdict {
-    if text.contains("TZ") {
-        return Some("the time zone of a schedule belongs in spec.timeZone, not in the schedule".into());
-    }
+    let zone = text
+        .contains("TZ")
+        .then(|| "cannot use TZ or CRON_TZ in schedule, use timeZone field instead".into());
+    let text = text
+        .strip_prefix("TZ=")
+        .or_else(|| text.strip_prefix("CRON_TZ="))
+        .map_or(text, |rest| rest.split_once(' ').map_or("", |(_, schedule)| schedule.trim()));
+    parse(text).err().into_iter().chain(zone).collect()
+}
+
+fn parse(text: &str) -> Result<(), String> {
     if text.starts_with('@') {
-        let every = text.strip_prefix("@every ").is_some_and(is_duration);
-        return (!every && !WORDS.contains(&text)).then(|| format!("unrecognized descriptor: {text}"));
+        return match text.strip_prefix("@every ") {
+            Some(every) if is_duration(every) => Ok(()),
+            Some(every) => Err(format!("failed to parse duration {text}: time: invalid duration {every:?}")),
+            None if WORDS.contains(&text) => Ok(()),
+            None => Err(format!("unrecognized descriptor: {text}")),
+        };
     }
     let fields: Vec<&str> = text.split_whitespace().collect();
     if fields.len() != FIELDS.len() {
-        return Some(format!("expected exactly 5 fields, found {}: {fields:?}", fields.len()));
+        let (count, fields) = (fields.len(), fields.join(" "));
+        return Err(format!("expected exactly 5 fields, found {count}: [{fields}]"));
     }
-    fields.iter().zip(FIELDS).find_map(|(field, of)| field.split(',').find_map(|part| range(part, of)))
+    fields.iter().zip(FIELDS).try_for_each(|(field, of)| {
+        field.split(',').filter(|part| !part.is_empty()).try_for_each(|part| range(part, of))
+    })
 }
 
-fn range(part: &str, (name, least, most, names): (&str, u32, u32, &[&str])) -> Verdict {
-    let (span, step) = part.split_once('/').map_or((part, None), |(span, step)| (span, Some(step)));
-    let number = |text: &str| -> Result<u32, String> {
-        let lower = text.to_lowercase();
-        if let Some(at) = names.iter().position(|of| *of == lower) {
-            return Ok(at as u32 + least);
-        }
-        text.parse().map_err(|_| {
-            format!("failed to parse int from {text}: the {name} is a number from {least} to {most}")
-        })
+/// Checks `from-to/step`, where `from` may be all or a single number.
+fn range(part: &str, (_, least, most, names): (&str, u32, u32, &[&str])) -> Result<(), String> {
+    let steps: Vec<&str> = part.split('/').collect();
+    let span: Vec<&str> = steps[0].split('-').collect();
+    let number = |text: &str| match names.iter().position(|of| of.eq_ignore_ascii_case(text)) {
+        Some(at) => Ok(at as u32 + least),
+        None => number(text),
     };
-    let check = || -> Result<(), String> {
-        if let Some(step) = step {
-            let step: u32 =
-                step.parse().map_err(|_| format!("failed to parse int from {step}: a step is a number"))?;
-            if step == 0 {
-                return Err(format!("step of range should be a positive number: {part}"));
+    let (from, mut to) = match *span {
+        ["*" | "?", ..] => (least, most),
+        [one] => (number(one)?, number(one)?),
+        [from, to] => (number(from)?, number(to)?),
+        [from, ..] => return number(from).and_then(|_| Err(format!("too many hyphens: {part}"))),
+        [] => return Ok(()),
+    };
+    let step = match *steps {
+        [_] => 1,
+        [_, step] => {
+            let step = self::number(step)?;
+            if span.len() == 1 {
+                to = most;
             }
+            step
         }
-        if matches!(span, "*" | "?") {
-            return Ok(());
-        }
-        let (from, to) = span.split_once('-').unwrap_or((span, span));
-        let (from, to) = (number(from)?, number(to)?);
-        match () {
-            () if from < least => Err(format!("beginning of range ({from}) below minimum ({least}): {part}")),
-            () if to > most => Err(format!("end of range ({to}) above maximum ({most}): {part}")),
-            () if from > to => Err(format!("beginning of range ({from}) beyond end of range ({to}): {part}")),
-            () => Ok(()),
-        }
+        _ => return Err(format!("too many slashes: {part}")),
     };
-    check().err()
+    match () {
+        () if from < least => Err(format!("beginning of range ({from}) below minimum ({least}): {part}")),
+        () if to > most => Err(format!("end of range ({to}) above maximum ({most}): {part}")),
+        () if from > to => Err(format!("beginning of range ({from}) beyond end of range ({to}): {part}")),
+        () if step == 0 => Err(format!("step of range should be a positive number: {part}")),
+        () => Ok(()),
+    }
+}
+
+/// Reads a number that is not negative.
+fn number(text: &str) -> Result<u32, String> {
+    let parsed: Result<i64, _> = text.parse();
+    match parsed {
+        Ok(number) if number < 0 => Err(format!("negative number ({number}) not allowed: {text}")),
+        Ok(number) => Ok(u32::try_from(number).unwrap_or(u32::MAX)),
+        Err(_) => Err(format!(
+            "failed to parse int from {text}: strconv.Atoi: parsing {}: invalid syntax",
+            Quoted(text)
+        )),
+    }
 }
 
 fn is_duration(text: &str) -> bool {
@@ -82,11 +112,13 @@ const TIME_ZONES: &str = include_str!("../../data/time-zones.txt");
 /// Returns the error in the name of a time zone.
 pub(crate) fn time_zone(text: &str) -> Verdict {
     match text {
-        "" => Some("timeZone must be nil or non-empty string".into()),
-        _ if text.eq_ignore_ascii_case("local") => Some(
-            "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones".into(),
-        ),
-        _ if TIME_ZONES.lines().any(|name| name == text) => None,
-        _ => Some(format!("unknown time zone {text}")),
+        "" => vec!["timeZone must be nil or non-empty string".into()],
+        _ if text.eq_ignore_ascii_case("local") => {
+            vec![
+                "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones".into(),
+            ]
+        }
+        _ if TIME_ZONES.lines().any(|name| name == text) => Vec::new(),
+        _ => vec![format!("unknown time zone {text}")],
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn selector(of: &Context<'_>, errors: &mut FieldErrors) {
 
 /// Returns the error in the name of a pool: subdomains between slashes.
 pub(crate) fn pool_name(text: &str) -> Verdict {
-    text.split('/').find_map(format::dns_subdomain)
+    text.split('/').flat_map(format::dns_subdomain).collect()
 }
 
 /// Returns the error in the name of a feature of a node: segments of letters and digits, the first in upper camel case.
@@ -37,9 +37,10 @@ pub(crate) fn feature_name(text: &str) -> Verdict {
         |segment: &str| !segment.is_empty() && segment.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let is_valid =
         text.starts_with(|first: char| first.is_ascii_uppercase()) && text.split('/').all(is_segment);
-    (!is_valid).then(|| {
+    let wrong = (!is_valid).then(|| {
         format!("invalid feature name {text:?}: must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters")
-    })
+    });
+    Vec::from_iter(wrong)
 }
 
 /// Validates that the resource claims in the status of a pod are those of its spec.

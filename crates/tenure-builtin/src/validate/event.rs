@@ -17,8 +17,8 @@ fn timed_event(of: &Context<'_>, errors: &mut FieldErrors) {
     let name = of.text(reporter);
     if name.is_empty() {
         errors.push(of.fault("reportingController", FieldErrorKind::Required, &Value::Null, ""));
-    } else if let Some(fault) = format::qualified_name(name) {
-        errors.push(of.fault("reportingController", FieldErrorKind::Invalid, &name.into(), &fault));
+    } else {
+        of.invalid("reportingController", &name.into(), format::qualified_name(name), errors);
     }
     let too_long = |field: &str, most: usize| {
         let detail = format!("can have at most {most} characters");

@@ -42,7 +42,7 @@ pub(crate) fn resource_rule(of: &Context<'_>, errors: &mut FieldErrors) {
         return;
     }
     for (at, namespace) in namespaces.iter().enumerate() {
-        if let Some(fault) = namespace.as_str().and_then(format::dns_label) {
+        for fault in namespace.as_str().map(format::dns_label).unwrap_or_default() {
             let detail = format!("each member of this list must be '*' or a DNS-1123 label; {fault}");
             errors.push(of.fault(&format!("namespaces[{at}]"), FieldErrorKind::Invalid, namespace, &detail));
         }

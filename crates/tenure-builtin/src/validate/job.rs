@@ -83,7 +83,7 @@ fn generated_labels(of: &Context<'_>, errors: &mut FieldErrors) {
             )),
             None => errors.push(of.fault(&path, FieldErrorKind::Required, &Value::Null, &detail)),
         }
-        if let Some(fault) = format::label_value(expected) {
+        for fault in format::label_value(expected) {
             errors.push(of.fault("template.labels", FieldErrorKind::Invalid, &expected.into(), &fault));
         }
     }

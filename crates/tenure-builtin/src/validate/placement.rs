@@ -40,7 +40,7 @@ pub(crate) fn node_term(of: &Context<'_>, errors: &mut FieldErrors) {
             ));
         }
         for (number, value) in field.items("values").iter().enumerate() {
-            if let Some(fault) = value.as_str().and_then(format::dns_subdomain) {
+            for fault in value.as_str().map(format::dns_subdomain).unwrap_or_default() {
                 let path = below(&format!("values[{number}]"));
                 errors.push(of.fault(&path, FieldErrorKind::Invalid, value, &fault));
             }
@@ -51,7 +51,7 @@ pub(crate) fn node_term(of: &Context<'_>, errors: &mut FieldErrors) {
 /// Validates a term of the affinity between pods.
 pub(crate) fn affinity_term(of: &Context<'_>, errors: &mut FieldErrors) {
     for namespace in of.items("namespaces") {
-        if let Some(fault) = namespace.as_str().and_then(format::dns_label) {
+        for fault in namespace.as_str().map(format::dns_label).unwrap_or_default() {
             // The path that Kubernetes has, without an index.
             errors.push(of.fault("namespace", FieldErrorKind::Invalid, namespace, &fault));
         }
@@ -59,7 +59,7 @@ pub(crate) fn affinity_term(of: &Context<'_>, errors: &mut FieldErrors) {
     label_keys(of, errors);
     topology_key(of, errors);
     let key = of.text("topologyKey");
-    if let Some(fault) = format::qualified_name(key) {
+    for fault in format::qualified_name(key) {
         errors.push(of.fault("topologyKey", FieldErrorKind::Invalid, &key.into(), &fault));
     }
 }
@@ -136,7 +136,7 @@ fn label_keys(of: &Context<'_>, errors: &mut FieldErrors) {
             continue;
         }
         for (at, key) in keys.iter().enumerate() {
-            if let Some(fault) = format::qualified_name(key) {
+            for fault in format::qualified_name(key) {
                 let path = format!("{name}[{at}]");
                 errors.push(of.fault(&path, FieldErrorKind::Invalid, &(*key).into(), &fault));
             }
@@ -179,7 +179,7 @@ pub(crate) fn topologies(of: &Context<'_>, errors: &mut FieldErrors) {
         let mut keys = Seen::default();
         for (number, expression) in expressions.iter().enumerate() {
             let (key, path) = (expression.text("key"), format!("{below}[{number}]"));
-            if let Some(fault) = format::qualified_name(&key) {
+            for fault in format::qualified_name(&key) {
                 errors.push(of.fault(
                     &format!("{path}.key"),
                     FieldErrorKind::Invalid,

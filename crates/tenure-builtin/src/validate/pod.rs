@@ -143,7 +143,7 @@ pub(crate) fn addresses(of: &Context<'_>, errors: &mut FieldErrors) {
         for (at, address) in addresses.iter().enumerate() {
             let address = text(address, "ip");
             has_one_of_each &= families.insert(address.contains(':'));
-            if let Some(fault) = format::ip(address) {
+            for fault in format::ip(address) {
                 errors.push(of.fault(
                     &format!("{list}[{at}]"),
                     FieldErrorKind::Invalid,
@@ -264,8 +264,8 @@ pub(crate) fn env_from(of: &Context<'_>, errors: &mut FieldErrors) {
             let name = of.at(&[one, "name"]).and_then(Value::as_str).unwrap_or_default();
             if name.is_empty() {
                 errors.push(of.fault(&format!("{one}.name"), FieldErrorKind::Required, &Value::Null, ""));
-            } else if let Some(fault) = format::dns_subdomain(name) {
-                errors.push(of.fault(&format!("{one}.name"), FieldErrorKind::Invalid, &name.into(), &fault));
+            } else {
+                of.invalid(&format!("{one}.name"), &name.into(), format::dns_subdomain(name), errors);
             }
         }
         [] => errors.push(of.fault(
@@ -286,7 +286,7 @@ pub(crate) fn env_from(of: &Context<'_>, errors: &mut FieldErrors) {
 /// Validates a toleration.
 pub(crate) fn toleration(of: &Context<'_>, errors: &mut FieldErrors) {
     let (key, operator, effect) = (of.text("key"), of.text("operator"), of.text("effect"));
-    if let Some(fault) = Some(key).filter(|key| !key.is_empty()).and_then(format::qualified_name) {
+    for fault in Some(key).filter(|key| !key.is_empty()).map(format::qualified_name).unwrap_or_default() {
         errors.push(of.fault("key", FieldErrorKind::Invalid, &key.into(), &fault));
     }
     if key.is_empty() && operator != "Exists" {
@@ -301,7 +301,7 @@ pub(crate) fn toleration(of: &Context<'_>, errors: &mut FieldErrors) {
     let value = of.text("value");
     match operator {
         "Equal" | "" => {
-            if let Some(fault) = format::label_value(value) {
+            for fault in format::label_value(value) {
                 errors.push(of.fault("operator", FieldErrorKind::Invalid, &value.into(), &fault));
             }
         }
@@ -331,7 +331,7 @@ pub(super) fn number_or_name(of: &Context<'_>, name: &str, errors: &mut FieldErr
     match of.get(name) {
         Some(Value::Int(1..=65_535)) => {}
         Some(Value::String(text)) => {
-            if let Some(fault) = format::port_name(text) {
+            for fault in format::port_name(text) {
                 errors.push(of.fault(name, FieldErrorKind::Invalid, &text.clone().into(), &fault));
             }
         }

@@ -1,9 +1,9 @@
 //! What an update of a pod may change: its deadline only shrinks, scheduling gates only go, and while a pod is gated its node
 //! selector and node affinity only narrow. A new pod has neither ephemeral containers nor a node that its gates exclude.
 
-use super::context::items;
+use super::{context::items, diff::diff, update::without};
 use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, Seen};
-use tenure_value::Value;
+use tenure_value::{Text, Value};
 
 const DEADLINE: &str = "spec.activeDeadlineSeconds";
 const AFFINITY: [&str; 4] =
@@ -27,10 +27,102 @@ pub(crate) fn new_pod(pod: &Value, errors: &mut FieldErrors) {
     }
 }
 
+/// The fields of the spec that an update may change, if no other rule forbids it.
+const CHANGEABLE: [&str; 5] = [
+    "containers[].image",
+    "initContainers[].image",
+    "activeDeadlineSeconds",
+    "tolerations",
+    "schedulingGates",
+];
+
+/// Checks an update of a pod, after its content was checked.
+pub(super) fn check(old: &Value, new: &Value, errors: &mut FieldErrors) {
+    for list in ["containers", "initContainers"] {
+        if containers(list, old, new, errors) == Outcome::Final {
+            return;
+        }
+    }
+    let late = deadline(old, new);
+    let is_final = late.iter().any(|error| !error.message.ends_with("nil value"));
+    errors.extend(late);
+    if is_final {
+        return;
+    }
+    tolerations(old, new, errors);
+    errors.extend(removed_gates(old, new));
+    let mut changeable: Vec<Text> = CHANGEABLE.map(Text::new).into();
+    if !gates(old).is_empty() {
+        errors.extend(node_selector(old, new));
+        errors.extend(node_affinity(old, new));
+        changeable.extend(["nodeSelector", "affinity.nodeAffinity"].map(Text::new));
+    }
+    let grace = |pod: &Value| pod.at(["spec", "terminationGracePeriodSeconds"]).and_then(Value::as_i64);
+    if grace(old).is_some_and(|seconds| seconds < 0) && grace(new) == Some(1) {
+        changeable.push("terminationGracePeriodSeconds".into());
+    }
+    let spec = |pod: &Value| without(pod.get("spec").unwrap_or(&Value::Null), &changeable);
+    let (was, is) = (spec(old), spec(new));
+    if was != is {
+        errors.push(FieldError::forbidden("spec", format!("{UNCHANGEABLE}\n{}", diff(&was, &is))));
+    }
+}
+
+const UNCHANGEABLE: &str = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
+
+#[derive(PartialEq, Eq)]
+enum Outcome {
+    GoesOn,
+    /// Nothing else is worth checking.
+    Final,
+}
+
+/// Checks that containers stay, and have images.
+fn containers(list: &str, old: &Value, new: &Value, errors: &mut FieldErrors) -> Outcome {
+    let (was, is) = (items(old.at(["spec", list])), items(new.at(["spec", list])));
+    if was.len() != is.len() {
+        let detail = "pod updates may not add or remove containers";
+        errors.push(FieldError::forbidden(format!("spec.{list}"), detail));
+        return Outcome::Final;
+    }
+    for (at, container) in is.iter().enumerate() {
+        let image = container.get("image").and_then(Value::as_str).unwrap_or_default();
+        let path = format!("spec.{list}[{at}].image");
+        if image.is_empty() {
+            errors.push(FieldError::required(&path, ""));
+        }
+        if image.trim() != image {
+            let detail = "must not have leading or trailing whitespace";
+            errors.push(FieldError::invalid(&path, &image.into(), detail));
+        }
+    }
+    Outcome::GoesOn
+}
+
+/// Checks that tolerations are only added, but for their seconds; then they are validated once more.
+fn tolerations(old: &Value, new: &Value, errors: &mut FieldErrors) {
+    const PATH: &str = "spec.tolerations";
+    let all = |pod: &Value| -> Vec<Value> {
+        let list = items(pod.at(["spec", "tolerations"])).iter();
+        list.map(|toleration| without(toleration, &["tolerationSeconds".into()])).collect()
+    };
+    let is: Seen<Value> = all(new).into_iter().collect();
+    if !all(old).iter().all(|toleration| is.contains(toleration)) {
+        let detail = "existing toleration can not be modified except its tolerationSeconds";
+        return errors.push(FieldError::forbidden(PATH, detail));
+    }
+    let again: Vec<FieldError> =
+        errors.iter().filter(|error| error.path.starts_with(PATH)).cloned().collect();
+    errors.extend(again);
+}
+
 /// Checks that the deadline of a pod is set, or becomes shorter.
 pub(super) fn deadline(old: &Value, new: &Value) -> Vec<FieldError> {
     let seconds = |pod: &Value| pod.at(["spec", "activeDeadlineSeconds"]).and_then(Value::as_i64);
     match (seconds(old), seconds(new)) {
+        (_, Some(is)) if !(0..=i64::from(i32::MAX)).contains(&is) => {
+            vec![FieldError::invalid(DEADLINE, &is.into(), "must be between 0 and 2147483647, inclusive")]
+        }
         (Some(was), Some(is)) if was < is => {
             vec![FieldError::invalid(DEADLINE, &is.into(), "must be less than or equal to previous value")]
         }

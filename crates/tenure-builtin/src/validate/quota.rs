@@ -1,7 +1,10 @@
 //! Validation of quotas and limit ranges: names of resources, and their quantities.
 
 use super::context::Context;
-use tenure_meta::{FieldErrorKind, FieldErrors, Quantity, format};
+use tenure_meta::{
+    FieldErrorKind, FieldErrors, Quantity,
+    format::{self, Verdict},
+};
 use tenure_value::Value;
 
 /// Resources of a container without a domain in their name.
@@ -53,23 +56,29 @@ fn is_huge(name: &str) -> bool {
 }
 
 /// Returns the error in the name of a resource of a namespace.
-fn resource_name(name: &str) -> Option<String> {
+fn resource_name(name: &str) -> Verdict {
     let known = name.contains('/') || COUNTED.contains(&name) || MEASURED.contains(&name) || is_huge(name);
-    format::qualified_name(name)
-        .or_else(|| (!known).then(|| "must be a standard resource type or fully qualified".into()))
+    or_else(format::qualified_name(name), !known, "must be a standard resource type or fully qualified")
 }
 
 /// Returns the error in the name of a resource of a container.
-pub(super) fn container_resource_name(name: &str) -> Option<String> {
+pub(super) fn container_resource_name(name: &str) -> Verdict {
     let known = name.contains('/') || OF_CONTAINERS.contains(&name) || name.starts_with("hugepages-");
-    format::qualified_name(name)
-        .or_else(|| (!known).then(|| "must be a standard resource for containers".into()))
+    or_else(format::qualified_name(name), !known, "must be a standard resource for containers")
+}
+
+/// Returns a verdict, or if it is good another one under a condition.
+fn or_else(verdict: Verdict, is_wrong: bool, detail: &str) -> Verdict {
+    match verdict.is_empty() && is_wrong {
+        true => vec![detail.into()],
+        false => verdict,
+    }
 }
 
 /// Validates the overhead of pods.
 pub(super) fn overhead(of: &Context<'_>, name: &str, errors: &mut FieldErrors) {
     for (key, value) in of.fields(name) {
-        if let Some(fault) = container_resource_name(key) {
+        for fault in container_resource_name(key) {
             errors.push(of.fault(name, FieldErrorKind::Invalid, &key.clone().into(), &fault));
         }
         if amount(of, name, key).is_some_and(|amount| amount.nanos() < 0) {
@@ -105,11 +114,8 @@ fn amounts(of: &Context<'_>, list: &str, errors: &mut FieldErrors) {
     for (name, value) in of.fields(list) {
         let path = format!("{list}[{name}]");
         let known = name != "storage";
-        let fault = resource_name(name)
-            .or_else(|| (!known).then(|| "must be a standard resource for quota".to_string()));
-        if let Some(fault) = fault {
-            errors.push(of.fault(&path, FieldErrorKind::Invalid, &name.clone().into(), &fault));
-        }
+        let verdict = or_else(resource_name(name), !known, "must be a standard resource for quota");
+        of.invalid(&path, &name.clone().into(), verdict, errors);
         let Some(amount) = amount(of, list, name) else { continue };
         let whole =
             COUNTED.contains(&name.as_str()) || name.contains('/') && !name.contains("kubernetes.io/");
@@ -194,11 +200,11 @@ const LIMITS: [&str; 4] = ["min", "defaultRequest", "default", "max"];
 /// Validates a limit range item: names, minimum ≤ defaults ≤ maximum, and the ratio.
 pub(crate) fn limit(of: &Context<'_>, errors: &mut FieldErrors) {
     let kind = of.text("type");
-    let name_fault: fn(&str) -> Option<String> =
+    let name_fault: fn(&str) -> Verdict =
         if matches!(kind, "Pod" | "Container") { container_resource_name } else { resource_name };
     for list in LIMITS.iter().chain(&["maxLimitRequestRatio"]) {
         for (name, _) in of.fields(list) {
-            if let Some(fault) = name_fault(name) {
+            for fault in name_fault(name) {
                 let path = format!("{list}[{name}]");
                 errors.push(of.fault(&path, FieldErrorKind::Invalid, &name.clone().into(), &fault));
             }

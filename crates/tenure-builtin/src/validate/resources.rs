@@ -24,8 +24,9 @@ pub(crate) fn requirements(of: &Context<'_>, errors: &mut FieldErrors) {
     for list in ["limits", "requests"] {
         for (name, value) in map(of, list) {
             let path = || format!("{list}[{name}]");
-            if let Some(fault) = format::qualified_name(name) {
-                errors.push(of.fault(list, FieldErrorKind::Invalid, &name.clone().into(), &fault));
+            let verdict = format::qualified_name(name);
+            if !verdict.is_empty() {
+                of.invalid(list, &name.clone().into(), verdict, errors);
             } else if !name.contains('/')
                 && !STANDARD.contains(&name.as_str())
                 && !name.starts_with("hugepages-")

@@ -45,7 +45,7 @@ pub(crate) fn label_selector(of: &Context<'_>, errors: &mut FieldErrors) {
                 ));
             }
         }
-        if let Some(fault) = format::qualified_name(text("key")) {
+        for fault in format::qualified_name(text("key")) {
             errors.push(of.fault(
                 &format!("{below}.key"),
                 FieldErrorKind::Invalid,
@@ -54,7 +54,7 @@ pub(crate) fn label_selector(of: &Context<'_>, errors: &mut FieldErrors) {
             ));
         }
         for (number, value) in values.iter().enumerate() {
-            if let Some(fault) = value.as_str().and_then(format::label_value) {
+            for fault in value.as_str().map(format::label_value).unwrap_or_default() {
                 errors.push(of.fault(
                     &format!("{below}.values[{number}]"),
                     FieldErrorKind::Invalid,

@@ -5,7 +5,6 @@ use super::{
     pod,
 };
 use crate::allocate::AddressRange;
-use std::net::IpAddr;
 use tenure_meta::{FieldErrorKind, FieldErrors, Seen, format, object_meta};
 use tenure_value::Value;
 
@@ -22,15 +21,7 @@ pub(crate) fn service(of: &Context<'_>, errors: &mut FieldErrors) {
     }
     for (at, address) in of.items("externalIPs").iter().enumerate() {
         let text = address.as_str().unwrap_or_default();
-        let fault = format::ip(text).or_else(|| {
-            let special = text.parse::<IpAddr>().is_ok_and(format::is_special);
-            special.then(|| "may not be an unspecified, loopback or link-local address".into())
-        });
-        errors.extend(
-            fault.map(|fault| {
-                of.fault(&format!("externalIPs[{at}]"), FieldErrorKind::Invalid, address, &fault)
-            }),
-        );
+        of.invalid(&format!("externalIPs[{at}]"), address, format::plain_address(text), errors);
     }
     only_for_type(of, errors);
     if of.text("sessionAffinity") == "ClientIP" {
@@ -73,10 +64,11 @@ fn ports(of: &Context<'_>, headless: bool, errors: &mut FieldErrors) {
             if ports.len() > 1 {
                 errors.push(of.fault(&below("name"), FieldErrorKind::Required, &Value::Null, ""));
             }
-        } else if let Some(fault) = format::dns_label(name) {
-            errors.push(of.fault(&below("name"), FieldErrorKind::Invalid, &name.into(), &fault));
-        } else if !is_new_name {
-            errors.push(of.fault(&below("name"), FieldErrorKind::Duplicate, &name.into(), ""));
+        } else {
+            of.invalid(&below("name"), &name.into(), format::dns_label(name), errors);
+            if !is_new_name {
+                errors.push(of.fault(&below("name"), FieldErrorKind::Duplicate, &name.into(), ""));
+            }
         }
         if !(1..=65_535).contains(&number(port, "port")) {
             let detail = "must be between 1 and 65535, inclusive";
@@ -123,8 +115,9 @@ pub(crate) fn service_cidr(of: &Context<'_>, errors: &mut FieldErrors) {
     let mut families = Vec::new();
     for (at, cidr) in cidrs.iter().enumerate() {
         let text = cidr.as_str().unwrap_or_default();
-        let detail = match (format::cidr(text), AddressRange::parse(text).map(|range| range.to_string())) {
-            (Some(fault), _) => fault.to_string(),
+        let wrong = format::cidr(text).into_iter().next();
+        let detail = match (wrong, AddressRange::parse(text).map(|range| range.to_string())) {
+            (Some(fault), _) => fault,
             (None, Some(network)) if network != text => match text.eq_ignore_ascii_case(&network) {
                 true => format!("must be in canonical form ({network:?})"),
                 false => "must not have bits set beyond the prefix length".into(),
@@ -147,13 +140,9 @@ pub(crate) fn service_cidr(of: &Context<'_>, errors: &mut FieldErrors) {
 
 fn external_name(of: &Context<'_>, errors: &mut FieldErrors) {
     let name = of.text("externalName").trim_end_matches('.');
-    match format::dns_subdomain(name) {
-        _ if name.is_empty() => {
-            let detail = "a name is needed when `type` is 'ExternalName'";
-            errors.push(of.fault("externalName", FieldErrorKind::Required, &Value::Null, detail));
-        }
-        Some(fault) => errors.push(of.fault("externalName", FieldErrorKind::Invalid, &name.into(), &fault)),
-        None => {}
+    match name.is_empty() {
+        true => errors.push(of.fault("externalName", FieldErrorKind::Required, &Value::Null, "")),
+        false => of.invalid("externalName", &name.into(), format::dns_subdomain(name), errors),
     }
     for field in ["clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
         if of.get(field).is_some_and(|value| value.as_array().is_none_or(|items| !items.is_empty())) {
@@ -196,8 +185,8 @@ fn addresses(of: &Context<'_>, errors: &mut FieldErrors) {
                 let detail = format!("may not be set to 'None' for {} services", of.text("type"));
                 errors.push(of.fault("clusterIPs[0]", FieldErrorKind::Invalid, address, &detail));
             }
-        } else if let Some(fault) = format::ip(text) {
-            errors.push(of.fault(&path, FieldErrorKind::Invalid, address, &fault));
+        } else if !format::ip(text).is_empty() {
+            of.invalid(&path, address, format::ip(text), errors);
         } else if let Some(family) = families.get(at).and_then(Value::as_str)
             && text.contains(':') != (family == "IPv6")
         {
@@ -282,7 +271,7 @@ fn only_for_type(of: &Context<'_>, errors: &mut FieldErrors) {
             ));
         }
         for (at, range) in of.items("loadBalancerSourceRanges").iter().enumerate() {
-            if let Some(fault) = range.as_str().and_then(|text| format::cidr(text.trim())) {
+            for fault in range.as_str().map(|text| format::cidr(text.trim())).unwrap_or_default() {
                 errors.push(of.fault(
                     &format!("loadBalancerSourceRanges[{at}]"),
                     FieldErrorKind::Invalid,

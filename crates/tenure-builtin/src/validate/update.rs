@@ -1,7 +1,7 @@
 //! Validation of updates: immutable fields by kind, as data; and kinds whose spec has only a few mutable
 //! fields.
 
-use super::{autoscaler, device, event, job_status, pod_status, pod_update, volume};
+use super::{autoscaler, device, diff::diff, event, job_status, pod_status, pod_update, volume};
 use crate::data::{self, DataError, VALIDATION, only_known};
 use std::collections::{HashMap, HashSet};
 use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, Quantity, Registry, Resource, Row};
@@ -10,7 +10,7 @@ use tenure_value::{Object, Text, Value};
 type Function = fn(&Value, &Value) -> Vec<FieldError>;
 
 /// Functions that rows name.
-const FUNCTIONS: [(&str, Function); 11] = [
+const FUNCTIONS: [(&str, Function); 7] = [
     ("claimStatus", device::claim_status),
     ("eventSeries", event::updated_series),
     ("jobStatus", job_status::job_status),
@@ -18,10 +18,6 @@ const FUNCTIONS: [(&str, Function); 11] = [
     ("volumeNodeAffinity", volume::node_affinity),
     ("claimedStorage", claimed_storage),
     ("podStatus", pod_status::pod_status),
-    ("podDeadline", pod_update::deadline),
-    ("podGates", pod_update::removed_gates),
-    ("podNodeSelector", pod_update::node_selector),
-    ("podNodeAffinity", pod_update::node_affinity),
 ];
 
 /// A claim may shrink only while its volume has not grown to the requested size.
@@ -51,6 +47,8 @@ struct UpdateRule {
 
 enum Refusal {
     Call(Function),
+    /// The changes of a pod, which depend on what is wrong with it.
+    Pod,
     Field {
         /// The immutable field.
         at: Text,
@@ -59,6 +57,8 @@ enum Refusal {
         same: Same,
         kind: FieldErrorKind,
         detail: Text,
+        /// Whether the error shows the difference.
+        shows_difference: bool,
         /// The path in errors.
         named: Text,
     },
@@ -90,8 +90,8 @@ enum ConditionTest {
 }
 
 /// The members of a row.
-const MEMBERS: [&str; 9] =
-    ["as", "at", "detail", "except", "fn", "forbidden", "keepsItemsBut", "key", "when"];
+const MEMBERS: [&str; 10] =
+    ["as", "at", "detail", "difference", "except", "fn", "forbidden", "keepsItemsBut", "key", "when"];
 
 impl UpdateRules {
     /// Compiles the rows of a section of the data.
@@ -123,7 +123,10 @@ impl UpdateRules {
         let Some(rules) = self.0.get(name.as_str()) else { return };
         for rule in rules {
             if rule.when.iter().all(|condition| condition.holds(old, new)) {
-                errors.extend(rule.refusal.check(old, new));
+                match &rule.refusal {
+                    Refusal::Pod => pod_update::check(old, new, errors),
+                    refusal => errors.extend(refusal.check(old, new)),
+                }
             }
         }
     }
@@ -134,6 +137,9 @@ impl UpdateRule {
         only_known(row, &MEMBERS)?;
         let conditions = row.items("when").iter().map(Condition::compile);
         let when = conditions.collect::<Result<_, String>>()?;
+        if row.get("fn").and_then(Value::as_str) == Some("podUpdate") {
+            return Ok(UpdateRule { when, refusal: Refusal::Pod });
+        }
         if let Some(name) = row.get("fn").and_then(Value::as_str) {
             let function = FUNCTIONS.iter().find(|(of, _)| *of == name).map(|(_, function)| *function);
             let function = function.ok_or_else(|| format!("there is no function {name:?}"))?;
@@ -157,6 +163,7 @@ impl UpdateRule {
             same,
             kind,
             detail: row.get("detail").and_then(Value::as_str).unwrap_or(usual).into(),
+            shows_difference: row.flag("difference"),
         };
         Ok(UpdateRule { when, refusal })
     }
@@ -199,10 +206,11 @@ impl Condition {
 impl Refusal {
     /// Returns the errors of an update.
     fn check(&self, old: &Value, new: &Value) -> Vec<FieldError> {
-        let (path, except, same, kind, detail, named) = match self {
+        let (path, except, same, kind, detail, named, shows_difference) = match self {
             Refusal::Call(function) => return function(old, new),
-            Refusal::Field { at, except, same, kind, detail, named } => {
-                (at, except, same, kind, detail, named)
+            Refusal::Pod => return Vec::new(),
+            Refusal::Field { at, except, same, kind, detail, named, shows_difference } => {
+                (at, except, same, kind, detail, named, *shows_difference)
             }
         };
         let (was, is) = (at(old, path), at(new, path));
@@ -215,7 +223,14 @@ impl Refusal {
             Same::KeptItems(key) => kept_items(&was, &is, key),
             Same::AllItems(changeable) => has_all_items(&was, &is, changeable),
         };
-        if same { Vec::new() } else { vec![FieldError::new(*kind, named, &is, detail)] }
+        match (same, shows_difference) {
+            (true, _) => Vec::new(),
+            (false, false) => vec![FieldError::new(*kind, named, &is, detail)],
+            (false, true) => {
+                let detail = format!("{detail}\n{}", diff(&was, &is));
+                vec![FieldError::new(*kind, named, &is, detail)]
+            }
+        }
     }
 }
 
@@ -264,7 +279,7 @@ fn has_all_items(was: &Value, is: &Value, changeable: &[Text]) -> bool {
 }
 
 /// Returns a value without the parts at some paths; `[]` denotes every item of a list.
-fn without(value: &Value, paths: &[Text]) -> Value {
+pub(super) fn without(value: &Value, paths: &[Text]) -> Value {
     paths.iter().fold(value.clone(), |value, path| {
         let steps: Vec<&str> = path.split('.').collect();
         strip(&value, &steps)

@@ -19,9 +19,9 @@ pub(crate) fn iscsi_name(text: &str) -> Verdict {
             rest.len() == *digits && rest.iter().all(char::is_ascii_alphanumeric)
         }
         None if text.starts_with("iqn") => text.strip_prefix("iqn.").is_some_and(is_qualified),
-        None => return Some("must be valid format starting with iqn, eui, or naa".into()),
+        None => return vec!["must be valid format starting with iqn, eui, or naa".into()],
     };
-    (!is_valid).then(|| "must be valid format".into())
+    Vec::from_iter((!is_valid).then(|| "must be valid format".into()))
 }
 
 /// Whether a name without its prefix has a year and a month, a reversed domain, and a name after a colon.
@@ -103,7 +103,7 @@ const RESIZE_STATUSES: [&str; 5] = [
 /// Returns the error in the state of the resizing of a claim.
 pub(crate) fn resize_status(text: &str) -> Verdict {
     let list = || RESIZE_STATUSES.map(|status| format!("\"{status}\"")).join(", ");
-    (!RESIZE_STATUSES.contains(&text)).then(|| format!("supported values: {}", list()))
+    Vec::from_iter((!RESIZE_STATUSES.contains(&text)).then(|| format!("supported values: {}", list())))
 }
 
 /// Returns the error in the name of a resource of a claim: storage is the only one without a domain, or of `kubernetes.io`.
@@ -112,8 +112,12 @@ pub(crate) fn claim_resource(text: &str) -> Verdict {
         Some((domain, _)) => domain.ends_with("kubernetes.io"),
         None => true,
     };
-    format::qualified_name(text)
-        .or_else(|| (is_native && text != "storage").then(|| "supported values: \"storage\"".into()))
+    match format::qualified_name(text) {
+        verdict if verdict.is_empty() && is_native && text != "storage" => {
+            vec!["supported values: \"storage\"".into()]
+        }
+        verdict => verdict,
+    }
 }
 
 /// Labels of nodes that were renamed, and their names now.
@@ -165,7 +169,7 @@ mod tests {
     fn names_of_iscsi_targets_have_one_of_three_forms() {
         let long = format!("naa.{}", "0".repeat(32));
         for right in ["iqn.2001-04.com.example:storage.disk2", "eui.02004567A425678D", &long] {
-            assert_eq!(iscsi_name(right), None, "{right}");
+            assert_eq!(iscsi_name(right), Vec::<String>::new(), "{right}");
         }
         for wrong in [
             "",
@@ -178,7 +182,7 @@ mod tests {
             "eui.1",
             "naa.é",
         ] {
-            assert!(iscsi_name(wrong).is_some(), "{wrong}");
+            assert!(!iscsi_name(wrong).is_empty(), "{wrong}");
         }
     }
 

@@ -113,7 +113,7 @@ pub(crate) fn daemon_update(of: &Context<'_>, errors: &mut FieldErrors) {
 /// Checks a new stateful set: the name of its service never changes, so that an update tolerates the one that is stored.
 pub(crate) fn new_stateful_set(set: &Value, errors: &mut FieldErrors) {
     let name = set.at(["spec", "serviceName"]).and_then(Value::as_str).unwrap_or_default();
-    if let Some(fault) = Some(name).filter(|name| !name.is_empty()).and_then(format::dns_label) {
+    for fault in Some(name).filter(|name| !name.is_empty()).map(format::dns_label).unwrap_or_default() {
         errors.push(FieldError::invalid("spec.serviceName", &name.into(), fault));
     }
 }
@@ -125,8 +125,8 @@ pub(crate) fn stateful_claims(of: &Context<'_>, errors: &mut FieldErrors) {
         let name = claim.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
         if name.is_empty() {
             errors.push(of.fault(&path, FieldErrorKind::Required, &Value::Null, ""));
-        } else if let Some(fault) = format::dns_label(name) {
-            errors.push(of.fault(&path, FieldErrorKind::Invalid, &name.into(), &fault));
+        } else {
+            of.invalid(&path, &name.into(), format::dns_label(name), errors);
         }
     }
 }
@@ -212,7 +212,7 @@ pub(crate) fn subject(of: &Context<'_>, errors: &mut FieldErrors) {
         errors.push(of.fault("apiGroup", FieldErrorKind::NotSupported, &group.into(), &detail));
     }
     let name = Some(of.text("name")).filter(|name| of.text("kind") == "ServiceAccount" && !name.is_empty());
-    if let Some(fault) = name.and_then(format::dns_subdomain) {
+    for fault in name.map(format::dns_subdomain).unwrap_or_default() {
         errors.push(of.fault("name", FieldErrorKind::Invalid, &of.text("name").into(), &fault));
     }
 }
@@ -313,13 +313,16 @@ pub(crate) fn slice_addresses(of: &Context<'_>, errors: &mut FieldErrors) {
             let text = address.as_str().unwrap_or_default();
             let fault = match kind {
                 "FQDN" => format::dns_subdomain(text),
-                "IPv4" | "IPv6" => format::ip(text).or_else(|| {
-                    (text.contains(':') != (kind == "IPv6")).then(|| format!("must be an {kind} address"))
-                }),
-                _ => None,
+                "IPv4" | "IPv6" => match format::ip(text) {
+                    verdict if verdict.is_empty() && text.contains(':') != (kind == "IPv6") => {
+                        vec![format!("must be an {kind} address")]
+                    }
+                    verdict => verdict,
+                },
+                _ => Vec::new(),
             };
             let path = format!("endpoints[{at}].addresses[{number}]");
-            errors.extend(fault.map(|fault| of.fault(&path, FieldErrorKind::Invalid, address, &fault)));
+            of.invalid(&path, address, fault, errors);
         }
     }
 }

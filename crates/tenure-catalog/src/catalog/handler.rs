@@ -3,7 +3,7 @@
 use super::custom_kind::CustomKind;
 use std::sync::{Arc, OnceLock};
 use tenure_apply::{Emptied, Evolution, Requested};
-use tenure_builtin::{BuiltinStrategy, role::Role};
+use tenure_builtin::{BuiltinStrategy, registry, role::Role};
 use tenure_crd::{Conversion, CustomResourceStrategy, Definition};
 use tenure_meta::{
     ApiError, Cause, CreateContext, DecodeError, Decoded, FieldError, Previous, ResetFields, Resource,
@@ -320,10 +320,7 @@ impl ResourceHandler {
         if mismatch {
             let version = if version.is_empty() { &self.resource.api_version } else { version };
             let kind = if kind.is_empty() { &self.resource.kind } else { kind };
-            return Err(ApiError::bad_request(format!(
-                "{kind} in version {version:?} cannot be handled as a {}: this path takes {} in version {:?}",
-                self.resource.kind, self.resource.kind, self.resource.api_version
-            )));
+            return Err(self.wrong_kind(kind, version));
         }
         let fields = if version.is_empty() || fields_version.is_some() {
             fields.with("apiVersion", self.resource.api_version.clone())
@@ -335,6 +332,38 @@ impl ResourceHandler {
         } else {
             fields.with("kind", self.resource.kind.clone())
         }))
+    }
+
+    /// Returns the error of a body of another kind or version.
+    fn wrong_kind(&self, kind: &str, api_version: &str) -> ApiError {
+        let version = api_version.rsplit('/').next().unwrap_or_default();
+        let known = registry().of_kind(api_version, kind);
+        // Events are in two groups.
+        let is_form = |other: &Resource| {
+            other.kind == self.resource.kind
+                && internal_package(&other.group) == internal_package(&self.resource.group)
+        };
+        let why = match known {
+            Some(other) if is_form(other) => {
+                return ApiError::bad_request(format!(
+                    "the API version in the data ({api_version}) does not match the expected API version ({})",
+                    self.resource.api_version
+                ));
+            }
+            Some(_) => format!(
+                "converting ({version}.{kind}) to ({}.{}): unknown conversion",
+                internal_package(&self.resource.group),
+                self.resource.kind
+            ),
+            None => format!(
+                "no kind {kind:?} is registered for version {api_version:?} in scheme {:?}",
+                scheme(&self.resource.group)
+            ),
+        };
+        ApiError::bad_request(format!(
+            "{kind} in version {version:?} cannot be handled as a {}: {why}",
+            self.resource.kind
+        ))
     }
 
     /// Checks kind and version of a custom object. The kind is a part of its content, so that a wrong one is a validation
@@ -390,6 +419,26 @@ impl ResourceHandler {
     /// Returns the error for an invalid object.
     pub fn invalid(&self, name: &str, causes: Vec<Cause>) -> ApiError {
         ApiError::invalid(&self.resource.group, &self.resource.kind, name, causes)
+    }
+}
+
+/// The group of events besides that of the core.
+const EVENTS: &str = "events.k8s.io";
+
+/// Returns the Go package of the internal types of a group.
+fn internal_package(group: &str) -> &str {
+    match group {
+        "" | EVENTS => "core",
+        group => group.split('.').next().unwrap_or(group),
+    }
+}
+
+/// Returns where the types of a group are registered in kube-apiserver.
+fn scheme(group: &str) -> &'static str {
+    match group {
+        "apiextensions.k8s.io" => "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55",
+        "apiregistration.k8s.io" => "k8s.io/kube-aggregator/pkg/apiserver/scheme/scheme.go:28",
+        _ => "pkg/api/legacyscheme/scheme.go:30",
     }
 }
 

@@ -1,7 +1,11 @@
 //! Decodes a document as an object of its type: wrong types are errors, unknown fields are dropped and
 //! reported, `null` counts as absent, and quantities, times and bytes become canonical.
 
-use super::shape::{Absent, FieldShape, ScalarShape, Shape, ShapeId, Shapes, StructShape};
+use super::{
+    go_time,
+    go_type::{GoField, Root},
+    shape::{Absent, FieldShape, ScalarShape, Shape, ShapeId, Shapes, StructShape},
+};
 use crate::{
     Change, FieldPath, Previous, Quantity, Rebuild, Timestamp, base64, map_items, quantity, time::Precision,
 };
@@ -41,7 +45,10 @@ enum Rounding {
 
 struct Decoder<'s> {
     shapes: &'s Shapes,
+    root: Root<'s>,
     strict_errors: Vec<String>,
+    /// The first value of a wrong type. Decoding goes on after it, since a value that its own type refuses is reported first.
+    mismatch: Option<Box<DecodeError>>,
 }
 
 type Changed = Result<Option<Value>, Box<DecodeError>>;
@@ -66,24 +73,19 @@ pub fn decode_at(
     owner: &str,
     path: &FieldPath<'_>,
 ) -> Result<Decoded, Box<DecodeError>> {
-    let mut decoder = Decoder { shapes, strict_errors: Vec::new() };
+    let root = Root { shape, owner, path };
+    let mut decoder = Decoder { shapes, root, strict_errors: Vec::new(), mismatch: None };
     let empty = Value::from(Object::default());
     let value = if value.is_null() { &empty } else { value };
-    let changed =
-        decoder.value(shape, value, path, Place { owner, rounding: Rounding::Thousandths }, before)?;
+    let changed = decoder.value(shape, value, path, Rounding::Thousandths, before)?;
+    if let Some(mismatch) = decoder.mismatch {
+        return Err(mismatch);
+    }
     Ok(Decoded {
         value: changed.unwrap_or_else(|| value.clone()),
         strict_errors: decoder.strict_errors,
         warnings: Vec::new(),
     })
-}
-
-/// The context of a value, for messages and rounding.
-#[derive(Clone, Copy)]
-struct Place<'p> {
-    /// The struct that declares the field.
-    owner: &'p str,
-    rounding: Rounding,
 }
 
 impl Decoder<'_> {
@@ -92,7 +94,7 @@ impl Decoder<'_> {
         shape: ShapeId,
         value: &Value,
         path: &FieldPath<'_>,
-        place: Place<'_>,
+        rounding: Rounding,
         before: Previous<'_>,
     ) -> Changed {
         if before.is_unchanged(value) {
@@ -111,7 +113,7 @@ impl Decoder<'_> {
                             *of,
                             value,
                             &path.field(name),
-                            place,
+                            rounding,
                             before.field(walk.place(), name, value),
                         )?,
                     };
@@ -126,7 +128,7 @@ impl Decoder<'_> {
                     Value::Null => zero_of(shapes, *of),
                     item => {
                         let before = before.item(at);
-                        self.value(*of, item, &path.index(at), place, before).unwrap_or_else(|error| {
+                        self.value(*of, item, &path.index(at), rounding, before).unwrap_or_else(|error| {
                             failure = Some(error);
                             None
                         })
@@ -134,15 +136,25 @@ impl Decoder<'_> {
                 });
                 failure.map_or(Ok(changed), Err)
             }
-            (Shape::Scalar(of), value) => scalar(*of, value, path, place),
-            (Shape::Struct(of), value) => Err(mismatch(value, path, place, &format!("v1.{}", of.name))),
-            (Shape::Map(of), value) => {
-                Err(mismatch(value, path, place, &format!("map[string]{}", word(shapes, *of))))
-            }
-            (Shape::List(of), value) => {
-                Err(mismatch(value, path, place, &format!("[]{}", word(shapes, *of))))
-            }
+            (Shape::Scalar(of), value) => self.scalar(*of, value, path, rounding),
+            (Shape::Struct(_) | Shape::Map(_) | Shape::List(_), value) => Ok(self.mismatched(value, path)),
         }
+    }
+
+    /// Records a value of a wrong type.
+    #[cold]
+    fn mismatched(&mut self, value: &Value, path: &FieldPath<'_>) -> Option<Value> {
+        if self.mismatch.is_none() {
+            let field = GoField::at(self.shapes, self.root, path);
+            self.mismatch = Some(wrong(path, field.mismatch(value, &field.of)));
+        }
+        None
+    }
+
+    /// Returns the error of a value whose type decodes itself, as a value of another type.
+    #[cold]
+    fn refused(&self, value: &Value, path: &FieldPath<'_>, expected: &str) -> Box<DecodeError> {
+        wrong(path, GoField::at(self.shapes, self.root, path).mismatch(value, expected))
     }
 
     /// Traverses the fields of document and type together.
@@ -158,7 +170,7 @@ impl Decoder<'_> {
             for Change { place, name, value, before } in changes {
                 if let Some(field) = of.field(name) {
                     walk.keep_to(place);
-                    self.field((of, field), value, &path.field(name), before, &mut walk)?;
+                    self.field(field, value, &path.field(name), before, &mut walk)?;
                 }
             }
             return Ok(walk.finish().map(Value::from));
@@ -170,7 +182,7 @@ impl Decoder<'_> {
             match field {
                 Some(field) => {
                     let before = before.field(walk.place(), name, value);
-                    self.field((of, field), value, &path.field(name), before, &mut walk)?;
+                    self.field(field, value, &path.field(name), before, &mut walk)?;
                 }
                 None if of.unknown == UnknownFields::Preserved => walk.keep(),
                 None => {
@@ -187,7 +199,7 @@ impl Decoder<'_> {
 
     fn field(
         &mut self,
-        (of, field): (&StructShape, &FieldShape),
+        field: &FieldShape,
         value: &Value,
         path: &FieldPath<'_>,
         before: Previous<'_>,
@@ -201,8 +213,7 @@ impl Decoder<'_> {
             }
             value => {
                 let rounding = if field.exact { Rounding::None } else { Rounding::Thousandths };
-                let place = Place { owner: &of.name, rounding };
-                walk.replace_if(self.value(field.of, value, path, place, before)?);
+                walk.replace_if(self.value(field.of, value, path, rounding, before)?);
             }
         }
         Ok(())
@@ -235,113 +246,80 @@ fn zero_of(shapes: &Shapes, shape: ShapeId) -> Option<Value> {
     })
 }
 
-/// Returns the name of a type in messages.
-fn word(shapes: &Shapes, shape: ShapeId) -> String {
-    match shapes.get(shape) {
-        Shape::Any => "interface {}".into(),
-        Shape::Struct(of) => format!("v1.{}", of.name),
-        Shape::Map(of) => format!("map[string]{}", word(shapes, *of)),
-        Shape::List(of) => format!("[]{}", word(shapes, *of)),
-        Shape::Scalar(of) => scalar_word(*of).into(),
-    }
-}
-
-fn scalar_word(of: ScalarShape) -> &'static str {
-    match of {
-        ScalarShape::Boolean => "bool",
-        ScalarShape::Int32 => "int32",
-        ScalarShape::Int64 => "int64",
-        ScalarShape::Number => "float64",
-        ScalarShape::String => "string",
-        ScalarShape::Bytes => "[]uint8",
-        ScalarShape::Time => "v1.Time",
-        ScalarShape::MicroTime => "v1.MicroTime",
-        ScalarShape::IntOrString => "intstr.IntOrString",
-        ScalarShape::Quantity => "resource.Quantity",
-    }
-}
-
-/// Describes a value in the terms of JSON; a number that does not fit is quoted.
-fn kind_word(value: &Value) -> String {
-    match value {
-        Value::Null => "null".into(),
-        Value::Bool(_) => "bool".into(),
-        Value::String(_) => "string".into(),
-        Value::Array(_) => "array".into(),
-        Value::Object(_) => "object".into(),
-        number => format!("number {number}"),
-    }
-}
-
-fn mismatch(value: &Value, path: &FieldPath<'_>, place: Place<'_>, expected: &str) -> Box<DecodeError> {
-    let kind = kind_word(value);
-    // Only a number that almost fits is quoted.
-    let kind = match expected {
-        "int32" | "int64" => kind.as_str(),
-        _ if kind.starts_with("number") => "number",
-        _ => kind.as_str(),
-    };
-    let into = match path.to_string() {
-        root if root.is_empty() => "Go value".into(),
-        path => format!("Go struct field {}.{path}", place.owner),
-    };
-    wrong(path, format!("json: cannot unmarshal {kind} into {into} of type {expected}"))
-}
-
 fn wrong(path: &FieldPath<'_>, message: impl Into<String>) -> Box<DecodeError> {
     Box::new(DecodeError { path: path.to_string(), message: message.into() })
 }
 
-fn scalar(of: ScalarShape, value: &Value, path: &FieldPath<'_>, place: Place<'_>) -> Changed {
-    let unfit = || mismatch(value, path, place, scalar_word(of));
-    match (of, value) {
-        (ScalarShape::Boolean, Value::Bool(_))
-        | (ScalarShape::String, Value::String(_))
-        | (ScalarShape::Int64, Value::Int(_))
-        | (ScalarShape::Number, Value::Int(_) | Value::UInt(_)) => Ok(None),
-        (ScalarShape::IntOrString, Value::String(_)) => Ok(None),
-        (ScalarShape::Int32 | ScalarShape::IntOrString, Value::Int(number)) => {
-            i32::try_from(*number).map(|_| None).map_err(|_| unfit())
+impl Decoder<'_> {
+    fn scalar(
+        &mut self,
+        of: ScalarShape,
+        value: &Value,
+        path: &FieldPath<'_>,
+        rounding: Rounding,
+    ) -> Changed {
+        match (of, value) {
+            (ScalarShape::Boolean, Value::Bool(_))
+            | (ScalarShape::String, Value::String(_))
+            | (ScalarShape::Int64, Value::Int(_))
+            | (ScalarShape::Number, Value::Int(_) | Value::UInt(_)) => Ok(None),
+            (ScalarShape::IntOrString, Value::String(_)) => Ok(None),
+            (ScalarShape::Int32 | ScalarShape::IntOrString, Value::Int(number))
+                if i32::try_from(*number).is_ok() =>
+            {
+                Ok(None)
+            }
+            (ScalarShape::Number, Value::Float(number)) => {
+                let whole = number.get() as i64;
+                Ok((whole as f64 == number.get()).then(|| Value::from(whole)))
+            }
+            (ScalarShape::Bytes, Value::String(text)) => match base64::decode(text) {
+                Ok(_) if !text.contains(['\n', '\r']) => Ok(None),
+                Ok(bytes) => Ok(Some(base64::encode(&bytes).into())),
+                Err(at) => {
+                    let message = format!("illegal base64 data at input byte {at}");
+                    self.mismatch.get_or_insert_with(|| wrong(path, message));
+                    Ok(None)
+                }
+            },
+            (ScalarShape::Bytes, Value::Array(items)) => Ok(self.numbered_bytes(items, path)),
+            (ScalarShape::Time, Value::String(text)) => instant(text, Precision::Seconds, path),
+            (ScalarShape::MicroTime, Value::String(text)) => instant(text, Precision::Micros, path),
+            (ScalarShape::Time | ScalarShape::MicroTime, _) => Err(self.refused(value, path, "string")),
+            (ScalarShape::Quantity, Value::String(text)) => amount(text.trim(), text, path, rounding),
+            (ScalarShape::Quantity, _) => amount(&value.to_string(), "", path, rounding),
+            (ScalarShape::IntOrString, _) => Err(self.refused(value, path, "int32")),
+            _ => Ok(self.mismatched(value, path)),
         }
-        (ScalarShape::Number, Value::Float(number)) => {
-            let whole = number.get() as i64;
-            Ok((whole as f64 == number.get()).then(|| Value::from(whole)))
+    }
+
+    /// Decodes bytes that are written as a list of numbers.
+    fn numbered_bytes(&mut self, items: &[Value], path: &FieldPath<'_>) -> Option<Value> {
+        let mut bytes = Vec::with_capacity(items.len());
+        for item in items {
+            match item.as_i64().map(u8::try_from) {
+                Some(Ok(byte)) => bytes.push(byte),
+                _ if item.is_null() => bytes.push(0),
+                _ => {
+                    let refused = self.refused(item, path, "uint8");
+                    self.mismatch.get_or_insert(refused);
+                }
+            }
         }
-        (ScalarShape::Bytes, Value::String(text)) => match base64::decode(text) {
-            Ok(_) if !text.contains(['\n', '\r']) => Ok(None),
-            Ok(bytes) => Ok(Some(base64::encode(&bytes).into())),
-            Err(at) => Err(wrong(path, format!("illegal base64 data at input byte {at}"))),
-        },
-        (ScalarShape::Time, Value::String(text)) => instant(text, Precision::Seconds, path),
-        (ScalarShape::MicroTime, Value::String(text)) => instant(text, Precision::Micros, path),
-        (ScalarShape::Quantity, Value::String(text)) => amount(text.trim(), text, path, place),
-        (ScalarShape::Quantity, Value::Int(_) | Value::UInt(_) | Value::Float(_)) => {
-            amount(&value.to_string(), "", path, place)
-        }
-        _ => Err(unfit()),
+        Some(base64::encode(&bytes).into())
     }
 }
 
 fn instant(text: &str, precision: Precision, path: &FieldPath<'_>) -> Changed {
-    let Some(time) = Timestamp::parse(text, precision) else {
-        let layout = match precision {
-            Precision::Seconds => "2006-01-02T15:04:05Z07:00",
-            Precision::Micros => "2006-01-02T15:04:05.000000Z07:00",
-        };
-        return Err(wrong(
-            path,
-            format!("{path}: parsing time \"{text}\" as \"{layout}\": it is not such a time"),
-        ));
-    };
+    let time =
+        Timestamp::parse(text, precision).ok_or_else(|| wrong(path, go_time::error(text, precision)))?;
     let canonical = time.format(precision);
     Ok((canonical != text).then(|| canonical.into()))
 }
 
-fn amount(text: &str, written: &str, path: &FieldPath<'_>, place: Place<'_>) -> Changed {
-    let Some(amount) = Quantity::parse(text) else {
-        return Err(wrong(path, format!("{path}: {}", quantity::SYNTAX)));
-    };
-    let amount = match place.rounding {
+fn amount(text: &str, written: &str, path: &FieldPath<'_>, rounding: Rounding) -> Changed {
+    let amount = Quantity::parse(text).ok_or_else(|| wrong(path, quantity::error(text)))?;
+    let amount = match rounding {
         Rounding::Thousandths => amount.rounded_to_thousandths(),
         Rounding::None => amount,
     };

@@ -4,6 +4,8 @@
 
 mod decode;
 mod encode;
+mod go_time;
+mod go_type;
 mod shape;
 
 pub use decode::{DecodeError, Decoded, MAX_STRICT_ERRORS, decode, decode_at};

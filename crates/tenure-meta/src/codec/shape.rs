@@ -208,11 +208,13 @@ pub struct Shapes {
     numbers: HashMap<TypeId, ShapeId>,
     names: HashMap<TypeId, &'static Text>,
     encoding: &'static Value,
+    go_types: &'static Value,
 }
 
 impl Shapes {
-    /// Creates the shapes of a schema; `encoding` says by type how values are encoded.
-    pub fn new(schema: &'static Schema, encoding: &'static Value) -> Shapes {
+    /// Creates the shapes of a schema; `encoding` says by type how values are encoded, `go_types` how Go names the types of fields
+    /// where the schema does not say it.
+    pub fn new(schema: &'static Schema, encoding: &'static Value, go_types: &'static Value) -> Shapes {
         let types: Box<[TypeId]> = schema.types().map(|of| of.id()).collect();
         Shapes {
             schema,
@@ -223,6 +225,7 @@ impl Shapes {
             names: schema.names().map(|(name, of)| (of.id(), name)).collect(),
             types,
             encoding,
+            go_types,
         }
     }
 
@@ -230,6 +233,11 @@ impl Shapes {
     pub fn name(&self, id: ShapeId) -> &str {
         let name = self.types.get(id.0 as usize).and_then(|id| self.names.get(id));
         name.map(|name| name.as_str()).unwrap_or_default()
+    }
+
+    /// Returns how Go names the types of the fields of a struct.
+    pub(super) fn go_types(&self, id: ShapeId) -> Option<&'static Value> {
+        self.go_types.get(self.name(id))
     }
 
     /// Returns the shape of the type of a definition.

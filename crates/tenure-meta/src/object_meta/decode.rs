@@ -15,6 +15,10 @@ const ENCODING: &str = r#"{
   "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta": {"keepZero": ["deletionGracePeriodSeconds"]},
   "io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference": {"keepZero": ["blockOwnerDeletion", "controller"]}
 }"#;
+const GO_TYPES: &str = r#"{
+  "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta": {"types": {"uid": "types.UID"}},
+  "io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference": {"types": {"uid": "types.UID"}}
+}"#;
 
 /// Decoded metadata.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,8 +36,9 @@ pub struct Canonical {
 pub fn canonical(metadata: Option<&Value>) -> Result<Canonical, Box<DecodeError>> {
     static SHAPES: LazyLock<(Shapes, Option<ShapeId>)> = LazyLock::new(|| {
         static FACTS: LazyLock<Value> = LazyLock::new(|| ENCODING.parse().unwrap_or_default());
+        static NAMES: LazyLock<Value> = LazyLock::new(|| GO_TYPES.parse().unwrap_or_default());
         let schema = Schema::builtin();
-        let shapes = Shapes::new(schema, &FACTS);
+        let shapes = Shapes::new(schema, &FACTS, &NAMES);
         let shape = schema.named(OBJECT_META).map(|of| shapes.number(of.id()));
         (shapes, shape)
     });

@@ -1,8 +1,12 @@
 //! Validation of metadata: name, labels, annotations, finalizers, owner references, and their changes on
 //! update.
 
-use crate::{FieldError, FieldErrorKind, FieldErrors, FieldPath, NameFormat, Resource, Scope, format};
-use tenure_value::{Object, Value};
+use crate::{
+    FieldError, FieldErrors, FieldPath, NameFormat, Resource, Scope,
+    format::{self, Verdict},
+};
+use std::collections::BTreeSet;
+use tenure_value::{Object, Value, go_text::Quoted};
 
 /// The maximum total size of the annotations of an object.
 const MOST_ANNOTATION_BYTES: usize = 256 * 1024;
@@ -60,37 +64,39 @@ impl Rules {
 
 fn check_new(rules: &Rules, object: &Value, errors: &mut FieldErrors) {
     let of = metadata(object);
-    let (name, prefix, names) = (text(&of, "name"), text(&of, "generateName"), rules.names);
-    let mut invalid = |path: &str, value: &str, fault: Option<String>| {
-        errors.extend(fault.map(|fault| FieldError::invalid(path, &value.into(), fault)));
-    };
+    let name = text(&of, "name");
+    name_and_place(rules, &of, errors);
+    named_by_content(rules.names, object, name, errors);
+    parts(&of, errors);
+    kube_finalizers(rules, &of, errors);
+}
+
+fn invalid(path: &str, value: &str, verdict: Verdict, errors: &mut FieldErrors) {
+    errors.extend(verdict.into_iter().map(|fault| FieldError::invalid(path, &value.into(), fault)));
+}
+
+/// Validates name, namespace and generation.
+fn name_and_place(rules: &Rules, of: &Object, errors: &mut FieldErrors) {
+    let (name, prefix, names) = (text(of, "name"), text(of, "generateName"), rules.names);
     if !prefix.is_empty() {
-        invalid("metadata.generateName", prefix, format::name_prefix(names, prefix));
+        invalid("metadata.generateName", prefix, format::name_prefix(names, prefix), errors);
     }
     match name {
-        "" => errors.push(FieldError::new(
-            FieldErrorKind::Required,
-            "metadata.name",
-            &Value::Null,
-            "name or generateName is required",
-        )),
-        name => invalid("metadata.name", name, format::object_name(names, name)),
+        "" => errors.push(FieldError::required("metadata.name", "name or generateName is required")),
+        name => invalid("metadata.name", name, format::object_name(names, name), errors),
     }
-    named_by_content(names, object, name, errors);
-    let namespace = text(&of, "namespace");
+    let namespace = text(of, "namespace");
     match rules.scope {
         Scope::Namespaced if namespace.is_empty() => {
-            errors.push(FieldError::new(FieldErrorKind::Required, "metadata.namespace", &Value::Null, ""))
+            errors.push(FieldError::required("metadata.namespace", ""))
         }
-        Scope::Namespaced => {
-            let fault = format::dns_label(namespace);
-            errors.extend(
-                fault.map(|fault| FieldError::invalid("metadata.namespace", &namespace.into(), fault)),
-            );
-        }
+        Scope::Namespaced => invalid("metadata.namespace", namespace, format::dns_label(namespace), errors),
         Scope::Cluster => {}
     }
-    parts(rules, &of, errors);
+    if of.get("generation").and_then(Value::as_i64).is_some_and(|generation| generation < 0) {
+        let value = of.get("generation").cloned().unwrap_or_default();
+        errors.push(FieldError::invalid("metadata.generation", &value, "must be greater than or equal to 0"));
+    }
 }
 
 /// Kinds whose name follows from their content.
@@ -112,43 +118,49 @@ fn named_by_content(names: NameFormat, object: &Value, name: &str, errors: &mut 
     }
 }
 
-/// Validates what create and update have in common.
-fn parts(rules: &Rules, of: &Object, errors: &mut FieldErrors) {
-    if of.get("generation").and_then(Value::as_i64).is_some_and(|generation| generation < 0) {
-        let value = of.get("generation").cloned().unwrap_or_default();
-        errors.push(FieldError::invalid("metadata.generation", &value, "must be greater than or equal to 0"));
-    }
-    labels(&FieldPath::root().field("metadata").field("labels"), of.get("labels"), errors);
-    annotations("metadata.annotations", of.get("annotations"), errors);
-    for (at, finalizer) in items(of, "finalizers").iter().enumerate() {
+/// Validates labels, annotations, owners, finalizers and managers.
+fn parts(of: &Object, errors: &mut FieldErrors) {
+    labels_and_owners(of, errors);
+    let finalizers = items(of, "finalizers");
+    for finalizer in finalizers {
         let name = finalizer.as_str().unwrap_or_default();
-        let faults = format::qualified_name_faults(name);
-        if !faults.is_empty() {
-            errors.extend(
-                faults.into_iter().map(|fault| FieldError::invalid("metadata.finalizers", finalizer, fault)),
-            );
-        } else if !rules.plain_finalizers
-            && !name.contains('/')
-            && !format::STANDARD_FINALIZERS.contains(&name)
-            && name != CRD_CLEANUP_FINALIZER
-        {
-            let detail = "name is neither a standard finalizer name nor is it fully qualified";
-            errors.push(FieldError::invalid(format!("metadata.finalizers[{at}]"), finalizer, detail));
-        }
+        invalid("metadata.finalizers", name, format::qualified_name(name), errors);
     }
-    let both = ["orphan", "foregroundDeletion"].map(|name| items(of, "finalizers").contains(&name.into()));
-    if both == [true, true] {
+    if ["orphan", "foregroundDeletion"].iter().all(|name| finalizers.contains(&Value::from(*name))) {
         let detail = "finalizer orphan and foregroundDeletion cannot be both set";
         let value = of.get("finalizers").cloned().unwrap_or_default();
         errors.push(FieldError::invalid("metadata.finalizers", &value, detail));
     }
+    managers(of, errors);
+}
+
+fn labels_and_owners(of: &Object, errors: &mut FieldErrors) {
+    labels(&FieldPath::root().field("metadata").field("labels"), of.get("labels"), errors);
+    annotations("metadata.annotations", of.get("annotations"), errors);
     owners(of, errors);
+}
+
+fn managers(of: &Object, errors: &mut FieldErrors) {
     for (at, entry) in items(of, "managedFields").iter().enumerate() {
         let manager = entry.get("manager").and_then(Value::as_str).unwrap_or_default();
         if manager.len() > MOST_MANAGER_BYTES {
             let path = format!("metadata.managedFields[{at}].manager");
-            let detail = format!("may not be more than {MOST_MANAGER_BYTES} bytes");
-            errors.push(FieldError::new(FieldErrorKind::TooLong, &path, &Value::Null, detail));
+            errors.push(FieldError::too_long(path, MOST_MANAGER_BYTES as u64));
+        }
+    }
+}
+
+/// Validates finalizers without a domain: only those that Kubernetes knows have none.
+fn kube_finalizers(rules: &Rules, of: &Object, errors: &mut FieldErrors) {
+    if rules.plain_finalizers {
+        return;
+    }
+    for (at, finalizer) in items(of, "finalizers").iter().enumerate() {
+        let name = finalizer.as_str().unwrap_or_default();
+        let standard = format::STANDARD_FINALIZERS.contains(&name) || name == CRD_CLEANUP_FINALIZER;
+        if !name.contains('/') && !standard {
+            let detail = "name is neither a standard finalizer name nor is it fully qualified";
+            errors.push(FieldError::invalid(format!("metadata.finalizers[{at}]"), finalizer, detail));
         }
     }
 }
@@ -156,10 +168,10 @@ fn parts(rules: &Rules, of: &Object, errors: &mut FieldErrors) {
 /// Validates keys and values of labels.
 pub fn labels(path: &FieldPath<'_>, labels: Option<&Value>, errors: &mut FieldErrors) {
     for (key, value) in labels.and_then(Value::as_object).map(Object::fields).unwrap_or_default() {
-        for fault in format::qualified_name_faults(key) {
+        for fault in format::qualified_name(key) {
             errors.push(FieldError::invalid(path.to_string(), &key.clone().into(), fault));
         }
-        if let Some(fault) = value.as_str().and_then(format::label_value) {
+        for fault in value.as_str().map(format::label_value).unwrap_or_default() {
             errors.push(FieldError::invalid(path.to_string(), value, fault));
         }
     }
@@ -172,16 +184,15 @@ pub fn annotations(path: &str, annotations: Option<&Value>, errors: &mut FieldEr
         bytes += key.len() + value.as_str().map_or(0, str::len);
         // The domain of an annotation is case-insensitive.
         let faults = match key.bytes().any(|byte| byte.is_ascii_uppercase()) {
-            true => format::qualified_name_faults(&key.to_lowercase()),
-            false => format::qualified_name_faults(key),
+            true => format::qualified_name(&key.to_lowercase()),
+            false => format::qualified_name(key),
         };
         for fault in faults {
             errors.push(FieldError::invalid(path, &key.clone().into(), fault));
         }
     }
     if bytes > MOST_ANNOTATION_BYTES {
-        let detail = format!("may not be more than {MOST_ANNOTATION_BYTES} bytes");
-        errors.push(FieldError::new(FieldErrorKind::TooLong, path, &Value::Null, detail));
+        errors.push(FieldError::too_long(path, MOST_ANNOTATION_BYTES as u64));
     }
 }
 
@@ -192,58 +203,88 @@ pub fn version_fault(api_version: &str) -> Option<&'static str> {
 }
 
 fn owners(of: &Object, errors: &mut FieldErrors) {
-    let owners = items(of, "ownerReferences");
-    for owner in owners {
+    let mut controller: Option<String> = None;
+    for owner in items(of, "ownerReferences") {
+        let part = |name: &str| owner.get(name).and_then(Value::as_str).unwrap_or_default();
         for name in ["apiVersion", "kind", "name", "uid"] {
-            if owner.get(name).and_then(Value::as_str).unwrap_or_default().is_empty() {
+            let (value, detail) = match name {
+                "apiVersion" => (version_of(part(name)), "version must not be empty"),
+                _ => (part(name), "must not be empty"),
+            };
+            if value.is_empty() {
                 let path = format!("metadata.ownerReferences.{name}");
-                let detail =
-                    if name == "apiVersion" { "version must not be empty" } else { "must not be empty" };
-                errors.push(FieldError::invalid(&path, &"".into(), detail));
+                errors.push(FieldError::invalid(path, &part(name).into(), detail));
             }
         }
-        let kind = |name: &str| owner.get(name).and_then(Value::as_str).unwrap_or_default();
-        if let Some(detail) = version_fault(kind("apiVersion")) {
-            let path = "metadata.ownerReferences.apiVersion";
-            errors.push(FieldError::invalid(path, &kind("apiVersion").into(), detail));
-        }
-        if (kind("apiVersion"), kind("kind")) == ("v1", "Event") {
-            let detail = "is disallowed from being an owner";
+        if (part("apiVersion"), part("kind")) == ("v1", "Event") {
+            let detail = "/v1, Kind=Event is disallowed from being an owner";
             errors.push(FieldError::invalid("metadata.ownerReferences", owner, detail));
         }
-    }
-    let controllers = owners.iter().filter(|owner| owner.get("controller") == Some(&Value::Bool(true)));
-    if controllers.count() > 1 {
-        let value = of.get("ownerReferences").cloned().unwrap_or_default();
-        let detail = "Only one reference can have Controller set to true";
-        errors.push(FieldError::invalid("metadata.ownerReferences", &value, detail));
+        if owner.get("controller") == Some(&Value::Bool(true)) {
+            let name = format!("{}/{}", part("kind"), part("name"));
+            if let Some(first) = &controller {
+                let value = of.get("ownerReferences").cloned().unwrap_or_default();
+                let detail = format!(
+                    "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {name}"
+                );
+                errors.push(FieldError::invalid("metadata.ownerReferences", &value, detail));
+            } else {
+                controller = Some(name);
+            }
+        }
     }
 }
 
-/// Validates the metadata of an updated object.
-pub fn check_update(resource: &Resource, old: &Value, new: &Value, errors: &mut FieldErrors) {
-    let rules = &Rules::of(resource);
-    let (before, after) = (metadata(old), metadata(new));
-    parts(rules, &after, errors);
-    let prefix = text(&after, "generateName");
-    if let Some(fault) = format::path_segment(prefix) {
-        errors.push(FieldError::invalid("metadata.generateName", &prefix.into(), fault));
+/// Returns the version of an `apiVersion`; empty if it has none, or more than one slash.
+fn version_of(api_version: &str) -> &str {
+    match api_version.split_once('/') {
+        Some((_, version)) if version.contains('/') => "",
+        Some((_, version)) => version,
+        None => api_version,
     }
+}
+
+/// Validates the metadata of an updated object as for every resource: as that of an object, and what changed.
+pub fn check_update(resource: &Resource, old: &Value, new: &Value, errors: &mut FieldErrors) {
+    let rules = Rules { names: NameFormat::Segment, plain_finalizers: true, ..Rules::of(resource) };
+    let of = metadata(new);
+    name_and_place(&rules, &of, errors);
+    parts(&of, errors);
+    changes(&rules, old, new, errors);
+}
+
+/// Validates the changes of metadata as a kind does it, after [`check_update`].
+pub fn check_changes(resource: &Resource, old: &Value, new: &Value, errors: &mut FieldErrors) {
+    changes(&Rules::of(resource), old, new, errors);
+}
+
+/// Whether [`check`] and [`check_changes`] can find what [`check_update`] does not.
+pub fn has_own_rules(resource: &Resource, new: &Value) -> bool {
+    let (rules, of) = (Rules::of(resource), metadata(new));
+    let plain = |name: &Value| !name.as_str().unwrap_or_default().contains('/');
+    !text(&of, "generateName").is_empty()
+        || !rules.plain_finalizers && items(&of, "finalizers").iter().any(plain)
+}
+
+fn changes(rules: &Rules, old: &Value, new: &Value, errors: &mut FieldErrors) {
+    let (before, after) = (metadata(old), metadata(new));
     if before.get("deletionTimestamp").is_some() {
         let held = items(&before, "finalizers");
-        let fresh: Vec<&Value> =
-            items(&after, "finalizers").iter().filter(|name| !held.contains(name)).collect();
+        let fresh = items(&after, "finalizers").iter().filter(|name| !held.contains(name));
+        let fresh: BTreeSet<String> =
+            fresh.map(|name| Quoted(name.as_str().unwrap_or_default()).to_string()).collect();
         if !fresh.is_empty() {
+            let fresh = fresh.into_iter().collect::<Vec<_>>().join(", ");
             let detail = format!(
-                "no new finalizers can be added if the object is being deleted, found new finalizers {fresh:?}"
+                "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{fresh}}}"
             );
-            errors.push(FieldError::new(
-                FieldErrorKind::Forbidden,
-                "metadata.finalizers",
-                &Value::Null,
-                detail,
-            ));
+            errors.push(FieldError::forbidden("metadata.finalizers", detail));
         }
+    }
+    let generation = |of: &Object| of.get("generation").and_then(Value::as_i64).unwrap_or(0);
+    if generation(&after) < generation(&before) {
+        let value = after.get("generation").cloned().unwrap_or_default();
+        errors.push(FieldError::invalid("metadata.generation", &value, "must not be decremented"));
     }
     let immutable =
         ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"];
@@ -256,9 +297,7 @@ pub fn check_update(resource: &Resource, old: &Value, new: &Value, errors: &mut 
             errors.push(FieldError::invalid(format!("metadata.{name}"), is, "field is immutable"));
         }
     }
-    let generation = |of: &Object| of.get("generation").and_then(Value::as_i64).unwrap_or(0);
-    if generation(&after) < generation(&before) {
-        let value = after.get("generation").cloned().unwrap_or_default();
-        errors.push(FieldError::invalid("metadata.generation", &value, "must not be decremented"));
-    }
+    labels_and_owners(&after, errors);
+    managers(&after, errors);
+    kube_finalizers(rules, &after, errors);
 }

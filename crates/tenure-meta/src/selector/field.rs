@@ -26,7 +26,7 @@ impl FieldSelector {
             .filter(|term| !term.is_empty())
             .map(|term| {
                 requirement(&term).ok_or_else(|| {
-                    ApiError::bad_request(format!("invalid selector: '{text}'; can't understand '{term}'; a term is FIELD=VALUE or FIELD!=VALUE"))
+                    ApiError::bad_request(format!("invalid selector: '{text}'; can't understand '{term}'"))
                 })
             })
             .collect::<Result<_, _>>()

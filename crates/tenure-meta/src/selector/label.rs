@@ -1,7 +1,11 @@
 //! Label selectors: `app=web,tier in (a,b),!legacy,rev>3`. All requirements must hold.
 
 use super::term::{IndexTerm, IndexedBy};
-use crate::ApiError;
+use crate::{
+    ApiError, FieldError,
+    format::{label_value, qualified_name},
+};
+use std::collections::BTreeSet;
 use tenure_value::{Object, Text, Value};
 
 /// A conjunction of requirements on labels.
@@ -39,15 +43,18 @@ impl LabelSelector {
     pub fn parse(text: &str) -> Result<LabelSelector, ApiError> {
         let mut parser = Parser { tokens: tokens(text), at: 0 };
         let mut requirements = Vec::new();
-        if parser.peek() == &Token::End {
-            return Ok(LabelSelector::default());
+        match parser.peek() {
+            Token::End => return Ok(LabelSelector::default()),
+            Token::Word(_) | Token::Sign("!") => {}
+            other => return Err(found(other, ", expected: !, identifier, or 'end of string'")),
         }
         loop {
-            requirements.push(parser.requirement()?);
-            match parser.next() {
-                Token::End => return Ok(LabelSelector(requirements)),
-                Token::Sign(",") => {}
-                other => return Err(expected(&other, "',' or 'end of string'")),
+            requirements.push(parser.requirement().map_err(unparsed)?);
+            match (parser.next(), parser.peek()) {
+                (Token::End, _) => return Ok(LabelSelector(requirements)),
+                (Token::Sign(","), Token::Word(_) | Token::Sign("!")) => {}
+                (Token::Sign(","), other) => return Err(found(other, ", expected: identifier after ','")),
+                (other, _) => return Err(found(&other, ", expected: ',' or 'end of string'")),
             }
         }
     }
@@ -164,24 +171,24 @@ impl Parser {
         }
         let label = match self.next() {
             Token::Word(label) => label,
-            other => return Err(expected(&other, "identifier")),
+            other => return Err(found(&other, ", expected: identifier")),
         };
         check_label(&label)?;
-        if absent {
+        if absent && matches!(self.peek(), Token::End | Token::Sign(",")) {
             return Ok(Requirement { label, test: Test::Absent });
         }
         let test = match self.peek().clone() {
             Token::End | Token::Sign(",") => Test::Exists,
             Token::Sign("=" | "==") => Test::In(vec![self.value()?]),
             Token::Sign("!=") => Test::NotIn(vec![self.value()?]),
-            Token::Sign(">") => Test::Above(self.number()?),
-            Token::Sign("<") => Test::Below(self.number()?),
+            Token::Sign(">") => Test::Above(self.number(&label)?),
+            Token::Sign("<") => Test::Below(self.number(&label)?),
             Token::Word(word) if word == "in" => Test::In(self.values()?),
             Token::Word(word) if word == "notin" => Test::NotIn(self.values()?),
-            other => return Err(expected(&other, "in, notin, =, ==, !=, gt, lt")),
+            other => return Err(found(&other, ", expected: in, notin, =, ==, !=, gt, lt")),
         };
         if let Test::In(values) | Test::NotIn(values) = &test {
-            values.iter().try_for_each(|value| check_value(&label, value))?;
+            check_values(&label, values, Vec::new())?;
         }
         Ok(Requirement { label, test })
     }
@@ -195,83 +202,101 @@ impl Parser {
                 self.at += 1;
                 Ok(word)
             }
-            other => Err(expected(other, "identifier")),
+            other => Err(found(other, ", expected: identifier")),
         }
     }
 
-    fn number(&mut self) -> Result<i64, ApiError> {
+    fn number(&mut self, label: &str) -> Result<i64, ApiError> {
         let text = self.value()?;
-        text.parse().map_err(|_| {
-            ApiError::bad_request(format!("unable to parse requirement: values[0]: Invalid value: {text:?}: for 'Gt', 'Lt' operators, the value must be an integer"))
-        })
+        let number = text.parse();
+        let detail = "for 'Gt', 'Lt' operators, the value must be an integer";
+        let wrong = number.is_err().then(|| FieldError::invalid("values[0]", &text.clone().into(), detail));
+        check_values(label, &[text], wrong.into_iter().collect())?;
+        Ok(number.unwrap_or_default())
     }
 
     fn values(&mut self) -> Result<Vec<Text>, ApiError> {
         self.at += 1;
         match self.next() {
             Token::Sign("(") => {}
-            other => return Err(expected(&other, "'('")),
+            other => return Err(found(&other, " expected: '('")),
         }
-        let mut values = Vec::new();
+        match self.peek() {
+            Token::Word(_) | Token::Sign(",") => {}
+            Token::Sign(")") => {
+                self.at += 1;
+                return Ok(vec![Text::default()]);
+            }
+            other => return Err(found(other, ", expected: ',', ')' or identifier")),
+        }
+        let mut values: BTreeSet<Text> = BTreeSet::new();
         loop {
             match self.next() {
                 Token::Word(word) => {
-                    values.push(word);
-                    match self.next() {
-                        Token::Sign(",") => {}
-                        Token::Sign(")") => return Ok(values),
-                        other => return Err(expected(&other, "',' or ')'")),
+                    values.insert(word);
+                    match self.peek() {
+                        Token::Sign(",") => continue,
+                        Token::Sign(")") => {}
+                        other => return Err(found(other, ", expected: ',' or ')'")),
                     }
                 }
-                Token::Sign(",") => values.push(Text::default()),
-                Token::Sign(")") => {
-                    values.push(Text::default());
-                    return Ok(values);
+                // An empty value is before the first comma, between two and after the last.
+                Token::Sign(",") => {
+                    let next = self.peek();
+                    if values.is_empty() || matches!(next, Token::Sign("," | ")")) {
+                        values.insert(Text::default());
+                    }
+                    if next != &Token::Sign(")") {
+                        continue;
+                    }
                 }
-                other => return Err(expected(&other, "',', ')' or identifier")),
+                other => return Err(found(&other, ", expected: ',', or identifier")),
             }
+            self.at += 1;
+            return Ok(values.into_iter().collect());
         }
     }
 }
 
-fn expected(found: &Token, wanted: &str) -> ApiError {
-    let found = match found {
-        Token::Word(word) => word.to_string(),
-        Token::Sign(sign) => (*sign).to_string(),
-        Token::End => String::new(),
+/// Returns the error of a token that is not one of those expected.
+fn found(token: &Token, expected: &str) -> ApiError {
+    let token = match token {
+        Token::Word(word) => word.as_str(),
+        Token::Sign(sign) => sign,
+        Token::End => "",
     };
-    ApiError::bad_request(format!("unable to parse requirement: found '{found}', expected: {wanted}"))
+    ApiError::bad_request(format!("found '{token}'{expected}"))
 }
 
-/// The longest name part of a label, and the longest value.
-const LABEL_BYTES: usize = 63;
-
-fn is_name(text: &str) -> bool {
-    let inner = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
-    text.len() <= LABEL_BYTES
-        && text.chars().all(inner)
-        && edge(text.chars().next())
-        && edge(text.chars().last())
+fn unparsed(error: ApiError) -> ApiError {
+    ApiError::bad_request(format!("unable to parse requirement: {}", error.message))
 }
 
 fn check_label(label: &str) -> Result<(), ApiError> {
-    let (prefix, name) = label.split_once('/').map_or((None, label), |(prefix, name)| (Some(prefix), name));
-    if is_name(name) && prefix.is_none_or(|prefix| !prefix.is_empty() && prefix.split('.').all(is_name)) {
+    let faults = qualified_name(label);
+    if faults.is_empty() {
         return Ok(());
     }
-    Err(ApiError::bad_request(format!(
-        "unable to parse requirement: key: Invalid value: {label:?}: a label's name has letters, digits, '-', '_' or '.', starts and ends with a letter or digit, and may have a DNS prefix and '/' before it"
-    )))
+    // The key of a requirement has no path in Kubernetes, and it says so.
+    let error = FieldError::invalid("<nil>", &label.into(), faults.join("; "));
+    Err(ApiError::bad_request(error.to_string()))
 }
 
-fn check_value(label: &str, value: &str) -> Result<(), ApiError> {
-    if value.is_empty() || is_name(value) {
-        return Ok(());
+/// Checks the values of a requirement, after what is already wrong with them.
+fn check_values(label: &str, values: &[Text], mut errors: Vec<FieldError>) -> Result<(), ApiError> {
+    for (at, value) in values.iter().enumerate() {
+        let faults = label_value(value);
+        if !faults.is_empty() {
+            let path = format!("values[{at}][{label}]");
+            errors.push(FieldError::invalid(path, &value.clone().into(), faults.join("; ")));
+        }
     }
-    Err(ApiError::bad_request(format!(
-        "unable to parse requirement: values[0][{label}]: Invalid value: {value:?}: a label's value is empty or has at most {LABEL_BYTES} letters, digits, '-', '_' or '.', and starts and ends with a letter or digit"
-    )))
+    let texts: Vec<String> = errors.iter().map(FieldError::to_string).collect();
+    match texts.as_slice() {
+        [] => Ok(()),
+        [one] => Err(ApiError::bad_request(one)),
+        several => Err(ApiError::bad_request(format!("[{}]", several.join(", ")))),
+    }
 }
 
 /// Formats a selector of an object as a query parameter.

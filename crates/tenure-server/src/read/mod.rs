@@ -8,6 +8,7 @@ mod frame;
 mod list;
 mod list_body;
 mod list_cache;
+mod list_options;
 mod list_range;
 mod scan;
 mod selection;

@@ -103,35 +103,8 @@ impl Reader {
         page: Option<&Page>,
     ) -> Result<Option<Revision>, ApiError> {
         let query = &request.query;
-        let option = |reason: &str, field: &str, message: String| {
-            ApiError::invalid_option("ListOptions", reason, field, message)
-        };
-        if query.get("sendInitialEvents").is_some() {
-            return Err(option(
-                "FieldValueForbidden",
-                "sendInitialEvents",
-                "Forbidden: sendInitialEvents is forbidden for list".into(),
-            ));
-        }
         let version = query.given("resourceVersion");
         let matching = query.given("resourceVersionMatch").map(|word| word.as_str());
-        let forbidden = |message: String| {
-            option("FieldValueForbidden", "resourceVersionMatch", format!("Forbidden: {message}"))
-        };
-        match (matching, version) {
-            (None | Some("Exact" | "NotOlderThan"), Some(_)) | (None, None) => {}
-            (Some("Exact" | "NotOlderThan"), None) => {
-                return Err(forbidden(
-                    "resourceVersionMatch is forbidden unless resourceVersion is provided".into(),
-                ));
-            }
-            (Some(other), _) => {
-                let message = format!(
-                    "Unsupported value: {other:?}: supported values: \"Exact\", \"NotOlderThan\", \"\""
-                );
-                return Err(option("FieldValueNotSupported", "resourceVersionMatch", message));
-            }
-        }
         if let Some(page) = page {
             if version.is_some_and(|version| version != "0") {
                 return Err(ApiError::bad_request(
@@ -143,11 +116,6 @@ impl Reader {
         let Some(version) = version else { return Ok(None) };
         let revision = parse_version(version)
             .map_err(|why| ApiError::bad_request(format!("invalid resource version: {why}")))?;
-        if matching == Some("Exact") && revision == Revision::ZERO {
-            return Err(forbidden(
-                "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"".into(),
-            ));
-        }
         let known = self.objects.store.known();
         if revision > known {
             let current = self.objects.store.revision().await?;
@@ -376,7 +344,9 @@ pub(super) fn no_memory_for_list() -> ApiError {
 /// Reads a resource version.
 pub fn parse_version(text: &str) -> Result<Revision, String> {
     text.parse().map(Revision::from_number).map_err(|_| {
-        format!("resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax; use a version that the server gave, or 0")
+        format!(
+            "resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax"
+        )
     })
 }
 

@@ -1,5 +1,6 @@
 //! The selection of objects of a collection, by name, labels and fields.
 
+use super::list_options;
 use tenure_catalog::Target;
 use tenure_http::Request;
 use tenure_meta::{ApiError, FieldSelector, IndexTerm, LabelSelector};
@@ -15,11 +16,13 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Reads the selectors of a request.
+    /// Checks the options of a request, and reads its selectors.
     pub fn of(target: &Target, request: &Request) -> Result<Selection, ApiError> {
         let text = |name: &str| request.query.get(name).map_or("", |value| value.as_str()).to_string();
+        list_options::check_numbers(&request.query)?;
         let labels = LabelSelector::parse(&text("labelSelector"))?;
         let fields = FieldSelector::parse(&text("fieldSelector"))?;
+        list_options::check(&request.query)?;
         let selectable = target.handler.strategy().selectable_fields();
         let fields = match target.handler.is_custom() {
             true => fields.resolve_custom(selectable)?,

@@ -151,26 +151,6 @@ fn place(target: &Target, selection: &Selection) -> String {
 fn start(request: &Request) -> Result<Start, ApiError> {
     let query = &request.query;
     let initial = query.optional_flag("sendInitialEvents");
-    let matching = query.given("resourceVersionMatch");
-    let forbidden = |message: &str| {
-        ApiError::invalid_option(
-            "ListOptions",
-            "FieldValueForbidden",
-            "resourceVersionMatch",
-            format!("Forbidden: {message}"),
-        )
-    };
-    match (initial, matching.map(|word| word.as_str())) {
-        (None, Some(_)) => {
-            return Err(forbidden(
-                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-            ));
-        }
-        (Some(_), matching) if matching != Some("NotOlderThan") => {
-            return Err(forbidden("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
-        }
-        _ => {}
-    }
     let version = query.given("resourceVersion").map(|text| parse_version(text)).transpose();
     let version = version.map_err(ApiError::bad_request)?.filter(|revision| *revision != Revision::ZERO);
     Ok(match (initial, version) {

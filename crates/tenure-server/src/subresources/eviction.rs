@@ -51,10 +51,11 @@ impl Subresources {
         &self,
         target: &Target,
         request: &Request,
+        dry_run: bool,
         eviction: &Value,
     ) -> Result<(), ApiError> {
         let pod = Target { subresource: "".into(), ..target.copy() };
-        let options = delete_options(eviction, request.query.dry_run("CreateOptions")?)?;
+        let options = delete_options(eviction, dry_run)?;
         let live = self.writer.objects.read(&pod).await?.ok_or_else(|| pod.not_found())?;
         if !is_over(&live.object) {
             self.spend(&pod, &live.object, options.contains("dryRun")).await?;

@@ -54,8 +54,8 @@ impl Subresources {
     /// Carries out a POST: creates an object, answers a review, or acts on an object.
     pub async fn post(&self, target: &Target, request: &Request) -> Result<Response, ApiError> {
         let format = request.format(target.offer())?;
-        let options = request.query.write_options("CreateOptions")?;
         let encoding = request.encoding(target.offer())?;
+        let options = request.query.write_options("CreateOptions")?;
         if !target.subresource.is_empty() {
             return self.act(target, request, options, encoding, format).await;
         }
@@ -114,7 +114,7 @@ impl Subresources {
                 success(format)
             }
             "eviction" => {
-                Box::pin(self.evict(target, request, &posted)).await?;
+                Box::pin(self.evict(target, request, options.dry_run, &posted)).await?;
                 success(format)
             }
             _ => Box::pin(self.create_token(target, request, &posted, format)).await?,

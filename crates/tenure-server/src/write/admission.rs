@@ -214,7 +214,7 @@ fn managed_fields_warning(changed: &Value, before: &Value) -> Option<String> {
         return None;
     }
     let why = match metadata_checks::check(changed) {
-        Err(error) => error.to_string(),
+        Err(why) => why,
         Ok(()) => Managers::from_value(entries(changed).as_ref()?).err()?.to_string(),
     };
     Some(format!(

@@ -3,6 +3,7 @@
 use super::{
     metadata_checks,
     request::{Body, WriteRequest},
+    unrecognized::{type_meta_error, unrecognized},
 };
 use bytes::Bytes;
 use memchr::memmem::Finder;
@@ -45,9 +46,28 @@ impl Parsed {
 
 /// Parses a body that is an object of a kind.
 pub(crate) fn read(bytes: &Bytes, encoding: Encoding, kind: &str) -> Result<Parsed, ApiError> {
-    parse(bytes, encoding).map_err(|why| {
-        ApiError::bad_request(format!("the object provided is unrecognized (must be of type {kind}): {why}"))
-    })
+    let parsed = parse(bytes, encoding).map_err(|why| match encoding {
+        Encoding::Json => format!("couldn't get version/kind; json parse error: {why}"),
+        Encoding::Yaml => format!("error converting YAML to JSON: {why}"),
+        Encoding::Cbor | Encoding::Protobuf => why,
+    });
+    let readable = parsed.and_then(|parsed| match type_meta_error(&parsed.value) {
+        Some(why) => Err(why),
+        None => Ok(parsed),
+    });
+    readable.map_err(|why| unrecognized(kind, &why, bytes))
+}
+
+/// Parses a body whose kind the request does not depend on.
+pub(crate) fn read_unnamed(bytes: &Bytes, encoding: Encoding) -> Result<Value, ApiError> {
+    let why = match parse(bytes, encoding) {
+        Ok(parsed) => match type_meta_error(&parsed.value) {
+            None => return Ok(parsed.value),
+            Some(why) => why,
+        },
+        Err(why) => format!("couldn't get version/kind; json parse error: {why}"),
+    };
+    Err(ApiError::bad_request(why))
 }
 
 /// Parses a document.
@@ -55,7 +75,7 @@ pub(crate) fn parse(bytes: &Bytes, encoding: Encoding) -> Result<Parsed, String>
     let (value, duplicates) = match encoding {
         Encoding::Json => {
             check_text(bytes)?;
-            json::parse_checked(bytes, &LIMITS).map_err(|error| format!("json parse error: {error}"))?
+            json::parse_checked(bytes, &LIMITS).map_err(|error| error.problem())?
         }
         Encoding::Yaml => return parse_yaml(bytes),
         // A duplicate key is an error in CBOR, however strict the request is.
@@ -100,7 +120,7 @@ fn parse_yaml(bytes: &[u8]) -> Result<Parsed, String> {
 fn check_text(bytes: &[u8]) -> Result<(), String> {
     std::str::from_utf8(bytes)
         .map(|_| ())
-        .map_err(|error| format!("json parse error: invalid UTF-8 at byte {}", error.valid_up_to()))
+        .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to()))
 }
 
 /// Parses an apply configuration, which is YAML, JSON or CBOR.
@@ -155,7 +175,7 @@ impl WriteRequest<'_> {
         errors: &TextErrors,
     ) -> Result<Body, ApiError> {
         let mut warnings = Vec::new();
-        metadata_checks::check(document)?;
+        metadata_checks::check(document).map_err(|why| self.target.handler.cannot_handle(document, &why))?;
         let object = self.decode_object(&bare(&self.as_read(document)), live, errors, &mut warnings)?;
         Ok(Body {
             object,

@@ -32,7 +32,10 @@ struct Create<'a> {
 
 impl Change for Create<'_> {
     fn next(&self, write: &WriteRequest<'_>, _: Option<&Stored>) -> Result<Next, ApiError> {
-        write.decode(self.document, None, self.errors).map(Next::Whole)
+        let body = write.decode(self.document, None, self.errors)?;
+        let placed = check_namespace(write.target, self.document);
+        placed.map_err(|error| error.with_warnings(body.warnings.clone()))?;
+        Ok(Next::Whole(body))
     }
 }
 
@@ -66,11 +69,13 @@ impl Writer {
             let named = with_metadata(object, metadata(object).with("name", name.as_str()));
             let document = if name.is_empty() { object } else { &named };
             let create = Create { document, errors: &posted.errors };
-            if let Some(written) = self.attempt(&write, &create, None).await? {
+            let mut warnings = Vec::new();
+            if let Some(written) = self.attempt_warned(&write, &create, None, &mut warnings).await? {
                 return self.respond(target, request, format, &written);
             }
             if !given.is_empty() {
-                self.check_absent(target, &name).await?;
+                let absent = self.check_absent(target, &name).await;
+                absent.map_err(|error| error.with_warnings(warnings))?;
             }
             pause(attempt).await;
         }
@@ -92,6 +97,7 @@ impl Writer {
     ) -> Result<(Value, Vec<String>), ApiError> {
         let write = WriteRequest::new(self, target, request, options.clone());
         let body = write.decode(&posted.object, None, &posted.errors)?;
+        check_namespace(target, &posted.object)?;
         request.audit.set_request_object(&body.object, &body.version);
         Ok((body.object, body.warnings))
     }
@@ -157,7 +163,6 @@ impl Posted {
     pub fn read(target: &Target, request: &Request, encoding: Encoding) -> Result<Posted, ApiError> {
         let parsed = body::read(&request.body, encoding, &target.handler.resource.kind)?;
         let object = target.handler.check_kind(&parsed.value)?;
-        check_namespace(target, &object)?;
         let errors = parsed.errors(target, &request.body, encoding);
         Ok(Posted { object, errors })
     }

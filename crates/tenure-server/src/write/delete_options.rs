@@ -1,14 +1,21 @@
 //! The options of a deletion, from the query and the body of a DELETE.
 
 use super::{body, request::Admitted};
+use tenure_builtin::Kinds;
 use tenure_catalog::{
     Target,
     object::{Stored, meta_text},
 };
-use tenure_http::{Encoding, MediaTypes, Query, Request, query::check_dry_run};
-use tenure_meta::ApiError;
+use tenure_http::{Encoding, MediaTypes, Query, Request, query::dry_run_error};
+use tenure_meta::{ApiError, FieldError};
 use tenure_profile::{Improvement, Profile};
-use tenure_value::{Text, Value};
+use tenure_value::{Text, Value, go_text::Quoted};
+
+/// The kind of the options, and the definition of their type.
+const NAME: &str = "DeleteOptions";
+const DEFINITION: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
+/// Where kube-apiserver registers the kinds of options.
+const SCHEME: &str = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27";
 
 /// What happens to the dependents of a deleted object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,60 +97,39 @@ impl DeleteOptions {
 
     /// Reads the options from the query and the body.
     pub fn of(request: &Request, profile: &Profile) -> Result<DeleteOptions, ApiError> {
-        const NAME: &str = "DeleteOptions";
-        let given = if request.body.is_empty() {
-            Value::Null
-        } else {
-            let encoding = request.encoding(MediaTypes::All).unwrap_or(Encoding::Json);
-            body::read(&request.body, encoding, NAME)?.value
+        let given = match request.body.is_empty() {
+            true => Value::Null,
+            false => decode(request)?,
         };
-        check_kind(&given)?;
         let none = Query::default();
         let query = match profile.has(Improvement::MergeDeleteOptions) || request.body.is_empty() {
             true => &request.query,
             false => &none,
         };
-        let fault = |reason: &str, message: String| {
-            ApiError::invalid_option(NAME, reason, "propagationPolicy", message)
-        };
-        let policy = member(&given, "propagationPolicy", "a string", Value::as_str)?.map(Text::new);
+        let text = |of: Option<&Value>| of.and_then(Value::as_str).map(Text::new);
+        let policy = text(given.get("propagationPolicy"));
         let policy = policy.or_else(|| query.given("propagationPolicy").cloned());
-        let orphan = member(&given, "orphanDependents", "true or false", Value::as_bool)?;
+        let orphan = given.get("orphanDependents").and_then(Value::as_bool);
         let orphan = orphan.or_else(|| query.optional_flag("orphanDependents"));
-        let propagation = match (policy.as_deref(), orphan) {
-            (Some(policy), Some(_)) => {
-                let message = format!(
-                    "Invalid value: {policy:?}: orphanDependents and deletionPropagation cannot be both set"
-                );
-                return Err(fault("FieldValueInvalid", message));
-            }
-            (Some("Background"), None) | (None, Some(false)) => Some(Propagation::Background),
-            (Some("Foreground"), None) => Some(Propagation::Foreground),
-            (Some("Orphan"), None) | (None, Some(true)) => Some(Propagation::Orphan),
-            (Some(other), None) => {
-                let message = format!(
-                    "Unsupported value: {other:?}: supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\""
-                );
-                return Err(fault("FieldValueNotSupported", message));
-            }
-            (None, None) => None,
-        };
-        let in_body = member(&given, "dryRun", "a list", Value::as_array)?.cloned().unwrap_or_default();
-        let in_body = check_dry_run(in_body.iter().map(|value| value.as_str().unwrap_or_default()), NAME)?;
-        let preconditions = member(&given, "preconditions", "an object", Value::as_object)?;
-        let preconditions = Value::Object(preconditions.cloned().unwrap_or_default());
-        let precondition = |name: &str| member(&preconditions, name, "a string", Value::as_str);
-        let grace = match member(&given, "gracePeriodSeconds", "a whole number", Value::as_i64)? {
+        let in_body = given.get("dryRun").and_then(Value::as_array).cloned().unwrap_or_default();
+        let in_body = in_body.iter().map(|value| value.as_str().unwrap_or_default());
+        let dry_run: Vec<&str> = in_body.chain(query.all("dryRun").map(|value| value.as_str())).collect();
+        let grace = match given.get("gracePeriodSeconds").and_then(Value::as_i64) {
             Some(seconds) => Some(seconds),
             None => query.integer("gracePeriodSeconds")?,
         };
+        let mut errors = Vec::new();
+        let propagation = propagation(policy.as_deref(), orphan, &mut errors);
+        errors.extend(dry_run_error(&dry_run));
+        if !errors.is_empty() {
+            return Err(ApiError::invalid_options(NAME, &errors));
+        }
+        let precondition = |name: &str| text(given.at(["preconditions", name]));
         Ok(DeleteOptions {
-            dry_run: query.dry_run(NAME)? || in_body,
+            dry_run: !dry_run.is_empty(),
             grace,
-            uid: precondition("uid")?.map(Text::new).or_else(|| query.given("uid").cloned()),
-            version: precondition("resourceVersion")?
-                .map(Text::new)
-                .or_else(|| query.given("resourceVersion").cloned()),
+            uid: precondition("uid").or_else(|| query.given("uid").cloned()),
+            version: precondition("resourceVersion").or_else(|| query.given("resourceVersion").cloned()),
             propagation,
             distinguishes_pending: orphan == Some(false),
             admitted: Admitted::NotYet,
@@ -170,32 +156,43 @@ impl DeleteOptions {
     }
 }
 
-/// Reads a member of the options. One of another type is refused: a deletion that ignores an option cannot be undone.
-fn member<'v, T>(
-    given: &'v Value,
-    name: &str,
-    what: &str,
-    read: impl FnOnce(&'v Value) -> Option<T>,
-) -> Result<Option<T>, ApiError> {
-    match given.get(name).filter(|value| !value.is_null()) {
-        None => Ok(None),
-        Some(value) => read(value).map(Some).ok_or_else(|| {
-            ApiError::bad_request(format!("DeleteOptions: {name}: expected {what}, got {}", value.kind()))
-        }),
+/// Returns what happens to the dependents.
+fn propagation(
+    policy: Option<&str>,
+    orphan: Option<bool>,
+    errors: &mut Vec<FieldError>,
+) -> Option<Propagation> {
+    const PATH: &str = "propagationPolicy";
+    if let (Some(policy), Some(_)) = (policy, orphan) {
+        let detail = "orphanDependents and deletionPropagation cannot be both set";
+        errors.push(FieldError::invalid(PATH, &policy.into(), detail));
+    }
+    match (policy, orphan) {
+        (Some("Background"), _) | (None, Some(false)) => Some(Propagation::Background),
+        (Some("Foreground"), _) => Some(Propagation::Foreground),
+        (Some("Orphan"), _) | (None, Some(true)) => Some(Propagation::Orphan),
+        (Some(other), _) => {
+            let allowed = ["Foreground", "Background", "Orphan", "nil"].map(Value::from);
+            errors.push(FieldError::not_supported(PATH, &other.into(), &allowed));
+            None
+        }
+        (None, None) => None,
     }
 }
 
-fn check_kind(given: &Value) -> Result<(), ApiError> {
+/// Decodes the body. An option of another type is refused: a deletion that ignores an option cannot be undone.
+fn decode(request: &Request) -> Result<Value, ApiError> {
+    let encoding = request.encoding(MediaTypes::All).unwrap_or(Encoding::Json);
+    let given = body::read_unnamed(&request.body, encoding)?;
     let text = |name: &str| given.get(name).and_then(Value::as_str).unwrap_or_default();
-    match (given, text("kind")) {
-        (Value::Null | Value::Object(_), "" | "DeleteOptions") => Ok(()),
-        (Value::Object(_), kind) => Err(ApiError::bad_request(format!(
-            "no kind {kind:?} is registered for version {:?} here; the body of a DELETE is a DeleteOptions",
-            text("apiVersion")
-        ))),
-        (other, _) => Err(ApiError::bad_request(format!(
-            "the body of a DELETE is a DeleteOptions, got {}",
-            other.kind()
-        ))),
+    if !matches!(text("kind"), "" | NAME) {
+        let version = if text("apiVersion").is_empty() { "v1" } else { text("apiVersion") };
+        return Err(ApiError::bad_request(format!(
+            "no kind {} is registered for version {} in scheme {SCHEME:?}",
+            Quoted(text("kind")),
+            Quoted(version)
+        )));
     }
+    let decoded = Kinds::builtin().decode_as(DEFINITION, &given);
+    decoded.map(|decoded| decoded.value).map_err(|error| ApiError::bad_request(error.to_string()))
 }

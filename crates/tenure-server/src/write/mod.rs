@@ -23,6 +23,7 @@ mod request;
 mod response;
 mod retry;
 mod scale;
+mod unrecognized;
 mod update;
 
 use crate::{admission::Admission, read::Reader, services::ServiceAllocator};
@@ -104,7 +105,7 @@ impl Writer {
             return self.modify_scale(target, request, format).await;
         }
         let report = target.verb == Verb::Patch
-            && ownership_report::is_requested(request, request.query.dry_run("PatchOptions")?)?;
+            && ownership_report::is_requested(request, request.query.get("dryRun").is_some())?;
         let before = if report { self.objects.read(target).await? } else { None };
         let written = match target.verb {
             Verb::Update => self.update(target, request).await?,

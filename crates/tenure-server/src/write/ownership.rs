@@ -10,7 +10,7 @@ use tenure_catalog::{
     Endpoint, KindVersions, Target,
     object::{Stored, meta_text},
 };
-use tenure_http::query::manager_fault;
+use tenure_http::query::manager_errors;
 use tenure_meta::{ApiError, Cause, Reason, ResetFields};
 use tenure_store::Revision;
 use tenure_value::Value;
@@ -140,12 +140,10 @@ impl WriteRequest<'_> {
 
     /// Checks the names of the managers after a body that set some.
     pub(super) fn check_manager_names(&self, managers: &Managers) -> Result<(), ApiError> {
-        let causes = managers.iter().enumerate().filter_map(|(at, manager)| {
-            let (reason, message) = manager_fault(&manager.name)?;
-            let field = format!("metadata.managedFields[{at}].manager");
-            Some(Cause { reason: reason.into(), message, field, extension: None })
+        let causes = managers.iter().enumerate().flat_map(|(at, manager)| {
+            manager_errors(&format!("metadata.managedFields[{at}].manager"), &manager.name)
         });
-        let causes: Vec<Cause> = causes.collect();
+        let causes: Vec<Cause> = causes.map(|error| error.cause()).collect();
         if causes.is_empty() { Ok(()) } else { Err(self.target.handler.invalid(&self.target.name, causes)) }
     }
 }

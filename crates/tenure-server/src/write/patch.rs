@@ -115,27 +115,18 @@ impl Writer {
 }
 
 pub(super) fn patch_options(request: &Request, kind: PatchKind) -> Result<WriteOptions, ApiError> {
-    let options = request.query.write_options("PatchOptions")?;
-    let fault = |reason: &str, field: &str, message: &str| {
-        ApiError::invalid_option("PatchOptions", reason, field, message)
+    let query = &request.query;
+    let wrong = match kind {
+        PatchKind::Apply if query.given("fieldManager").is_none() => {
+            Some(FieldError::required("fieldManager", "is required for apply patch"))
+        }
+        PatchKind::Apply => None,
+        _ if query.get("force").is_some() || query.get("force-path").is_some() => {
+            Some(FieldError::forbidden("force", "may not be specified for non-apply patch"))
+        }
+        _ => None,
     };
-    if kind == PatchKind::Apply && options.manager.is_none() {
-        return Err(fault(
-            "FieldValueRequired",
-            "fieldManager",
-            "Required value: is required for apply patch",
-        ));
-    }
-    if kind != PatchKind::Apply
-        && (request.query.get("force").is_some() || request.query.get("force-path").is_some())
-    {
-        return Err(fault(
-            "FieldValueForbidden",
-            "force",
-            "Forbidden: may not be specified for non-apply patch",
-        ));
-    }
-    Ok(options)
+    query.write_options_with("PatchOptions", wrong.into_iter().collect())
 }
 
 pub(super) fn patch_body(request: &Request, options: &WriteOptions) -> Result<body::Parsed, ApiError> {

@@ -76,10 +76,20 @@ impl Writer {
         change: &dyn Change,
         live: Option<&Stored>,
     ) -> Result<Option<Written>, ApiError> {
-        let mut warnings = Vec::new();
-        let outcome = self.attempt_phases(write, change, live, &mut warnings).await;
+        self.attempt_warned(write, change, live, &mut Vec::new()).await
+    }
+
+    /// Like [`Writer::attempt`]; if another write came first, `warnings` has what the client is to be warned of.
+    pub(super) async fn attempt_warned(
+        &self,
+        write: &WriteRequest<'_>,
+        change: &dyn Change,
+        live: Option<&Stored>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Option<Written>, ApiError> {
+        let outcome = self.attempt_phases(write, change, live, warnings).await;
         // What a client was warned of before the write failed may explain the failure.
-        outcome.map_err(|error| error.with_warnings(warnings))
+        outcome.map_err(|error| error.with_warnings(std::mem::take(warnings)))
     }
 
     async fn attempt_phases(
@@ -184,8 +194,8 @@ impl Writer {
         match live {
             Some(live) => self.commit_update(write, live, stored, at_storage, std::mem::take(warnings)).await,
             None => {
-                let warnings = std::mem::take(warnings);
-                self.commit_create(write, &name, stored, at_storage, namespace, warnings).await
+                let given = warnings.clone();
+                self.commit_create(write, &name, stored, at_storage, namespace, given).await
             }
         }
     }

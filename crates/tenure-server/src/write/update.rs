@@ -24,11 +24,12 @@ impl Change for Update<'_> {
     fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         let target = write.target;
         let creates = target.handler.resource.strategy.create_on_update && write.endpoint == Endpoint::Main;
-        match live {
-            Some(live) => check_uid(target, live, self.object)?,
-            None if !creates => return Err(target.not_found()),
-            None => {}
-        }
+        let refused = match live {
+            Some(live) => check_uid(target, live, self.object),
+            None if !creates => Err(target.not_found()),
+            None => Ok(()),
+        };
+        refused.map_err(|error| error.with_warnings(self.body.warnings.clone()))?;
         Ok(Next::Whole(self.body.clone()))
     }
 }
@@ -40,10 +41,10 @@ impl Writer {
         let encoding = request.encoding(target.offer())?;
         let parsed = body::read(&request.body, encoding, &target.handler.resource.kind)?;
         let object = target.handler.check_kind(&parsed.value)?;
-        check_name(target, &object)?;
-        check_namespace(target, &object)?;
         let write = WriteRequest::new(self, target, request, options);
         let body = write.decode(&object, None, &parsed.errors(target, &request.body, encoding))?;
+        let named = check_namespace(target, &object).and_then(|()| check_name(target, &object));
+        named.map_err(|error| error.with_warnings(body.warnings.clone()))?;
         self.write(&write, &Update { object: &object, body }).await
     }
 }

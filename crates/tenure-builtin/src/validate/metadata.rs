@@ -1,0 +1,58 @@
+//! The steps in which a kind validates an update: its metadata as that of an object and as that of a changed one, its content,
+//! and what may not change. Kinds differ in the order, and in how often; a client sees it where there are several errors.
+
+use crate::data::{self, DataError, VALIDATION};
+use std::collections::HashMap;
+use tenure_meta::{Registry, Resource};
+use tenure_value::{Text, Value};
+
+/// A step of the validation of an update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The metadata of an object.
+    Metadata,
+    /// The changes of the metadata.
+    MetadataChanges,
+    /// The content of the object.
+    Content,
+    /// What may not change.
+    Changes,
+}
+
+/// The letters of the steps in the data.
+const LETTERS: [(char, Step); 4] =
+    [('m', Step::Metadata), ('u', Step::MetadataChanges), ('s', Step::Content), ('i', Step::Changes)];
+
+/// The steps of kinds that the data does not list.
+const USUAL: &[Step] = &[Step::MetadataChanges, Step::Content, Step::Changes];
+
+/// The steps by API version and kind; a status comes after a slash.
+pub(crate) struct UpdateSteps(HashMap<Text, Box<[Step]>>);
+
+impl UpdateSteps {
+    /// Compiles the rows of the data.
+    pub(crate) fn new(registry: &Registry, document: &Value) -> Result<UpdateSteps, DataError> {
+        let mut all = HashMap::new();
+        for (name, letters) in data::members(VALIDATION, document, "updateSteps")? {
+            let kind = name.strip_suffix("/status").unwrap_or(name);
+            if kind.split_once(' ').and_then(|(version, kind)| registry.of_kind(version, kind)).is_none() {
+                return Err(DataError::new(VALIDATION, name, "no such kind is served"));
+            }
+            let letters = letters.as_str().unwrap_or_default().chars();
+            let step = |letter| LETTERS.iter().find(|(of, _)| *of == letter).map(|(_, step)| *step);
+            let steps = letters.map(|letter| {
+                step(letter)
+                    .ok_or_else(|| DataError::new(VALIDATION, name, format!("unknown step {letter:?}")))
+            });
+            all.insert(name.clone(), steps.collect::<Result<_, _>>()?);
+        }
+        Ok(UpdateSteps(all))
+    }
+
+    /// Returns the steps of an update of an object, or of its status.
+    pub(crate) fn of(&self, resource: &Resource, is_status: bool) -> &[Step] {
+        let suffix = if is_status { "/status" } else { "" };
+        let name = format!("{} {}{suffix}", resource.api_version, resource.kind);
+        self.0.get(name.as_str()).map_or(USUAL, |steps| steps)
+    }
+}

@@ -1,0 +1,96 @@
+//! The order of errors. Checks run type by type; Kubernetes reports the fields of a type in an order of its own, which the data
+//! lists (`order`). Errors are sorted by it, stably, and only where there are several.
+
+use crate::data::{self, DataError, VALIDATION};
+use std::collections::HashMap;
+use tenure_meta::{
+    FieldError, Row,
+    codec::{Shape, ShapeId, Shapes},
+};
+use tenure_value::{Text, Value};
+
+/// The order of the fields of types. An entry is a field; the node itself, if it is empty; or a field and a kind of error, such as
+/// `name Duplicate value`, where that comes later.
+pub(crate) struct Order(HashMap<ShapeId, Box<[Text]>>);
+
+/// A step of the path of an error.
+enum Step<'p> {
+    Name(&'p str),
+    /// An index or a key in brackets.
+    Part(&'p str),
+}
+
+impl Order {
+    /// Compiles the rows of the data.
+    pub(crate) fn new(
+        document: &Value,
+        find: impl Fn(&str) -> Result<ShapeId, DataError>,
+    ) -> Result<Order, DataError> {
+        let rows = data::members(VALIDATION, document, "order")?;
+        let rows = rows.iter().map(|(name, _)| Ok((find(name)?, rows_of(rows, name))));
+        Ok(Order(rows.collect::<Result<_, DataError>>()?))
+    }
+
+    /// Sorts the errors of an object of a shape.
+    pub(crate) fn sort(&self, shapes: &Shapes, root: ShapeId, errors: &mut [FieldError]) {
+        if errors.len() > 1 {
+            errors.sort_by_cached_key(|error| self.key(shapes, root, error));
+        }
+    }
+
+    /// Returns the places of the fields on the path of an error, and of its items.
+    fn key(&self, shapes: &Shapes, root: ShapeId, error: &FieldError) -> Vec<usize> {
+        let (mut key, mut shape) = (Vec::new(), Some(root));
+        let steps = steps(&error.path);
+        for (at, step) in steps.iter().enumerate() {
+            let Some(id) = shape else { break };
+            match (shapes.get(id), step) {
+                (Shape::Struct(of), Step::Name(name)) => {
+                    let kind = (at + 1 == steps.len()).then(|| error.message.split(": ").next()).flatten();
+                    key.push(self.rank(id, name, kind));
+                    shape = of.field(*name).map(|field| field.of);
+                }
+                (Shape::List(of), Step::Part(index)) => {
+                    key.push(index.parse().unwrap_or(usize::MAX));
+                    shape = Some(*of);
+                }
+                (Shape::Map(of), _) => shape = Some(*of),
+                _ => shape = None,
+            }
+        }
+        if let Some(id) = shape {
+            key.push(self.rank(id, "", None));
+        }
+        key
+    }
+
+    fn rank(&self, id: ShapeId, field: &str, kind: Option<&str>) -> usize {
+        let Some(order) = self.0.get(&id) else { return 0 };
+        let with_kind = kind.map(|kind| format!("{field} {kind}"));
+        let place = |wanted: &str| order.iter().position(|entry| entry == wanted);
+        let known = with_kind.as_deref().and_then(place).or_else(|| place(field));
+        known.unwrap_or(if field.is_empty() { 0 } else { order.len() })
+    }
+}
+
+fn rows_of(rows: &tenure_value::Object, name: &str) -> Box<[Text]> {
+    Value::Object(rows.clone()).texts(name)
+}
+
+/// Splits a path into its names, and what is in brackets.
+fn steps(path: &str) -> Vec<Step<'_>> {
+    let (mut steps, mut rest) = (Vec::new(), path);
+    while !rest.is_empty() {
+        if let Some(part) = rest.strip_prefix('[') {
+            let end = part.find(']').unwrap_or(part.len());
+            steps.push(Step::Part(&part[..end]));
+            rest = part.get(end + 1..).unwrap_or_default();
+        } else {
+            rest = rest.strip_prefix('.').unwrap_or(rest);
+            let end = rest.find(['.', '[']).unwrap_or(rest.len());
+            steps.push(Step::Name(&rest[..end]));
+            rest = &rest[end..];
+        }
+    }
+    steps
+}
