@@ -4,6 +4,8 @@
 use crate::{
     Error,
     place::{Place, STANDARD_INPUT},
+    source,
+    terminal::quoted,
 };
 use clap::Args;
 use std::{
@@ -73,9 +75,12 @@ impl From<&Found> for Document {
 /// The flags that name files.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Files {
-    /// A file or directory with objects, or - for standard input; may be repeated.
+    /// A file or directory with objects, an http or https address, or - for standard input; may be repeated.
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     pub files: Vec<PathBuf>,
+    /// A directory with a kustomization, built by `kubectl kustomize` or `kustomize build`; may be repeated.
+    #[arg(short = 'k', long = "kustomize", value_name = "DIR")]
+    pub kustomizations: Vec<PathBuf>,
     /// Read subdirectories too.
     #[arg(short = 'R', long)]
     pub recursive: bool,
@@ -102,7 +107,23 @@ impl Files {
                 documents.extend(read(file)?);
             }
         }
+        for directory in &self.kustomizations {
+            documents.extend(parse(&source::kustomization(directory)?, directory)?);
+        }
         Ok(documents)
+    }
+
+    /// Whether no file is named.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.kustomizations.is_empty()
+    }
+
+    /// Returns the flags as they are typed.
+    pub fn typed(&self) -> String {
+        let flag = |flag: &str, file: &PathBuf| format!(" {flag} {}", quoted(&file.to_string_lossy()));
+        let files = self.files.iter().map(|file| flag("-f", file));
+        let typed: String = files.chain(self.kustomizations.iter().map(|file| flag("-k", file))).collect();
+        if self.recursive { typed + " -R" } else { typed }
     }
 
     fn list(&self, directory: &Path, found: &mut Vec<PathBuf>) -> Result<(), Error> {
@@ -131,6 +152,9 @@ pub fn read(file: &Path) -> Result<Vec<Document>, Error> {
 
 /// Reads the bytes of a file, or of standard input where it is `-`.
 pub fn read_bytes(file: &Path) -> Result<Vec<u8>, Error> {
+    if let Some(url) = source::address(file) {
+        return source::download(url);
+    }
     let failed = |source| Error::Read { path: file.into(), source };
     if file.as_os_str() != STANDARD_INPUT {
         return std::fs::read(file).map_err(failed);

@@ -58,6 +58,14 @@ pub enum Error {
         /// Of how many.
         of: usize,
     },
+    /// The command was stopped before every object was written; the summary was printed.
+    #[error("stopped: {left} of {all} objects were not written; the same command continues with them")]
+    Stopped {
+        /// How many were not written.
+        left: usize,
+        /// Of how many.
+        all: usize,
+    },
     /// The command line is wrong.
     #[error("{0}")]
     Usage(String),

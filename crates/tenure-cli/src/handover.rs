@@ -2,21 +2,15 @@
 
 use crate::{
     Error, Outcome,
-    terminal::{Audience, Format, Ink, Terminal},
+    terminal::{Audience, Format, Ink, Terminal, columns, shortened},
+    undo_files,
 };
 use clap::Args;
-use std::{
-    io::{ErrorKind, Write},
-    path::{Path, PathBuf},
-};
-use tenure_apply::Timestamp;
+use std::{collections::BTreeSet, path::PathBuf};
 use tenure_client::{Cluster, Found};
-use tenure_ownership::{
-    Handover, LiveObject, OwnershipError, Undo,
-    handover::{Step, undo_file},
-    owner,
-};
+use tenure_ownership::{Handover, LiveObject, OwnershipError, handover::Step, owner};
 use tenure_schema::TypeRef;
+use tenure_transport::nearest_name;
 use tenure_value::Value;
 
 /// The flags of commands that move ownership.
@@ -28,28 +22,64 @@ pub struct HandoverFlags {
     /// Do not ask for confirmation.
     #[arg(short, long)]
     yes: bool,
-    /// The undo file to write [default: tenure-undo-TIME.json].
+    /// The undo file to write [default: one in $XDG_STATE_HOME/tenure/undo].
     #[arg(long, value_name = "FILE")]
     undo: Option<PathBuf>,
+    /// The output format.
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
+    output: Format,
 }
 
-/// Moves the ownership of objects: shows every step, asks once, carries the steps out and writes the undo file.
+/// Checks that no name of a manager is a typo: one that no object has, and that is written like one that an object has.
+pub fn check_managers<'o>(
+    names: &[String],
+    objects: impl Iterator<Item = &'o LiveObject>,
+) -> Result<(), Error> {
+    let known: BTreeSet<&str> =
+        objects.flat_map(|live| live.managers.iter().map(|manager| manager.name.as_str())).collect();
+    let unknown = names.iter().filter(|name| !known.contains(name.as_str()));
+    for name in unknown {
+        // A name that is like none may be that of a manager that gave up everything.
+        if let Some(nearest) = nearest_name(name, known.iter().copied()) {
+            let all = known.iter().copied().collect::<Vec<_>>().join(", ");
+            let problem =
+                format!("no manager is named {name:?}; did you mean {nearest:?}? The managers are {all}");
+            return Err(Error::usage(problem));
+        }
+    }
+    Ok(())
+}
+
+/// Moves the ownership of objects: shows every step, asks once, carries the steps out and writes the undo file. `title` says what is
+/// done, `from` are the managers that fields are taken from, if they are named.
 pub async fn carry_out(
     found: Vec<Found>,
     cluster: &Cluster,
     flags: &HandoverFlags,
     terminal: &Terminal,
+    (title, from): (&str, &[String]),
     step: impl Fn(&LiveObject, TypeRef<'static>) -> Result<Step, OwnershipError>,
 ) -> Result<Outcome, Error> {
-    let mut handovers = Vec::new();
+    let mut objects = Vec::new();
     for found in found {
         let live = found.read()?;
+        objects.push((found, live));
+    }
+    check_managers(from, objects.iter().map(|(_, live)| live))?;
+    let (mut handovers, mut shown) = (Vec::new(), Vec::new());
+    for (found, live) in objects {
         let ty = cluster.type_of(live.api_version(), live.kind()).await?;
         let handover = Handover::new(&live, step(&live, ty)?, ty);
-        terminal.print(preview(&found, &handover, terminal))?;
+        match flags.output {
+            Format::Text => terminal.print(preview(&found, &handover, terminal))?,
+            _ => shown.push(document(&found, &handover)),
+        }
         if !handover.is_empty() {
             handovers.push((found, handover, ty));
         }
+    }
+    if flags.output != Format::Text {
+        terminal.print_value(&Value::object([("objects", Value::array(shown))]), flags.output)?;
     }
     if handovers.is_empty() || flags.dry_run {
         return Ok(Outcome::Done);
@@ -61,7 +91,7 @@ pub async fn carry_out(
             file.display()
         )));
     }
-    if !flags.yes && !confirmed(terminal)? {
+    if !flags.yes && !confirmed(terminal).await? {
         terminal.note("nothing was changed");
         return Ok(Outcome::Done);
     }
@@ -78,20 +108,27 @@ pub async fn carry_out(
         }
     }
     if !undos.is_empty() {
-        let file = write_undo(&undos, flags.undo.as_deref(), terminal.now)?;
-        terminal.note(format_args!("done; `tenure undo {}` reverts it", file.display()));
+        let file = undo_files::write(&undos, title, cluster.server(), flags.undo.as_deref(), terminal.now)?;
+        let named = flags.undo.as_ref().map(|_| format!(" {}", file.display())).unwrap_or_default();
+        terminal.note(format_args!("done; `tenure undo{named}` reverts it"));
     }
     outcome
 }
 
-fn confirmed(terminal: &Terminal) -> Result<bool, Error> {
+async fn confirmed(terminal: &Terminal) -> Result<bool, Error> {
     if terminal.audience == Audience::Program {
         return Err(Error::usage(
             "cannot ask for confirmation without a terminal; check with --dry-run, then use --yes",
         ));
     }
-    let answer = terminal.ask("Continue? [y/N] ")?;
+    let answer = terminal.ask("Continue? [y/N] ".to_owned()).await?;
     Ok(matches!(answer.as_deref(), Some("y" | "Y" | "yes")))
+}
+
+/// Returns a handover as a document.
+fn document(found: &Found, handover: &Handover) -> Value {
+    let shown = handover.to_value().as_object().cloned().unwrap_or_default();
+    Value::Object(shown.with("object", found.target().to_value()))
 }
 
 /// Returns a handover as text.
@@ -99,14 +136,15 @@ fn preview(found: &Found, handover: &Handover, terminal: &Terminal) -> String {
     let paint = terminal.paint;
     let mut out = format!("{}:", paint.ink(Ink::Strong, found.target()));
     if handover.is_empty() {
-        out += " nothing to do";
+        let names: Vec<&str> = handover.before.managers.iter().map(|manager| manager.name.as_str()).collect();
+        out += &format!(" nothing to do; its managers are {}", names.join(", "));
     }
     out.push('\n');
     let mut line = |ink, text: String| out += &format!("  {}\n", paint.ink(ink, text));
     for (path, value) in handover.removals() {
         let path = path.to_string();
-        let room = terminal.width.saturating_sub(path.chars().count() + 8);
-        let value: String = value.to_string().chars().take(room).collect();
+        let room = terminal.width.saturating_sub(columns(&path) + 8).max(24);
+        let value = shortened(&value.to_string(), room);
         line(Ink::Removed, format!("- {path}: {value}"));
     }
     for change in &handover.owners {
@@ -125,37 +163,4 @@ fn preview(found: &Found, handover: &Handover, terminal: &Terminal) -> String {
         line(Ink::Warning, format!("? {note}"));
     }
     out
-}
-
-/// How many undo files of one second get different names.
-const NAMES: usize = 1_000;
-
-/// Writes the undo file, which must not exist, and returns its name: the given one, or one made of the time.
-fn write_undo(undos: &[Undo], given: Option<&Path>, now: Timestamp) -> Result<PathBuf, Error> {
-    let document: Value = undo_file(undos);
-    let text = Format::Json.render(&document);
-    let time: String = now.to_string().chars().filter(char::is_ascii_alphanumeric).collect();
-    let names: Vec<PathBuf> = match given {
-        Some(file) => vec![file.to_owned()],
-        None => [String::new()]
-            .into_iter()
-            .chain((2..=NAMES).map(|number| format!("-{number}")))
-            .map(|suffix| PathBuf::from(format!("tenure-undo-{time}{suffix}.json")))
-            .collect(),
-    };
-    let mut last = None;
-    for path in names {
-        let written = std::fs::File::create_new(&path).and_then(|mut file| file.write_all(text.as_bytes()));
-        match written {
-            Ok(()) => return Ok(path),
-            Err(source) => {
-                let exists = source.kind() == ErrorKind::AlreadyExists;
-                last = Some(Error::Write { path, source });
-                if !exists {
-                    break;
-                }
-            }
-        }
-    }
-    Err(last.unwrap_or_else(|| Error::usage("no name is free for the undo file; give one with --undo")))
 }

@@ -20,12 +20,14 @@ mod error;
 mod etcd;
 mod feature_gates;
 mod handover;
+mod help;
 mod history;
 mod identity;
 mod kinds;
 mod limits;
 mod logging;
 mod memory;
+mod moment;
 mod oidc;
 mod outcome;
 mod page;
@@ -34,11 +36,13 @@ mod place;
 mod plan_text;
 mod sign_in;
 mod signal;
+mod source;
 mod targets;
 mod terminal;
 mod types;
+mod undo_files;
 
-use clap::Parser;
+use clap::{FromArgMatches, Parser};
 use error::Error;
 use outcome::Outcome;
 use std::{path::Path, process::ExitCode};
@@ -63,7 +67,8 @@ fn main() -> ExitCode {
     if let Some(program) = envtest::Program::of_path(Path::new(&name)) {
         return program.run(arguments);
     }
-    let arguments = match Arguments::try_parse() {
+    let parsed = help::command().try_get_matches();
+    let arguments = match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
         Err(error) => return explain(&error),
     };

@@ -2,7 +2,7 @@
 
 use crate::{
     Outcome,
-    terminal::{Ink, Terminal},
+    terminal::{Ink, Terminal, columns, quoted, wrapped},
 };
 use std::fmt::{Display, Write};
 use tenure_apply::OwnershipChange;
@@ -32,8 +32,49 @@ pub fn outcome(action: Action) -> Outcome {
     }
 }
 
+/// What was typed, so that the commands that settle conflicts can be pasted.
+pub struct Typed {
+    /// The apply of the same manifests.
+    pub apply: String,
+    /// The manager that applies.
+    pub manager: String,
+    /// The flags that choose the server.
+    pub server: String,
+}
+
+/// Which plans are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// All.
+    All,
+    /// Where there are many, only those that change something or have a warning.
+    Relevant,
+}
+
+/// How many plans are shown whatever they say.
+const FEW: usize = 20;
+
+/// The most fields that are named in the commands that settle conflicts.
+const PASTED: usize = 12;
+
+/// Returns plans as text.
+pub fn all<'p>(
+    plans: impl ExactSizeIterator<Item = &'p Plan>,
+    shown: Shown,
+    typed: &Typed,
+    terminal: &Terminal,
+) -> String {
+    let few = plans.len() <= FEW || shown == Shown::All;
+    let says_something = |plan: &&Plan| few || plan.action() != Action::Unchanged || has_findings(plan);
+    plans.filter(says_something).map(|plan| text(plan, typed, terminal)).collect()
+}
+
+fn has_findings(plan: &Plan) -> bool {
+    !plan.zeros.is_empty() || !plan.lingering.is_empty() || !plan.warnings.is_empty()
+}
+
 /// Returns a plan as text.
-pub fn text(plan: &Plan, terminal: &Terminal) -> String {
+fn text(plan: &Plan, typed: &Typed, terminal: &Terminal) -> String {
     let action = plan.action();
     let paint = terminal.paint;
     let mut out =
@@ -42,7 +83,7 @@ pub fn text(plan: &Plan, terminal: &Terminal) -> String {
     match &plan.verdict {
         Verdict::Refused(problem) => page.line('✗', Ink::Problem, problem),
         // What force would change is shown after the conflicts are resolved.
-        Verdict::Conflicts(..) => page.conflicts(&plan.shown_conflicts()),
+        Verdict::Conflicts(..) => page.conflicts(plan, typed),
         Verdict::Applied(_) => {
             page.values(plan);
             page.owners(plan);
@@ -59,8 +100,24 @@ struct Page<'a> {
 
 impl Page<'_> {
     fn line(&mut self, mark: char, ink: Ink, text: impl Display) {
-        // Writing to a string does not fail.
-        let _ = writeln!(self.out, "  {}", self.terminal.paint.ink(ink, format_args!("{mark} {text}")));
+        let text = text.to_string();
+        let indent = 4 + (text.len() - text.trim_start().len());
+        let lines = wrapped(&text, self.terminal.width.saturating_sub(indent).max(20));
+        for (at, line) in lines.iter().enumerate() {
+            let mark = if at == 0 { mark } else { ' ' };
+            let line = format!("{mark} {:1$}{line}", "", indent - 4);
+            // Writing to a string does not fail.
+            let _ = writeln!(self.out, "  {}", self.terminal.paint.ink(ink, line));
+        }
+    }
+
+    /// Adds a line that is not wrapped, since it is to be pasted.
+    fn command(&mut self, label: &str, command: &str) {
+        let _ = writeln!(
+            self.out,
+            "      {} {command}",
+            self.terminal.paint.ink(Ink::Faint, format_args!("{label:<14}"))
+        );
     }
 
     fn values(&mut self, plan: &Plan) {
@@ -84,8 +141,7 @@ impl Page<'_> {
             (Some(before), None) => self.line('-', Ink::Removed, format_args!("{path}: {}", shown(before))),
             (Some(before), Some(after)) => {
                 let (before, after) = (shown(before), shown(after));
-                let length =
-                    path.to_string().chars().count() + before.chars().count() + after.chars().count();
+                let length = columns(&path.to_string()) + columns(&before) + columns(&after);
                 if length + 10 <= self.terminal.width {
                     self.line('~', Ink::Changed, format_args!("{path}: {before} → {after}"));
                 } else {
@@ -98,22 +154,24 @@ impl Page<'_> {
         }
     }
 
-    fn conflicts(&mut self, conflicts: &[Conflict]) {
-        for conflict in conflicts {
+    fn conflicts(&mut self, plan: &Plan, typed: &Typed) {
+        let conflicts = plan.shown_conflicts();
+        for conflict in &conflicts {
             let side = |value: &Option<Value>| value.as_ref().map_or_else(|| "(not set)".to_owned(), shown);
             let (live, proposed) = (side(&conflict.live), side(&conflict.proposed));
             self.line('!', Ink::Problem, format_args!("{}: {live} → {proposed}", conflict.path));
             let owners = describe_all(&conflict.owners, self.terminal.now);
             self.line(' ', Ink::Faint, format_args!("  owned by {owners}"));
         }
-        if !conflicts.is_empty() {
-            self.line(
-                ' ',
-                Ink::Faint,
-                "take single fields with `tenure apply --force-path PATH`, decide one by one with --interactive, \
-                 or remove them from the manifest",
-            );
+        if conflicts.is_empty() {
+            return;
         }
+        self.line(' ', Ink::Faint, "settle with one of these, or leave the fields out of the manifest:");
+        if conflicts.len() <= PASTED {
+            self.command("take them", &taking(&conflicts, typed));
+            self.command("hand them over", &handing_over(plan, &conflicts, typed));
+        }
+        self.command("one by one", &format!("{} --interactive", typed.apply));
     }
 
     fn owners(&mut self, plan: &Plan) {
@@ -177,6 +235,35 @@ impl Page<'_> {
             self.line('?', Ink::Warning, warning);
         }
     }
+}
+
+/// Returns the command that takes the conflicting fields from their owners.
+fn taking(conflicts: &[Conflict], typed: &Typed) -> String {
+    let path = |conflict: &Conflict| format!(" --force-path {}", quoted(&conflict.path.to_string()));
+    typed.apply.clone() + &conflicts.iter().map(path).collect::<String>()
+}
+
+/// Returns the command that makes the manager the owner of the conflicting fields, with the values that they have.
+fn handing_over(plan: &Plan, conflicts: &[Conflict], typed: &Typed) -> String {
+    let target = &plan.target;
+    let namespace = match target.namespace.as_str() {
+        "" => String::new(),
+        namespace => format!(" -n {}", quoted(namespace)),
+    };
+    let path = |conflict: &Conflict| format!(" --path {}", quoted(&conflict.path.to_string()));
+    let paths: String = conflicts.iter().map(path).collect();
+    let mut owners: Vec<&str> =
+        conflicts.iter().flat_map(|one| one.owners.iter().map(|owner| owner.name.as_str())).collect();
+    owners.sort_unstable();
+    owners.dedup();
+    let from =
+        owners.iter().filter(|name| **name != typed.manager).map(|name| format!(" --from {}", quoted(name)));
+    let from: String = from.collect();
+    let to = quoted(&typed.manager);
+    format!(
+        "tenure transfer {}/{}{namespace}{paths}{from} --to {to}{}",
+        target.word, target.name, typed.server
+    )
 }
 
 fn others(change: &OwnershipChange, owners: Vec<Owner>) -> Vec<Owner> {

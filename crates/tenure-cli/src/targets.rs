@@ -26,6 +26,15 @@ pub struct Targets {
 }
 
 impl Targets {
+    /// Takes the words that are fields out of the objects: names of objects do not begin as paths do.
+    pub fn take_fields(&mut self) -> Vec<String> {
+        let (fields, words) = std::mem::take(&mut self.words)
+            .into_iter()
+            .partition(|word| word.starts_with(['.', '/', '{', '$']));
+        self.words = words;
+        fields
+    }
+
     /// Whether no object is named.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()

@@ -116,6 +116,16 @@ async fn send(
     }
 }
 
+/// How often an object that others keep changing is read and planned, until both are of the same version.
+const CONSISTENT_WITHIN: usize = 6;
+
+/// Whether a dry run started from the object that was read. Otherwise the plan would show what others changed in between.
+fn is_from(response: &Response, before: Option<&LiveObject>) -> bool {
+    let version = response.value.at(["metadata", "resourceVersion"]);
+    let Some(before) = before.filter(|_| response.is_success()) else { return true };
+    version.is_none_or(|version| *version == before.resource_version())
+}
+
 /// Returns what an apply would do. `together` are the drafts that are applied before or with this one: a namespace or a
 /// definition among them need not exist yet.
 pub async fn plan(
@@ -136,14 +146,23 @@ pub async fn plan(
         );
         return Ok(Plan::refused(manifest, applier, None, problem));
     };
-    let before = cluster.find_live(&path).await?;
-    let response = apply(draft, &path, before.as_ref(), applier, Mode::DryRun, cluster).await?;
+    let mut before = cluster.find_live(&path).await?;
+    let mut response = apply(draft, &path, before.as_ref(), applier, Mode::DryRun, cluster).await?;
+    for _ in 1..CONSISTENT_WITHIN {
+        if is_from(&response, before.as_ref()) {
+            break;
+        }
+        before = cluster.find_live(&path).await?;
+        response = apply(draft, &path, before.as_ref(), applier, Mode::DryRun, cluster).await?;
+    }
     let read = |shown: &Value| {
         LiveObject::read(shown).map_err(|error| ClientError::invalid(&manifest.target, error))
     };
     if response.is_success() {
+        let is_consistent = is_from(&response, before.as_ref());
         let after = DryRun::Applied(read(&response.value)?);
-        return Ok(plan::from_dry_run(manifest, before, after, applier).with_warnings(response.warnings));
+        let plan = plan::from_dry_run(manifest, before, after, applier).with_warnings(response.warnings);
+        return Ok(if is_consistent { plan } else { plan.without_others(&applier.manager) });
     }
     let refusal = response.refusal();
     let comes_later = || defined() || together.iter().any(|other| other.is_namespace_of(draft));

@@ -36,10 +36,12 @@ pub enum ClientError {
         place: String,
     },
     /// The server does not serve a kind.
-    #[error("{server} has no kind named {name:?}; `kubectl api-resources` lists its kinds")]
+    #[error("{server} has no kind named {name:?}{nearest}; `kubectl api-resources` lists its kinds")]
     UnknownKind {
         /// The name as given.
         name: String,
+        /// The nearest name, as a part of the sentence; empty if none is similar.
+        nearest: String,
         /// The server.
         server: String,
     },
@@ -73,6 +75,12 @@ pub enum ClientError {
         /// The object.
         what: String,
     },
+    /// History does not have what is asked for, or it cannot be undone.
+    #[error("{problem}")]
+    History {
+        /// What is wrong, and what to do.
+        problem: String,
+    },
     /// An object was changed after the step that is to be undone.
     #[error(
         "{what} was changed after the step; to undo the step and keep the later changes, run the command again with --rebase"
@@ -86,6 +94,10 @@ pub enum ClientError {
 impl ClientError {
     pub(crate) fn unreachable(server: &str, problem: impl ToString) -> ClientError {
         ConnectError::Unreachable { server: server.to_owned(), problem: problem.to_string() }.into()
+    }
+
+    pub(crate) fn history(problem: impl Into<String>) -> ClientError {
+        ClientError::History { problem: problem.into() }
     }
 
     pub(crate) fn invalid(what: &impl ToString, problem: ApplyError) -> ClientError {

@@ -44,6 +44,7 @@ pub async fn undo(undo: &Undo, rebase: Rebase, cluster: &Cluster) -> Result<Stri
     let resource = cluster.kind_of(api_version, kind).await?;
     let resource = resource.ok_or_else(|| ClientError::UnknownKind {
         name: format!("{api_version} {kind}"),
+        nearest: String::new(),
         server: cluster.server().to_owned(),
     })?;
     let path = resource.path(undo.namespace(), undo.name());

@@ -3,6 +3,7 @@
 //! - [`Cluster`] sends requests, discovers the kinds that the server has ([`Resource`]) and returns their types.
 //! - [`Cluster::page`] and [`Cluster::watch`] read the objects of a kind page by page and follow their changes.
 //! - [`Draft`] is a manifest for a server; [`plan`] and [`apply`] show and carry out a server-side apply of it.
+//! - [`Past`], [`PastChange`] and [`Restored`] read the history of an object, undo a change of it and bring it back.
 //! - [`hand_over`] and [`undo`] move ownership without changing values.
 //!
 //! The crate exists because the commands and the page use a server in the same way. Connections are in `tenure-transport`, pure
@@ -16,6 +17,7 @@ mod cluster;
 mod error;
 mod handover;
 mod managed_fields;
+mod past;
 mod resource;
 mod response;
 mod select;
@@ -25,6 +27,7 @@ pub use apply::{Draft, Mode, apply, plan};
 pub use cluster::{APPLY_PATCH, Cluster, JSON_PATCH, REQUESTS_AT_ONCE};
 pub use error::ClientError;
 pub use handover::{Rebase, hand_over, undo};
+pub use past::{Log, Past, PastChange, Restored};
 pub use resource::{Resource, Scope};
 pub use response::Response;
 pub use select::{Found, Page, Selection};

@@ -4,13 +4,15 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OwnershipError {
-    /// A path is not valid for the object's type.
-    #[error("{path}: {problem}")]
-    Path {
+    /// A path matches nothing.
+    #[error("{path}: {problem}{nearest}")]
+    NoField {
         /// The path as given.
         path: String,
-        /// What is wrong with it.
+        /// Why it matches nothing.
         problem: String,
+        /// The nearest path, as the end of the sentence; empty if none is similar.
+        nearest: String,
     },
     /// None of the selected managers owns the paths.
     #[error("no selected manager owns {paths} of {name}; `tenure blame` shows the owners of every field")]

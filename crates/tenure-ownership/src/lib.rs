@@ -1,7 +1,8 @@
 //! Field ownership of Kubernetes objects, computed from documents: the live object with its `managedFields`, a manifest,
 //! and the schema of the kind.
 //!
-//! - [`LiveObject`] splits an object as a server shows it into its content and its managers.
+//! - [`LiveObject`] splits an object as a server shows it into its content and its managers; [`LiveObject::field`] finds a field
+//!   that a person named, in any notation.
 //! - [`Blame`] lists the owners of every line and field.
 //! - [`Explanation`] explains one field: owners, merge rules, and the effect of each kind of write.
 //! - [`Plan`] is the result of a server-side apply before it happens, computed offline or from a server's dry run.
@@ -44,6 +45,7 @@ mod change;
 pub mod diagnosis;
 pub mod effect;
 mod error;
+mod field;
 pub mod handover;
 mod live;
 mod manifest;

@@ -3,6 +3,8 @@
 
 use crate::{Applier, Conflict, Force, LiveObject, Manifest};
 use tenure_apply::Operation;
+use tenure_fields::{Path, PathElement};
+use tenure_value::Value;
 
 /// What to do about one conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,15 +27,16 @@ pub fn settle(
     manifest: &mut Manifest<'_>,
     applier: &mut Applier,
 ) {
-    let owned = before.is_some_and(|before| {
-        before.managers.iter().any(|manager| {
+    let owns = |path: &Path| {
+        let mut managers = before.into_iter().flat_map(|before| before.managers.iter());
+        managers.any(|manager| {
             manager.name == applier.manager
                 && manager.operation == Operation::Apply
-                && manager.fields.has(&conflict.path)
+                && manager.fields.has(path)
         })
-    });
+    };
     let settlement = match settlement {
-        Settlement::Theirs if owned => Settlement::Share,
+        Settlement::Theirs if owns(&conflict.path) => Settlement::Share,
         Settlement::Theirs => Settlement::LeaveOut,
         other => other,
     };
@@ -49,10 +52,87 @@ pub fn settle(
             None
         }
         (Settlement::Share, Some(location), Some(live)) => location.replace(&manifest.config, live.clone()),
-        (_, Some(location), _) => location.remove(&manifest.config),
+        (_, Some(_), _) => without(&conflict.path, manifest, owns),
         _ => None,
     };
     if let Some(config) = config {
         manifest.config = config;
+    }
+}
+
+/// Returns the configuration without a field, and without the parents that would be left with nothing to say: an empty object or list,
+/// and an item of which only the keys are left, unless the manager owns it. Applying them would own them.
+fn without(path: &Path, manifest: &Manifest<'_>, owns: impl Fn(&Path) -> bool) -> Option<Value> {
+    let mut config = path.pointer(&manifest.config, manifest.ty)?.remove(&manifest.config)?;
+    let mut parent = path.clone();
+    while parent.pop().is_some() && parent.len() > usize::from(is_metadata(&parent)) {
+        let says_nothing = match (parent.resolve(&config, manifest.ty), parent.last()) {
+            (Some(Value::Array(items)), _) => items.is_empty(),
+            (Some(Value::Object(left)), Some(PathElement::Key(keys))) => {
+                left.iter().all(|(name, _)| keys.contains(name)) && !owns(&parent)
+            }
+            (Some(Value::Object(left)), _) => left.is_empty(),
+            _ => false,
+        };
+        if !says_nothing {
+            break;
+        }
+        config = parent.pointer(&config, manifest.ty)?.remove(&config)?;
+    }
+    Some(config)
+}
+
+fn is_metadata(path: &Path) -> bool {
+    matches!(path.elements(), [PathElement::Field(name)] if name == "metadata")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tenure_apply::Timestamp;
+    use tenure_schema::Schema;
+
+    /// Settles a conflict and returns the manifest that is left.
+    fn left(config: &str, kind: (&str, &str), path: &str) -> Value {
+        let ty = Schema::builtin().kind(kind.0, kind.1).unwrap();
+        let mut manifest = Manifest::new(config.parse().unwrap(), "x.yaml", ty);
+        let path = Path::parse_in(path, ty, Some(&manifest.config)).unwrap();
+        let conflict =
+            Conflict { path, owners: Vec::new(), live: Some(Value::from("theirs")), proposed: None };
+        let mut applier = Applier { manager: "m".into(), force: Force::None, now: Timestamp::from_unix(0) };
+        settle(Settlement::Theirs, &conflict, None, &mut manifest, &mut applier);
+        manifest.config
+    }
+
+    #[test]
+    fn theirs_owns_no_parent() {
+        for (kind, config, path, expected) in [
+            (
+                ("v1", "ConfigMap"),
+                r#"{"metadata":{"name":"a"},"data":{"k":"v"}}"#,
+                ".data.k",
+                r#"{"metadata":{"name":"a"}}"#,
+            ),
+            (
+                ("v1", "ConfigMap"),
+                r#"{"metadata":{"name":"a"},"data":{"k":"v","l":"w"}}"#,
+                ".data.k",
+                r#"{"metadata":{"name":"a"},"data":{"l":"w"}}"#,
+            ),
+            (
+                ("v1", "Pod"),
+                r#"{"metadata":{"name":"a","labels":{"x":"y"}},"spec":{"containers":[{"name":"c","image":"i"}]}}"#,
+                ".spec.containers[0].image",
+                r#"{"metadata":{"name":"a","labels":{"x":"y"}}}"#,
+            ),
+            (
+                ("v1", "Pod"),
+                r#"{"metadata":{"labels":{"x":"y"}},"spec":{}}"#,
+                ".metadata.labels.x",
+                r#"{"metadata":{},"spec":{}}"#,
+            ),
+        ] {
+            assert_eq!(left(config, kind, path), expected.parse::<Value>().unwrap(), "{path} of {config}");
+        }
     }
 }

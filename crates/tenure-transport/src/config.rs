@@ -41,7 +41,32 @@ pub struct ConnectOptions {
     pub token: Option<String>,
     /// The address of the client that requests are made for, if not for this program: the server records it.
     pub forwarded_for: Option<IpAddr>,
+    /// The user to act as.
+    pub impersonate: Impersonate,
+    /// Accept any certificate of the server.
+    pub insecure_skip_tls_verify: bool,
+    /// How long a request may take; if `None`, [`REQUEST_TIMEOUT`] until the server begins to answer.
+    pub request_timeout: Option<Duration>,
+    /// Is told once that a request waits for the server for longer than [`SILENCE`].
+    pub on_silence: Option<fn(&str)>,
 }
+
+/// The user and the groups that requests are made as.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Impersonate {
+    /// The name of the user.
+    pub user: Option<String>,
+    /// The uid of the user.
+    pub uid: Option<String>,
+    /// The groups.
+    pub groups: Vec<String>,
+}
+
+/// How long a server may take to begin an answer, and to continue it. API servers themselves give up after a minute.
+pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(65);
+
+/// How long a server may be silent before a person is told.
+pub const SILENCE: Duration = Duration::from_secs(2);
 
 /// A server and the credentials for it.
 #[derive(Debug)]
@@ -109,6 +134,12 @@ impl ConnectOptions {
             config.auth = Auth { token: Some(token.clone()), ..Auth::default() };
         }
         config.auth.forwarded_for = self.forwarded_for;
+        if self.impersonate != Impersonate::default() {
+            config.auth.impersonation = self.impersonate.headers()?;
+        }
+        if self.insecure_skip_tls_verify {
+            config.tls.insecure = true;
+        }
         Ok(config)
     }
 
@@ -252,6 +283,22 @@ impl Auth {
             credentials.headers.push((http::header::AUTHORIZATION, value));
         }
         Ok(credentials)
+    }
+}
+
+impl Impersonate {
+    fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, ConnectError> {
+        if self.user.is_none() {
+            return Err(ConnectError::config("groups and a uid to act as need a user; add --as USER"));
+        }
+        let named = [("impersonate-user", &self.user), ("impersonate-uid", &self.uid)];
+        let named = named.into_iter().filter_map(|(name, value)| value.as_ref().map(|value| (name, value)));
+        let groups = self.groups.iter().map(|group| ("impersonate-group", group));
+        let header = |(name, value): (&'static str, &String)| {
+            let value = HeaderValue::from_str(value).map_err(ConnectError::config)?;
+            Ok((HeaderName::from_static(name), value))
+        };
+        named.chain(groups).map(header).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::{
     ConnectError, ConnectOptions, Transport,
-    config::{Auth, Config, Credentials},
+    config::{Auth, Config, Credentials, REQUEST_TIMEOUT, SILENCE},
     connector, whole_body,
 };
 use bytes::Bytes;
@@ -14,9 +14,6 @@ use parking_lot::Mutex;
 use std::time::Duration;
 use tenure_value::{Value, json};
 
-/// How long a request may take.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(300);
-
 const USER_AGENT: &str = concat!("tenure/", env!("CARGO_PKG_VERSION"));
 
 /// A server, and the credentials for it.
@@ -24,6 +21,8 @@ pub struct Connection {
     server: String,
     config: Config,
     session: Mutex<Session>,
+    timeout: Option<Duration>,
+    on_silence: Option<fn(&str)>,
 }
 
 /// A client and the credentials that it uses.
@@ -48,6 +47,8 @@ impl Connection {
         Ok(Connection {
             server: config.server.to_string().trim_end_matches('/').to_owned(),
             session: Mutex::new(session),
+            timeout: options.request_timeout,
+            on_silence: options.on_silence,
             config,
         })
     }
@@ -64,16 +65,41 @@ impl Connection {
 
     /// Sends a request and returns the whole response, with any code.
     pub async fn exchange(&self, request: Request<Bytes>) -> Result<Response<Bytes>, ConnectError> {
-        let exchange = async {
-            let (parts, body) = self.forward(request).await?.into_parts();
-            let bytes = body.collect().await.map_err(|error| self.unreachable(&error))?.to_bytes();
-            Ok(Response::from_parts(parts, bytes))
+        let exchange = self.exchange_patiently(request);
+        match self.timeout {
+            Some(limit) => within(limit, exchange).await.map_err(|_| self.silent(limit))?,
+            None => exchange.await,
+        }
+    }
+
+    /// Sends a request and reads the whole response; a server that is silent for too long is given up.
+    async fn exchange_patiently(&self, request: Request<Bytes>) -> Result<Response<Bytes>, ConnectError> {
+        let limit = self.timeout.unwrap_or(REQUEST_TIMEOUT);
+        let head = async {
+            let mut sending = std::pin::pin!(self.forward(request));
+            if let Some(tell) = self.on_silence {
+                match within(SILENCE, &mut sending).await {
+                    Ok(response) => return response,
+                    Err(_) => tell(&self.server),
+                }
+            }
+            sending.await
         };
-        let timeout = |_| ConnectError::Unreachable {
-            server: self.server.clone(),
-            problem: format!("no response within {} seconds", REQUEST_TIMEOUT.as_secs()),
-        };
-        tokio::time::timeout(REQUEST_TIMEOUT, exchange).await.map_err(timeout)?
+        let (parts, mut body) = within(limit, head).await.map_err(|_| self.silent(limit))??.into_parts();
+        let mut bytes = Vec::new();
+        while let Some(frame) = within(limit, body.frame()).await.map_err(|_| self.silent(limit))? {
+            if let Ok(data) = frame.map_err(|error| self.unreachable(&error))?.into_data() {
+                bytes.extend_from_slice(&data);
+            }
+        }
+        Ok(Response::from_parts(parts, Bytes::from(bytes)))
+    }
+
+    fn silent(&self, limit: Duration) -> ConnectError {
+        let seconds = limit.as_secs_f64();
+        let problem =
+            format!("no response within {seconds} seconds; --request-timeout sets how long to wait");
+        ConnectError::Unreachable { server: self.server.clone(), problem }
     }
 
     /// Posts a document to the address of the server itself, as to a webhook, and returns the response with any code.
@@ -115,8 +141,25 @@ impl Connection {
         for (name, value) in &session.credentials.headers {
             parts.headers.append(name, value.clone());
         }
-        let request = Request::from_parts(parts, whole_body(body));
-        session.client.send(request).await.map_err(|error| self.unreachable(&error))
+        let request =
+            |parts: &http::request::Parts| Request::from_parts(parts.clone(), whole_body(body.clone()));
+        let first = match session.client.send(request(&parts)).await {
+            Ok(response) => return Ok(response),
+            Err(error) => error,
+        };
+        // A server may close a connection that was idle just when it is used again. A fresh one is tried once, unless the
+        // request could then be carried out twice.
+        if first.is_connect() || parts.method == Method::POST {
+            return Err(self.unreachable(&first));
+        }
+        let fresh = connector::client(&self.config, &session.credentials)?;
+        let response = fresh.send(request(&parts)).await.map_err(|error| self.unreachable(&error))?;
+        let mut current = self.session.lock();
+        if current.credentials == session.credentials {
+            current.client = fresh;
+        }
+        drop(current);
+        Ok(response)
     }
 
     /// Returns the address of a path, which is below the path of the server's address.
@@ -145,6 +188,11 @@ impl Connection {
     pub fn unreachable(&self, error: &dyn std::error::Error) -> ConnectError {
         ConnectError::Unreachable { server: self.server.clone(), problem: with_causes(error) }
     }
+}
+
+/// Waits for a future for a limited time.
+async fn within<F: Future>(limit: Duration, future: F) -> Result<F::Output, tokio::time::error::Elapsed> {
+    tokio::time::timeout(limit, future).await
 }
 
 /// Returns the first line of an error and of what caused it.

@@ -1,7 +1,7 @@
 //! Kubeconfig files. Several files are merged as `kubectl` merges them: the first entry of a name counts, relative paths are
 //! relative to the file that contains them.
 
-use crate::ConnectError;
+use crate::{ConnectError, ConnectOptions, did_you_mean};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use std::path::{Path, PathBuf};
 use tenure_value::{Limits, Value, yaml};
@@ -89,11 +89,23 @@ impl Kubeconfig {
     }
 }
 
+/// Returns the names of the contexts of the kubeconfig that the options name.
+pub fn contexts(options: &ConnectOptions) -> Result<Vec<String>, ConnectError> {
+    let kubeconfig = match &options.kubeconfig {
+        Some(file) => Some(Kubeconfig::read(std::slice::from_ref(file))?),
+        None => Kubeconfig::find()?,
+    };
+    Ok(kubeconfig
+        .map(|kubeconfig| kubeconfig.contexts.into_iter().map(|entry| entry.name).collect())
+        .unwrap_or_default())
+}
+
 fn entry<'k>(entries: &'k [Entry], what: &str, name: &str) -> Result<&'k Entry, ConnectError> {
     entries.iter().find(|entry| entry.name == name).ok_or_else(|| {
         let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        let nearest = did_you_mean(name, names.iter().copied());
         let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        ConnectError::config(format!("the kubeconfig has no {what} named {name:?}, only: {known}"))
+        ConnectError::config(format!("the kubeconfig has no {what} named {name:?}, only: {known}{nearest}"))
     })
 }
 

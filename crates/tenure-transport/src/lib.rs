@@ -28,21 +28,24 @@ mod reloader;
 mod review;
 mod review_version;
 pub mod serving;
+mod suggest;
 mod tls;
 mod transport;
 mod trusted_certificates;
 mod web;
 
 pub use any_certificate::AnyCertificate;
-pub use config::ConnectOptions;
+pub use config::{ConnectOptions, Impersonate, REQUEST_TIMEOUT, SILENCE};
 pub use connection::Connection;
 pub use dialer::Dialer;
 pub use error::ConnectError;
 pub use escape::escaped;
+pub use kubeconfig::contexts;
 pub use reloadable::Reloadable;
 pub use reloader::Reloader;
 pub use review::ReviewWebhook;
 pub use review_version::ReviewVersion;
+pub use suggest::{did_you_mean, nearest_name};
 pub use transport::{
     BoxError, Connecting, Dial, Sending, Transport, TransportBody, TransportTls, whole_body,
 };

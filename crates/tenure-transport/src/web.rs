@@ -24,6 +24,26 @@ const MOST_BYTES: usize = 1024 * 1024;
 pub struct WebClient {
     /// The authorities to trust, as PEM; if `None`, those of the system.
     authority: Option<Vec<u8>>,
+    documents: Documents,
+}
+
+/// Which documents are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Documents {
+    /// Small ones, over HTTPS only.
+    #[default]
+    Trusted,
+    /// Manifests, which are large and may come over HTTP.
+    Manifests,
+}
+
+impl Documents {
+    fn most_bytes(self) -> usize {
+        match self {
+            Documents::Trusted => MOST_BYTES,
+            Documents::Manifests => 64 * MOST_BYTES,
+        }
+    }
 }
 
 /// A document, or what a server sent in its place.
@@ -48,12 +68,18 @@ pub struct WebError {
 impl WebClient {
     /// Returns a client that trusts these authorities, as PEM, or those of the system.
     pub fn new(authority: Option<&str>) -> Result<WebClient, String> {
-        let client = WebClient { authority: authority.map(|pem| pem.as_bytes().to_vec()) };
+        let authority = authority.map(|pem| pem.as_bytes().to_vec());
+        let client = WebClient { authority, documents: Documents::Trusted };
         client.tls().config(None).map_err(|error| match error {
             crate::ConnectError::Config { problem } => problem,
             other => other.to_string(),
         })?;
         Ok(client)
+    }
+
+    /// Returns a client for manifests, which may be large and come from http addresses, as `kubectl apply -f URL` takes them.
+    pub fn for_manifests() -> WebClient {
+        WebClient { authority: None, documents: Documents::Manifests }
     }
 
     /// Returns what is at an address. `bearer` is sent to the server of that address alone.
@@ -80,14 +106,19 @@ impl WebClient {
 
     /// Returns a response and, if it is a redirect, where it leads.
     async fn get_once(&self, url: &Uri, bearer: Option<&str>) -> Result<(WebResponse, Option<Uri>), String> {
-        if url.scheme_str() != Some("https") {
-            return Err(format!("{url} is not an https address"));
+        match (url.scheme_str(), self.documents) {
+            (Some("https"), _) | (Some("http"), Documents::Manifests) => {}
+            _ => return Err(format!("{url} is not an https address")),
         }
         let config = Config { tls: self.tls(), ..Config::new(url.clone()) };
         let client =
             connector::client(&config, &Credentials::default()).map_err(|error| error.to_string())?;
+        let accept = match self.documents {
+            Documents::Trusted => "application/json",
+            Documents::Manifests => "*/*",
+        };
         let mut request =
-            Request::get(url).header(header::ACCEPT, "application/json").header(header::USER_AGENT, "tenure");
+            Request::get(url).header(header::ACCEPT, accept).header(header::USER_AGENT, "tenure");
         if let Some(bearer) = bearer {
             request = request.header(header::AUTHORIZATION, format!("Bearer {bearer}"));
         }
@@ -99,7 +130,7 @@ impl WebClient {
             Some(location) => Some(resolve(url, location)?),
             None => None,
         };
-        let body = Limited::new(response.into_body(), MOST_BYTES).collect().await;
+        let body = Limited::new(response.into_body(), self.documents.most_bytes()).collect().await;
         let body = body.map_err(|error| format!("reading the response: {error}"))?.to_bytes();
         Ok((WebResponse { code: code.as_u16(), body }, next))
     }

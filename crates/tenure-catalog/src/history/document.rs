@@ -1,8 +1,8 @@
 //! Changes as documents, at the version of the API that a request names.
 
 use crate::{Objects, Target, object::Stored};
-use tenure_apply::State;
-use tenure_fields::Path;
+use tenure_apply::{OwnershipChange, State, ownership_changes};
+use tenure_fields::{FieldSet, Path};
 use tenure_history::{HistoryError, Rebuilt, Record, Step, Values, changes, field_change};
 use tenure_meta::{
     ApiError, Reason,
@@ -52,7 +52,34 @@ pub(super) fn item(
         (None, Some(time)) => item.with("deletionTimestamp", time),
         _ => item,
     };
-    item.with("changes", Value::array(changes.into_iter().map(change))).into()
+    let item = item.with("changes", Value::array(changes.into_iter().map(change)));
+    let owners = match (before, after) {
+        (Some(before), Some(after)) => owner_changes(before, after, target),
+        _ => Vec::new(),
+    };
+    match owners.is_empty() {
+        true => item.into(),
+        false => item.with("ownerChanges", Value::array(owners)).into(),
+    }
+}
+
+/// Returns what each manager gained and lost by a change.
+fn owner_changes(before: &State, after: &State, target: &Target) -> Vec<Value> {
+    let changes = ownership_changes(before, after, target.handler.type_ref());
+    let paths = |fields: &FieldSet| {
+        let leaves = fields.leaves();
+        Value::array(leaves.iter().map(|path| Value::from(path.quoted().to_string())))
+    };
+    let shown = |change: OwnershipChange| {
+        Value::object([
+            ("manager", Value::from(change.owner.name.clone())),
+            ("operation", Value::from(owner::operation(&change.owner))),
+            ("gained", paths(&change.gained)),
+            ("lost", paths(&change.lost)),
+        ])
+    };
+    let has_moved = |change: &OwnershipChange| !change.gained.is_empty() || !change.lost.is_empty();
+    changes.into_iter().filter(has_moved).map(shown).collect()
 }
 
 /// Returns a change of one field as a document; `None` if it did not change.

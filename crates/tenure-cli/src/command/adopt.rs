@@ -17,8 +17,8 @@ use tenure_ownership::handover;
 Values do not change. The new manager owns the fields as if it had applied them: a field that it leaves out of a later
 apply is removed.
 
-The change is shown first (--dry-run only shows it), is refused if the object changes in between, and writes a file with
-which `tenure undo` reverts it.
+The change is shown first (--dry-run only shows it), is refused if the object changes in between, and `tenure undo` reverts
+it.
 
 Examples:
   tenure adopt deployment/web --from helm --from kubectl-edit --to kubectl
@@ -43,9 +43,10 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     if options.targets.is_empty() {
         return Err(Error::usage("nothing to adopt; name an object as KIND/NAME"));
     }
+    let title = format!("adopt the fields of {} as {}", options.from.join(", "), options.to);
     options.connection.run(async |cluster| {
         let found = options.targets.read(&cluster).await?;
-        carry_out(found, &cluster, &options.flags, terminal, |live, _| {
+        carry_out(found, &cluster, &options.flags, terminal, (&title, &options.from), |live, _| {
             Ok(handover::adopt(live, &options.from, &options.to, terminal.now))
         })
         .await

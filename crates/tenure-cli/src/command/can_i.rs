@@ -6,8 +6,10 @@ use crate::{
     terminal::{Format, Terminal},
 };
 use clap::Args;
-use tenure_client::Cluster;
-use tenure_value::Value;
+use tenure_client::{Cluster, Response};
+use tenure_ownership::Refusal;
+use tenure_transport::Impersonate;
+use tenure_value::{Object, Value};
 
 /// The annotations by which an access review asks about fields.
 const FIELDS: &str = "tenure.dev/fields";
@@ -19,7 +21,9 @@ const WRITES: [&str; 5] = ["create", "update", "patch", "delete", "deletecollect
 /// Ask whether you, or another user, may do something, down to the fields.
 #[derive(Args)]
 #[command(after_help = "\
-The answer is yes or no, with the reason. The exit code of no is 1.
+The answer is yes or no, with the reason. The exit code of no is 1. With --as and --as-group the question is about that user; you need
+the permission to create subjectaccessreviews. Permissions of single fields are those of a Tenure server; for another server the
+answer is about the whole object, and says so.
 
 Examples:
   tenure can-i get secrets
@@ -46,12 +50,6 @@ pub struct Options {
     /// Ask about all namespaces.
     #[arg(short = 'A', long)]
     all_namespaces: bool,
-    /// Ask about this user; you need the permission to create subjectaccessreviews.
-    #[arg(long = "as", value_name = "USER")]
-    as_user: Option<String>,
-    /// Ask about a member of this group; may be repeated.
-    #[arg(long = "as-group", value_name = "GROUP")]
-    as_groups: Vec<String>,
     /// The output format.
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
@@ -69,59 +67,104 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
             WRITES.join(", ")
         )));
     }
-    let status = options.connection.run(async |cluster| ask(&cluster, &options).await)?;
+    let connection = options.connection.without_impersonation();
+    let Answer { status, about_fields } = connection.run(async |cluster| ask(&cluster, &options).await)?;
     let text = |field: &str| status.get(field).and_then(Value::as_str).unwrap_or_default();
     let is_allowed = status.get("allowed").and_then(Value::as_bool).unwrap_or(false);
     match options.output {
         Format::Text => {
-            let mut answer = String::from(if is_allowed { "yes" } else { "no" });
-            for more in [text("reason"), text("evaluationError")].into_iter().filter(|more| !more.is_empty()) {
-                answer.push_str(&format!(" - {more}"));
+            let reason = match (text("reason"), is_allowed) {
+                ("", true) => "the server gives no reason".to_owned(),
+                ("", false) => format!("no rule allows {} {}", options.verb, options.resource),
+                (reason, _) => reason.to_owned(),
+            };
+            let mut answer = format!("{} - {reason}", if is_allowed { "yes" } else { "no" });
+            if !text("evaluationError").is_empty() {
+                answer.push_str(&format!(" - {}", text("evaluationError")));
             }
             terminal.print(answer + "\n")?;
         }
         format => terminal.print_value(&status, format)?,
     }
+    if !about_fields && asks_about_fields {
+        terminal.note("This server has no permissions of single fields; the answer is about the whole object.");
+    }
     Ok(if is_allowed { Outcome::Done } else { Outcome::Denied })
 }
 
+/// The answer of a server.
+struct Answer {
+    /// The status of the review.
+    status: Value,
+    /// Whether the fields, the manager and force were taken into account.
+    about_fields: bool,
+}
+
 /// Posts an access review and returns its status.
-async fn ask(cluster: &Cluster, options: &Options) -> Result<Value, Error> {
+async fn ask(cluster: &Cluster, options: &Options) -> Result<Answer, Error> {
+    let other = options.connection.impersonate();
     let (field, attributes) = match options.resource.starts_with('/') {
         true => ("nonResourceAttributes", path_attributes(options)),
         false => ("resourceAttributes", resource_attributes(cluster, options).await?),
     };
     let mut spec = vec![(field, attributes)];
-    let is_other = options.as_user.is_some() || !options.as_groups.is_empty();
-    if let Some(user) = &options.as_user {
+    if let Some(user) = &other.user {
         spec.push(("user", Value::from(user.as_str())));
     }
-    if !options.as_groups.is_empty() {
-        spec.push(("groups", Value::array(options.as_groups.iter().map(|group| Value::from(group.as_str())))));
+    if !other.groups.is_empty() {
+        spec.push(("groups", Value::array(other.groups.iter().map(|group| Value::from(group.as_str())))));
     }
-    let (kind, resource) = match is_other {
-        true => ("SubjectAccessReview", "subjectaccessreviews"),
-        false => ("SelfSubjectAccessReview", "selfsubjectaccessreviews"),
+    let (kind, resource) = match other == Impersonate::default() {
+        false => ("SubjectAccessReview", "subjectaccessreviews"),
+        true => ("SelfSubjectAccessReview", "selfsubjectaccessreviews"),
     };
-    let mut review = vec![
-        ("apiVersion", Value::from("authorization.k8s.io/v1")),
-        ("kind", Value::from(kind)),
-        ("spec", Value::object(spec)),
-    ];
-    let annotations = annotations(options);
-    if !annotations.is_empty() {
-        review.push(("metadata", Value::object([("annotations", Value::object(annotations))])));
-    }
+    let review = Object::default()
+        .with("apiVersion", "authorization.k8s.io/v1")
+        .with("kind", kind)
+        .with("spec", Value::object(spec));
     let path = format!("/apis/authorization.k8s.io/v1/{resource}");
-    let response = cluster.post(&path, &Value::object(review)).await?;
-    let review = response.success("create", kind)?;
-    Ok(review.get("status").cloned().unwrap_or_default())
+    let annotations = annotations(cluster, options).await?;
+    if !annotations.is_empty() {
+        let metadata = Value::object([("annotations", Value::object(annotations))]);
+        let response = cluster.post(&path, &Value::Object(review.with("metadata", metadata))).await?;
+        // Kubernetes refuses reviews with metadata: it does not know permissions of fields.
+        if !(response.code == 422 && is_about_metadata(&response.refusal())) {
+            return Answer::read(response, kind, true);
+        }
+    }
+    Answer::read(cluster.post(&path, &Value::Object(review)).await?, kind, false)
 }
 
-fn annotations(options: &Options) -> Vec<(&'static str, Value)> {
+impl Answer {
+    fn read(response: Response, kind: &str, about_fields: bool) -> Result<Answer, Error> {
+        let review = response.success("create", kind)?;
+        Ok(Answer { status: review.get("status").cloned().unwrap_or_default(), about_fields })
+    }
+}
+
+fn is_about_metadata(refusal: &Refusal) -> bool {
+    refusal.causes.iter().any(|cause| cause.field == "metadata")
+}
+
+/// Returns the paths of fields as the server takes them. Those of an object that exists may be written in any notation.
+async fn field_paths(cluster: &Cluster, options: &Options) -> Result<Vec<String>, Error> {
+    let Some((kind, name)) = options.resource.split_once('/').filter(|(kind, _)| !kind.is_empty()) else {
+        return Ok(options.fields.clone());
+    };
+    let resource = cluster.kind_named(kind).await?;
+    // A user who may not read the object can still ask.
+    let live = cluster.find_live(&resource.path(&cluster.namespace, name)).await.ok().flatten();
+    let Some(live) = live else { return Ok(options.fields.clone()) };
+    let ty = cluster.type_of(live.api_version(), live.kind()).await?;
+    let path = |text: &String| Ok(live.field(text, ty)?.quoted().to_string());
+    options.fields.iter().map(path).collect()
+}
+
+async fn annotations(cluster: &Cluster, options: &Options) -> Result<Vec<(&'static str, Value)>, Error> {
     let mut annotations = Vec::new();
     if !options.fields.is_empty() {
-        let fields = Value::array(options.fields.iter().map(|field| Value::from(field.as_str())));
+        let fields = field_paths(cluster, options).await?;
+        let fields = Value::array(fields.iter().map(|field| Value::from(field.as_str())));
         annotations.push((FIELDS, Value::from(fields.to_string())));
     }
     if let Some(manager) = &options.field_manager {
@@ -130,7 +173,7 @@ fn annotations(options: &Options) -> Vec<(&'static str, Value)> {
     if options.force {
         annotations.push((FORCE, Value::from("true")));
     }
-    annotations
+    Ok(annotations)
 }
 
 fn path_attributes(options: &Options) -> Value {

@@ -3,6 +3,7 @@
 use crate::{
     Error, Outcome, change_text,
     connection::Connection,
+    moment::moment,
     past::Past,
     terminal::{Format, Terminal},
 };
@@ -13,10 +14,11 @@ use tenure_value::{Object, Value};
 /// Show what changed in an object between two revisions or times.
 #[derive(Args)]
 #[command(after_help = "\
-A moment is a revision (a resourceVersion, as `tenure log` shows it) or a time such as 2026-01-02T03:04:05Z. The exit code is
-2 if something changed and 0 if nothing did.
+A moment is a revision (a resourceVersion, as `tenure log` shows it), an age such as 10m or 2h, yesterday, or a time such as 14:30 or
+2026-01-02T03:04:05Z, in UTC. The exit code is 2 if something changed and 0 if nothing did.
 
 Examples:
+  tenure diff deployment/web --from 10m
   tenure diff deployment/web --from 4711
   tenure diff deployment/web --from 2026-01-02T03:04:05Z --to 2026-01-03T03:04:05Z")]
 pub struct Options {
@@ -41,9 +43,10 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let found = options.connection.run(async |cluster| {
         let past = Past::of(&cluster, &options.object).await?;
         let ty = past.type_of(&cluster).await?;
-        let from = past.at(&cluster, &options.from).await?;
+        let from = past.at(&cluster, &moment(&options.from, terminal.now)?).await?;
         // The newest revision that a number can name is the current one.
-        let to = past.at(&cluster, options.to.as_deref().unwrap_or(NOW)).await?;
+        let to = options.to.as_deref().map_or_else(|| Ok(NOW.to_owned()), |to| moment(to, terminal.now))?;
+        let to = past.at(&cluster, &to).await?;
         Ok(changes(Some(&from.object), Some(&to.object), ty, Values::Kept))
     })?;
     match options.output {
@@ -53,7 +56,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
                 let path = one.path.quoted().to_string();
                 change_text::change(&path, one.before.as_ref(), one.after.as_ref(), terminal, &mut out);
             }
-            terminal.print(out)?;
+            terminal.show(&out)?;
         }
         format => {
             let one = |one: &tenure_ownership::Difference| {

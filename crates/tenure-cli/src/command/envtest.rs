@@ -24,6 +24,9 @@ pub struct Options {
 #[derive(Subcommand)]
 enum Action {
     /// Write a directory for KUBEBUILDER_ASSETS: kube-apiserver, etcd, and kubectl if it is found.
+    #[command(
+        after_help = "Examples:\n  tenure envtest install ./assets\n  tenure envtest install ./assets && KUBEBUILDER_ASSETS=$PWD/assets go test ./..."
+    )]
     Install {
         /// Copy the binary instead of linking to it, for images and caches.
         #[arg(long)]

@@ -3,12 +3,13 @@
 use crate::{
     Error, Outcome, change_text,
     connection::Connection,
-    past::{Log, Past, changed, text},
-    terminal::{Format, Ink, Terminal, shortened},
+    past::{Log, Past, changed, owner_changes, text},
+    terminal::{Format, Ink, Terminal, table},
 };
 use clap::Args;
 use std::fmt::Write;
 use tenure_apply::Timestamp;
+use tenure_transport::did_you_mean;
 use tenure_ownership::owner::age;
 use tenure_value::Value;
 
@@ -46,7 +47,21 @@ pub struct Options {
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let mut log = options.connection.run(async |cluster| {
         let past = Past::of(&cluster, &options.object).await?;
-        past.log(&cluster, options.field.as_deref(), None, options.limit).await
+        let field = past.field(&cluster, options.field.as_deref()).await?;
+        let log = match &field {
+            // A field that the object does not have now may have changed before.
+            Err(problem) => {
+                let log = past.log(&cluster, options.field.as_deref(), None, options.limit).await;
+                log.ok().filter(|log| !log.items.is_empty()).ok_or_else(|| Error::Ownership(problem.clone()))?
+            }
+            Ok(field) => past.log(&cluster, field.as_deref(), None, options.limit).await?,
+        };
+        let managers = log.items.iter().map(|item| text(item, "manager"));
+        let is_known = |name: &&String| log.items.iter().any(|item| text(item, "manager") == name.as_str());
+        if let Some(name) = options.managers.iter().find(|name| !is_known(name)) {
+            terminal.note(format_args!("no change is by {name:?}{}", did_you_mean(name, managers)));
+        }
+        Ok(log)
     })?;
     let is_wanted = |item: &Value| options.managers.iter().any(|name| name == text(item, "manager"));
     log.items.retain(|item| options.managers.is_empty() || is_wanted(item));
@@ -56,7 +71,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
                 Some(_) => field_text(&log, terminal),
                 None => object_text(&log, terminal),
             };
-            terminal.print(shown)?;
+            terminal.show(&shown)?;
         }
         format => terminal.print_value(&Value::array(log.items.iter().cloned()), format)?,
     }
@@ -89,8 +104,15 @@ fn object_text(log: &Log, terminal: &Terminal) -> String {
         for (path, from, to) in changed(item) {
             change_text::change(path, from, to, terminal, &mut out);
         }
+        // Who sets a field that was not there owns it; that needs no second line.
+        let is_new = |path: &str| changed(item).any(|(changed, from, _)| changed == path && from.is_none());
+        let moved = owner_changes(item).filter(|(_, verb, path)| *verb == "loses" || !is_new(path));
+        for (manager, verb, path) in moved {
+            let line = format!("{} {manager} {verb} {path}", if verb == "gains" { '→' } else { '←' });
+            let _ = writeln!(out, "    {}", terminal.paint.ink(Ink::Faint, line));
+        }
         if out.len() == before {
-            let _ = writeln!(out, "    {}", terminal.paint.ink(Ink::Faint, "no value changed, only who owns or maintains it"));
+            let _ = writeln!(out, "    {}", terminal.paint.ink(Ink::Faint, "no value changed, only what the server maintains"));
         }
     }
     out
@@ -118,25 +140,8 @@ fn field_text(log: &Log, terminal: &Terminal) -> String {
             values,
         ]
     };
-    let heads = ["REVISION", "AGE", "MANAGER", "OPERATION", "USER", "OWNERS", "VALUE"].map(str::to_owned);
-    let rows: Vec<[String; 7]> = std::iter::once(heads).chain(log.items.iter().map(row)).collect();
-    table(&rows, terminal)
-}
-
-/// Returns rows in columns; the last takes the rest of the line.
-pub(super) fn table<const N: usize>(rows: &[[String; N]], terminal: &Terminal) -> String {
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
-    let widths: Vec<usize> = (0..N).map(width).collect();
-    let used: usize = widths.iter().take(N.saturating_sub(1)).map(|width| width + 2).sum();
-    let mut out = String::new();
-    for row in rows {
-        for (cell, width) in row.iter().zip(&widths).take(N.saturating_sub(1)) {
-            let _ = write!(out, "{cell:width$}  ");
-        }
-        let rest = terminal.width.saturating_sub(used).max(24);
-        let _ = writeln!(out, "{}", row.last().map(|last| shortened(last, rest)).unwrap_or_default());
-    }
-    out
+    let rows: Vec<[String; 7]> = log.items.iter().map(row).collect();
+    table(["REVISION", "AGE", "MANAGER", "OPERATION", "USER", "OWNERS", "VALUE"], &rows, terminal)
 }
 
 /// Returns a text, or a dash for an empty one.

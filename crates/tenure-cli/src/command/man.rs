@@ -1,7 +1,7 @@
 //! `tenure man`: manual pages, generated from the definition of the command line.
 
-use crate::{Arguments, Error, Outcome, terminal::Terminal};
-use clap::{Args, Command, CommandFactory};
+use crate::{Error, Outcome, help, terminal::Terminal};
+use clap::{Args, Command};
 use clap_mangen::Man;
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ pub struct Options {
 
 /// Prints or writes pages.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
-    let program = Arguments::command();
+    let program = help::command();
     if let Some(directory) = options.dir {
         let failed = |source| Error::Write { path: directory.clone(), source };
         std::fs::create_dir_all(&directory).map_err(failed)?;

@@ -22,8 +22,8 @@ still owns it. This moves the fields of kubectl-client-side-apply, kubectl-creat
 before-first-apply to the manager that applies from now on, and removes the annotation last-applied-configuration, in one
 step.
 
-The change is shown first (--dry-run only shows it), is refused if the object changes in between, and writes a file with
-which `tenure undo` reverts it.
+The change is shown first (--dry-run only shows it), is refused if the object changes in between, and `tenure undo` reverts
+it.
 
 Examples:
   tenure migrate deployment/web
@@ -48,10 +48,11 @@ pub struct Options {
 
 /// Migrates objects.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
-    if options.targets.is_empty() && options.files.files.is_empty() {
+    if options.targets.is_empty() && options.files.is_empty() {
         return Err(Error::usage("nothing to migrate; name an object as KIND/NAME, or manifests with -f FILE"));
     }
     let documents = options.files.read()?;
+    let title = format!("migrate to server-side apply as {}", options.to);
     options.connection.run(async |cluster| {
         let mut found = options.targets.read(&cluster).await?;
         for document in documents {
@@ -62,7 +63,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
                 None => terminal.note(format_args!("{}: not found, nothing to migrate", manifest.target)),
             }
         }
-        carry_out(found, &cluster, &options.flags, terminal, |live, _| {
+        carry_out(found, &cluster, &options.flags, terminal, (&title, &options.from), |live, _| {
             Ok(handover::migrate(live, &options.from, &options.to, terminal.now))
         })
         .await

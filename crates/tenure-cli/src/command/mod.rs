@@ -54,5 +54,6 @@ commands! {
     envtest Envtest,
     #[cfg(feature = "etcd")] store Store,
     completions Completions,
+    complete Complete,
     man Man,
 }

@@ -4,8 +4,8 @@ use crate::{
     Error, Outcome,
     connection::Connection,
     document::{self, Document, Files},
-    plan_text,
-    terminal::{Format, Progress, Terminal},
+    plan_text::{self, Shown, Typed},
+    terminal::{Format, Progress, Terminal, quoted},
     types::{SchemaFiles, Types},
 };
 use clap::Args;
@@ -38,6 +38,9 @@ pub struct ApplierOptions {
     /// Take all conflicting fields from their owners.
     #[arg(long, conflicts_with = "force_path")]
     force_conflicts: bool,
+    /// Show unchanged objects, too, where there are more than twenty objects.
+    #[arg(long)]
+    show_unchanged: bool,
 }
 
 impl ApplierOptions {
@@ -49,6 +52,27 @@ impl ApplierOptions {
             paths => Force::Paths(paths.to_vec()),
         };
         Applier { manager: self.manager.clone(), force, now: terminal.now }
+    }
+
+    /// Returns which plans are shown.
+    pub fn shown(&self) -> Shown {
+        if self.show_unchanged { Shown::All } else { Shown::Relevant }
+    }
+
+    /// Returns what was typed, for the commands that settle conflicts.
+    pub fn typed(&self, files: &Files, connection: &Connection) -> Typed {
+        let manager = match self.manager.as_str() {
+            DEFAULT_MANAGER => String::new(),
+            manager => format!(" --manager {}", quoted(manager)),
+        };
+        let forced: String = self.force_path.iter().map(|path| format!(" --force-path {}", quoted(path))).collect();
+        let server = connection.typed();
+        let namespace = connection.namespace().map(|name| format!(" -n {}", quoted(name))).unwrap_or_default();
+        Typed {
+            apply: format!("tenure apply{}{manager}{forced}{namespace}{server}", files.typed()),
+            manager: self.manager.clone(),
+            server,
+        }
     }
 }
 
@@ -97,7 +121,8 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         Some(file) => from_file(documents, file, &options.schemas.types()?, &applier, &options.connection)?,
         None => from_server(documents, &applier, &options.connection, terminal)?,
     };
-    show(&plans, options.output, terminal)
+    let typed = options.applier.typed(&options.files, &options.connection);
+    show(&plans, options.output, options.applier.shown(), &typed, terminal)
 }
 
 /// Plans all objects with the server, several at once, in the order of the files.
@@ -113,9 +138,11 @@ fn from_server(
             drafts.push(document.draft(&cluster).await?);
         }
         let progress = Progress::new(terminal, "planning", drafts.len());
+        applier.check(drafts.iter().map(|draft| &draft.manifest))?;
         let (together, server, steps) = (drafts.as_slice(), &cluster, &progress);
         let plans = stream::iter(together).map(|draft| async move {
-            let plan = tenure_client::plan(draft, together, applier, server).await;
+            let applier = applier.for_manifest(&draft.manifest);
+            let plan = tenure_client::plan(draft, together, &applier, server).await;
             steps.step();
             plan
         });
@@ -138,7 +165,7 @@ fn from_file(
         let read = LiveObject::read(&document.value);
         live.push(read.map_err(|error| Error::document(&document.place, error))?);
     }
-    let mut plans = Vec::with_capacity(documents.len());
+    let mut manifests = Vec::with_capacity(documents.len());
     for document in documents {
         let (api_version, kind) = document.kind()?;
         document.name()?;
@@ -146,6 +173,11 @@ fn from_file(
         let namespace = document.namespace().or(connection.namespace()).unwrap_or_default().to_owned();
         let mut manifest = Manifest::new(document.value, document.place.to_string(), ty);
         manifest.target.namespace = namespace;
+        manifests.push(manifest);
+    }
+    applier.check(manifests.iter())?;
+    let mut plans = Vec::with_capacity(manifests.len());
+    for manifest in &manifests {
         let target = &manifest.target;
         let found = live.iter().find(|live| {
             live.kind() == target.kind
@@ -153,7 +185,7 @@ fn from_file(
                 && live.name() == target.name
                 && (target.namespace.is_empty() || live.namespace() == target.namespace)
         });
-        plans.push(plan::offline(&manifest, found, applier));
+        plans.push(plan::offline(manifest, found, applier));
     }
     Ok(plans)
 }
@@ -163,11 +195,11 @@ fn group(api_version: &str) -> &str {
 }
 
 /// Prints the plans and returns the exit code.
-fn show(plans: &[Plan], format: Format, terminal: &Terminal) -> Result<Outcome, Error> {
+fn show(plans: &[Plan], format: Format, which: Shown, typed: &Typed, terminal: &Terminal) -> Result<Outcome, Error> {
     match format {
         Format::Text => {
-            let shown: String = plans.iter().map(|plan| plan_text::text(plan, terminal)).collect();
-            terminal.print(format!("{shown}\n{}", plan_text::summary(plans)))?;
+            let shown = plan_text::all(plans.iter(), which, typed, terminal);
+            terminal.show(&format!("{shown}\n{}", plan_text::summary(plans)))?;
         }
         format => {
             let shown = Value::object([("plans", Value::array(plans.iter().map(Plan::to_value)))]);

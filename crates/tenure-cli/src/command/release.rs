@@ -17,8 +17,8 @@ A field without a further owner is removed, as if its manager had left it out of
 value and has no owner: the next writer, such as an autoscaler, takes it without a conflict, and it is not reset to its
 default in between.
 
-The change is shown first (--dry-run only shows it), is refused if the object changes in between, and writes a file with
-which `tenure undo` reverts it.
+The change is shown first (--dry-run only shows it), is refused if the object changes in between, and `tenure undo` reverts
+it.
 
 Examples:
   tenure release deployment/web --path .spec.replicas --keep-value
@@ -47,9 +47,10 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         return Err(Error::usage("nothing to release; name an object as KIND/NAME"));
     }
     let values = if options.keep_value { Values::Keep } else { Values::Remove };
+    let title = format!("release {}", options.paths.join(", "));
     options.connection.run(async |cluster| {
         let found = options.targets.read(&cluster).await?;
-        carry_out(found, &cluster, &options.flags, terminal, |live, ty| {
+        carry_out(found, &cluster, &options.flags, terminal, (&title, &options.managers), |live, ty| {
             handover::release(live, ty, &options.paths, &options.managers, values)
         })
         .await

@@ -3,33 +3,12 @@
 use crate::{
     Error, Outcome,
     connection::Connection,
-    past::{Past, text},
-    terminal::Terminal,
+    moment::moment,
+    past::Past,
+    terminal::{Format, Terminal},
 };
 use clap::Args;
-use tenure_apply::{Manager, Managers};
-use tenure_client::{Cluster, JSON_PATCH};
-use tenure_history::secret::is_withheld;
-use tenure_ownership::{LiveObject, handover::managers_patch};
-use tenure_value::{Object, Value};
-
-/// The manager that creates the object.
-const WRITER: &str = "tenure-restore";
-/// How often setting the owners is retried if another client writes the new object at once.
-const ATTEMPTS: usize = 8;
-/// Metadata that belongs to the object that is gone.
-const OLD_METADATA: [&str; 8] = [
-    "uid",
-    "resourceVersion",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "generation",
-    "selfLink",
-    "managedFields",
-];
-/// Finalizers that only a deletion sets.
-const DELETION_FINALIZERS: [&str; 2] = ["foregroundDeletion", "orphan"];
+use tenure_client::Restored;
 
 /// Bring back a deleted object with its owners.
 #[derive(Args)]
@@ -52,119 +31,30 @@ pub struct Options {
     /// Only show what would be created.
     #[arg(long)]
     dry_run: bool,
+    /// The output format.
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
+    output: Format,
     #[command(flatten)]
     connection: Connection,
 }
 
 /// Restores an object.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
+    let at = options.at.as_deref().map(|at| moment(at, terminal.now)).transpose()?;
     options.connection.run(async |cluster| {
         let past = Past::of(&cluster, &options.object).await?;
-        let log = past.log(&cluster, None, None, 1).await?;
-        if log.exists {
-            let what = past.what();
-            return Err(Error::usage(format!(
-                "{what} exists; to undo a change use `tenure undo {} --revision REVISION`",
-                options.object
-            )));
-        }
-        let moment = match (&options.at, log.items.first()) {
-            (Some(at), _) => at.clone(),
-            (None, Some(last)) if text(last, "type") == "Deleted" => text(last, "previous").to_owned(),
-            _ => return Err(Error::usage(format!("the deletion of {} was not recorded", past.what()))),
-        };
-        let old = past.at(&cluster, &moment).await?;
-        let object = recreated(&old, &cluster, terminal).await?;
-        if let Some(path) = withheld(&object) {
-            return Err(Error::usage(format!(
-                "{}: the value of {path} was not kept, so that the object cannot be restored; a server that should keep \
-                 the values of Secrets runs with --history-secret-values",
-                past.what()
-            )));
-        }
+        let what = past.what();
+        let restored = Restored::find(past, at.as_deref(), &cluster).await?;
+        restored.notes.iter().for_each(|note| terminal.note(note));
         if options.dry_run {
-            terminal.print_value(&object, crate::terminal::Format::Yaml)?;
-            return Ok(Outcome::Changes);
+            terminal.print_value(&restored.object, options.output)?;
+            return Ok(Outcome::Done);
         }
-        let path = format!("{}?fieldManager={WRITER}", past.resource.collection(Some(&cluster.namespace)));
-        let created = cluster.post(&path, &object).await?.success("restore", &past.what())?;
-        let owners = old.managers.iter().filter(|manager| manager.subresource != "status").cloned();
-        set_owners(&past, &created, &Managers::new(owners), &cluster).await?;
-        terminal.print(format!("{} restored as it was at revision {}\n", past.what(), old.resource_version().as_str().unwrap_or("?")))?;
+        let revision = restored.carry_out(&cluster).await?;
+        match options.output {
+            Format::Text => terminal.print(format!("{what} restored as it was at revision {revision}\n"))?,
+            format => terminal.print_value(&restored.object, format)?,
+        }
         Ok(Outcome::Done)
     })
-}
-
-/// Returns an object as it is created again.
-async fn recreated(old: &LiveObject, cluster: &Cluster, terminal: &Terminal) -> Result<Value, Error> {
-    let root = old.object.as_object().cloned().unwrap_or_default().without("status");
-    let metadata = root.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
-    let mut metadata = OLD_METADATA.iter().fold(metadata, |metadata, name| metadata.without(name));
-    if let Some(finalizers) = metadata.get("finalizers").and_then(Value::as_array) {
-        let stays = |name: &&Value| !name.as_str().is_some_and(|name| DELETION_FINALIZERS.contains(&name));
-        let kept: Vec<Value> = finalizers.iter().filter(stays).cloned().collect();
-        metadata = match kept.is_empty() {
-            true => metadata.without("finalizers"),
-            false => metadata.with("finalizers", Value::array(kept)),
-        };
-    }
-    if let Some(references) = metadata.get("ownerReferences").and_then(Value::as_array).cloned() {
-        let mut kept = Vec::new();
-        for reference in references.iter() {
-            match owner_exists(reference, old.namespace(), cluster).await? {
-                true => kept.push(reference.clone()),
-                false => terminal.note(format_args!(
-                    "Left out the reference to its owner {}/{}, which no longer exists.",
-                    text(reference, "kind"),
-                    text(reference, "name")
-                )),
-            }
-        }
-        metadata = match kept.is_empty() {
-            true => metadata.without("ownerReferences"),
-            false => metadata.with("ownerReferences", Value::array(kept)),
-        };
-    }
-    Ok(Value::Object(Object::with(&root, "metadata", metadata)))
-}
-
-async fn owner_exists(reference: &Value, namespace: &str, cluster: &Cluster) -> Result<bool, Error> {
-    let Some(resource) = cluster.kind_of(text(reference, "apiVersion"), text(reference, "kind")).await? else {
-        return Ok(false);
-    };
-    let owner = cluster.find(&resource.path(namespace, text(reference, "name"))).await?;
-    Ok(owner.is_some_and(|owner| owner.at(["metadata", "uid"]) == reference.get("uid")))
-}
-
-/// Returns the first field of a Secret whose value was not kept.
-fn withheld(object: &Value) -> Option<String> {
-    if object.get("kind").and_then(Value::as_str) != Some("Secret") {
-        return None;
-    }
-    ["data", "stringData"].iter().find_map(|map| {
-        let fields = object.get(*map)?.as_object()?;
-        fields.iter().find(|(_, value)| is_withheld(value)).map(|(name, _)| format!(".{map}.{name}"))
-    })
-}
-
-/// Gives every manager what it owned. Those who have written the new object since keep what they wrote.
-async fn set_owners(past: &Past, created: &Value, owners: &Managers, cluster: &Cluster) -> Result<(), Error> {
-    let path = format!("{}?fieldManager={WRITER}", past.path);
-    let mut shown = created.clone();
-    for attempt in 1.. {
-        let live = LiveObject::read(&shown).map_err(|error| Error::usage(error.to_string()))?;
-        let others = live.managers.iter().filter(|manager| manager.name != WRITER);
-        let is_new = |manager: &&Manager| owners.get(&manager.identity()).is_none();
-        let wanted = Managers::new(owners.iter().chain(others.filter(is_new)).cloned());
-        let patch = managers_patch(live.resource_version(), &wanted);
-        let response = cluster.patch(&path, JSON_PATCH, &patch).await?;
-        if response.is_success() {
-            break;
-        }
-        if attempt >= ATTEMPTS || !response.refusal().is_outdated() {
-            return Err(response.error("restore the owners of", &past.what()).into());
-        }
-        shown = cluster.get(&past.path).await?;
-    }
-    Ok(())
 }

@@ -32,6 +32,7 @@ pub struct Options {
 #[derive(Subcommand)]
 enum Action {
     /// Write all entries of a store to a file, while the store is in use.
+    #[command(after_help = "Examples:\n  tenure store export all.backup\n  tenure store export --freeze --data-dir /var/lib/tenure all.backup")]
     Export {
         #[command(flatten)]
         place: Place,
@@ -42,6 +43,7 @@ enum Action {
         file: PathBuf,
     },
     /// Create a store from such a file.
+    #[command(after_help = "Examples:\n  tenure store import all.backup --data-dir new-data\n  tenure store import --store etcd --etcd-endpoints http://127.0.0.1:2379 all.backup")]
     Import {
         #[command(flatten)]
         place: Place,
@@ -49,6 +51,7 @@ enum Action {
         file: PathBuf,
     },
     /// Create a new store from what can still be read of a damaged one. The old files are kept beside it.
+    #[command(after_help = "Examples:\n  tenure store repair\n  tenure store repair --data-dir /var/lib/tenure")]
     Repair {
         /// The data directory.
         #[arg(long, value_name = "DIR", default_value = "tenure-data")]
@@ -57,6 +60,7 @@ enum Action {
         encryption: EncryptionFlags,
     },
     /// Accept writes again after an export with --freeze.
+    #[command(after_help = "Examples:\n  tenure store thaw\n  tenure store thaw --data-dir /var/lib/tenure")]
     Thaw {
         #[command(flatten)]
         place: Place,

@@ -1,11 +1,10 @@
 //! `tenure top writers`: who writes most, whose writes change nothing, which fields change most.
 
-use super::log::table;
 use crate::{
     Error, Outcome,
     connection::Connection,
     past::text,
-    terminal::{Format, Terminal},
+    terminal::{Format, Terminal, table},
 };
 use clap::{Args, ValueEnum};
 use tenure_value::Value;
@@ -51,16 +50,16 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     }
     let list = |name: &str| found.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
     let number = |item: &Value, name: &str| item.get(name).and_then(Value::as_i64).unwrap_or_default().to_string();
-    let mut writers = vec![["CHANGES", "NOOPS", "MANAGER"].map(str::to_owned)];
-    writers.extend(list("writers").iter().map(|item| {
+    let writers: Vec<[String; 3]> = list("writers").iter().map(|item| {
         let manager = text(item, "manager");
         let manager = if manager.is_empty() { "(the server itself)" } else { manager };
         [number(item, "changes"), number(item, "noops"), manager.to_owned()]
-    }));
-    let mut fields = vec![["CHANGES", "LAST MANAGER", "RESOURCE", "FIELD"].map(str::to_owned)];
-    fields.extend(list("fields").iter().map(|item| {
+    }).collect();
+    let fields: Vec<[String; 4]> = list("fields").iter().map(|item| {
         [number(item, "changes"), text(item, "manager").into(), text(item, "resource").into(), text(item, "path").into()]
-    }));
-    terminal.print(format!("{}\n{}", table(&writers, terminal), table(&fields, terminal)))?;
+    }).collect();
+    let writers = table(["CHANGES", "NOOPS", "MANAGER"], &writers, terminal);
+    let fields = table(["CHANGES", "LAST MANAGER", "RESOURCE", "FIELD"], &fields, terminal);
+    terminal.show(&format!("{writers}\n{fields}"))?;
     Ok(Outcome::Done)
 }

@@ -16,8 +16,8 @@ use tenure_ownership::handover;
 Values do not change. Without --from the fields are taken from all their owners. Paths are written as in conflict
 messages; a path includes everything below it.
 
-The change is shown first (--dry-run only shows it), is refused if the object changes in between, and writes a file with
-which `tenure undo` reverts it.
+The change is shown first (--dry-run only shows it), is refused if the object changes in between, and `tenure undo` reverts
+it.
 
 Examples:
   tenure transfer deployment/web --path .spec.replicas --to autoscaler
@@ -45,9 +45,10 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     if options.targets.is_empty() {
         return Err(Error::usage("nothing to transfer; name an object as KIND/NAME"));
     }
+    let title = format!("transfer {} to {}", options.paths.join(", "), options.to);
     options.connection.run(async |cluster| {
         let found = options.targets.read(&cluster).await?;
-        carry_out(found, &cluster, &options.flags, terminal, |live, ty| {
+        carry_out(found, &cluster, &options.flags, terminal, (&title, &options.from), |live, ty| {
             handover::transfer(live, ty, &options.paths, &options.from, &options.to, terminal.now)
         })
         .await

@@ -3,225 +3,212 @@
 use crate::{
     Error, Outcome, change_text,
     connection::Connection,
-    document,
-    past::{Past, text},
-    terminal::{Ink, Terminal},
+    past::{Past, text as text_of},
+    terminal::{Audience, Format, Ink, Terminal, table},
+    undo_files::{self, Kept},
 };
 use clap::Args;
 use std::{fmt::Write, path::Path};
-use tenure_apply::{Managers, State};
-use tenure_client::{Cluster, JSON_PATCH, Rebase};
-use tenure_history::{
-    secret::is_withheld,
-    undo::{self, OnConflict, Plan},
-};
-use tenure_ownership::{
-    LiveObject,
-    handover::{managers_patch, read_undo_file},
-};
-use tenure_value::{Value, json};
-
-/// The manager that carries out an undo; it owns nothing afterwards.
-const WRITER: &str = "tenure-undo";
+use tenure_client::{Cluster, PastChange, Rebase};
+use tenure_history::undo::{OnConflict, Plan};
+use tenure_ownership::owner::age;
+use tenure_value::Value;
 
 /// Undo a past change, or revert an adopt, transfer, release or migrate.
 #[derive(Args)]
 #[command(after_help = "\
-With --revision, the fields that this change of the object set, changed or removed get back the values and the owners from
-before it. Where a field was changed again since, nothing is written: the conflicts are shown, with who made them, and the exit
-code is 3. --keep undoes the rest and leaves these fields as they are; --force undoes everything.
+Without an argument, the last adopt, transfer, release or migrate on this server is shown and, after a question, reverted; --list only
+lists them. They are kept in $XDG_STATE_HOME/tenure/undo (else ~/.local/state/tenure/undo), which only you can read.
+
+With an object, its last change is undone, or that of --revision (only a Tenure server keeps history): the fields that the change
+set, changed or removed get back the values and the owners from before it. Where a field was changed again since, nothing is written:
+the conflicts are shown, with who made them, and the exit code is 3. --keep undoes the rest and leaves these fields as they are;
+--force undoes everything.
 
 With a file, an object that was written since is left alone. With --rebase the step is reverted on the object as it is now:
 every manager gets back the fields that the step took from it and gives up those that it gained, removed values return where
 nothing has taken their place, and everything else stays.
 
 Examples:
-  tenure log deployment/web
+  tenure undo
+  tenure undo --list
+  tenure undo deployment/web
   tenure undo deployment/web --revision 4711 --dry-run
-  tenure undo deployment/web --revision 4711
-  tenure undo tenure-undo-20261115T020000Z.json
-  tenure undo tenure-undo-20261115T020000Z.json --rebase")]
+  tenure undo step.json --rebase")]
 pub struct Options {
-    /// The object, as KIND/NAME, with --revision; or an undo file.
+    /// The object, as KIND/NAME, or an undo file [default: the last step on this server].
     #[arg(value_name = "KIND/NAME|FILE")]
-    what: String,
-    /// The change to undo, by its revision, as `tenure log` shows it.
-    #[arg(long, value_name = "REVISION", conflicts_with = "rebase")]
+    what: Option<String>,
+    /// The change to undo, by its revision, as `tenure log` shows it [default: the last one].
+    #[arg(long, value_name = "REVISION", conflicts_with = "rebase", requires = "what")]
     revision: Option<u64>,
     /// Leave fields that were changed again since as they are, and undo the rest.
-    #[arg(long, requires = "revision", conflicts_with = "force")]
+    #[arg(long, conflicts_with = "force")]
     keep: bool,
     /// Undo fields that were changed again since, too.
-    #[arg(long, requires = "revision")]
+    #[arg(long)]
     force: bool,
     /// Only show what would change.
-    #[arg(long, requires = "revision")]
+    #[arg(long)]
     dry_run: bool,
-    /// Revert the step of a file even if the object was written since, and keep the later changes.
+    /// Revert a step even if the object was written since, and keep the later changes.
     #[arg(long)]
     rebase: bool,
+    /// List the steps that can be undone, the last first.
+    #[arg(long, conflicts_with_all = ["what", "dry_run"])]
+    list: bool,
+    /// Do not ask for confirmation.
+    #[arg(short, long)]
+    yes: bool,
+    /// The output format.
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
+    output: Format,
     #[command(flatten)]
     connection: Connection,
 }
 
 /// Undoes a change, or reverts the steps of a file.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
-    match options.revision {
-        Some(revision) => options.connection.run(async |cluster| {
-            let change = Change::find(&options, revision, &cluster).await?;
-            change.take_back(&options, &cluster, terminal).await
-        }),
-        None => revert_file(&options, terminal),
-    }
-}
-
-/// Reverts the steps of a file, the last first.
-fn revert_file(options: &Options, terminal: &Terminal) -> Result<Outcome, Error> {
-    let file = Path::new(&options.what);
-    if !file.exists() && options.what.contains('/') && !options.what.ends_with(".json") {
-        return Err(Error::usage(format!(
-            "{}: there is no such file; to undo a change of an object, name it with --revision REVISION",
-            options.what
-        )));
-    }
-    let document = document::read_one(file)?;
-    let undos = read_undo_file(&document.value).map_err(|error| Error::document(&document.place, error))?;
-    let rebase = if options.rebase { Rebase::Yes } else { Rebase::No };
-    options.connection.run(async |cluster| {
-        for undo in undos.iter().rev() {
-            let what = tenure_client::undo(undo, rebase, &cluster).await?;
-            terminal.print(format!("{what}: restored\n"))?;
+    options.connection.run(async |cluster| match options.what.as_deref() {
+        None => last_step(&options, &cluster, terminal).await,
+        Some(what) if is_object(what) => {
+            let change = PastChange::find(Past::of(&cluster, what).await?, options.revision, &cluster).await?;
+            take_back(change, &options, &cluster, terminal).await
         }
-        Ok(Outcome::Done)
+        Some(file) => revert(&undo_files::read(Path::new(file))?, &options, &cluster, terminal).await,
     })
 }
 
-/// A past change of an object that exists.
-struct Change {
-    past: Past,
-    revision: u64,
-    before: LiveObject,
-    after: LiveObject,
-    live: LiveObject,
-    /// The path that the change was made through.
-    path: String,
+/// Whether a word names an object and not a file.
+fn is_object(word: &str) -> bool {
+    !Path::new(word).exists() && word.contains('/') && !word.ends_with(".json")
 }
 
-impl Change {
-    async fn find(options: &Options, revision: u64, cluster: &Cluster) -> Result<Change, Error> {
-        let past = Past::of(cluster, &options.what).await?;
-        let log = past.log(cluster, None, revision.checked_add(1), 1).await?;
-        let item = log.items.first().filter(|item| text(item, "revision") == revision.to_string());
-        let Some(item) = item else {
-            return Err(Error::usage(format!(
-                "{}: no change with revision {revision} is kept; `tenure log {}` lists them",
-                past.what(),
-                options.what
-            )));
+/// Lists the steps on a server, or reverts the last one.
+async fn last_step(options: &Options, cluster: &Cluster, terminal: &Terminal) -> Result<Outcome, Error> {
+    let kept = undo_files::all(cluster.server());
+    if options.output != Format::Text {
+        let step = |kept: &Kept| {
+            let time = kept.time.map(|time| time.to_string()).unwrap_or_default();
+            let file = kept.path.to_string_lossy().into_owned();
+            Value::object([("title", Value::from(kept.title.as_str())), ("time", Value::from(time)), ("file", Value::from(file))])
         };
-        let advice = match text(item, "type") {
-            "Created" => Some("it created the object; delete the object instead"),
-            "Deleted" => Some("it deleted the object; use `tenure restore` instead"),
-            _ => None,
-        };
-        if let Some(advice) = advice {
-            return Err(Error::usage(format!("{}: revision {revision} cannot be undone: {advice}", past.what())));
-        }
-        let before = past.at(cluster, text(item, "previous")).await?;
-        let after = past.at(cluster, &revision.to_string()).await?;
-        let live = cluster.find_live(&past.path).await?;
-        let live = live.ok_or_else(|| Error::usage(format!("{} was deleted; use `tenure restore`", past.what())))?;
-        let path = match text(item, "subresource") {
-            "status" => format!("{}/status", past.path),
-            _ => past.path.clone(),
-        };
-        Ok(Change { past, revision, before, after, live, path })
+        terminal.print_value(&Value::object([("steps", Value::array(kept.iter().map(step)))]), options.output)?;
+        return Ok(Outcome::Done);
     }
+    let Some(last) = kept.first() else {
+        terminal.print(format!("There is nothing to undo on {}.\n", cluster.server()))?;
+        return Ok(Outcome::Done);
+    };
+    let row = |kept: &Kept| {
+        let objects = kept.undos.iter().map(|undo| format!("{}/{}", undo.kind().to_lowercase(), undo.name()));
+        [age(kept.time, terminal.now), objects.collect::<Vec<_>>().join(", "), kept.title.clone()]
+    };
+    let rows: Vec<[String; 3]> = kept.iter().map(row).collect();
+    terminal.print(table(["AGE", "OBJECTS", "STEP"], &rows, terminal))?;
+    if options.list || options.dry_run {
+        return Ok(Outcome::Done);
+    }
+    if !options.yes {
+        if terminal.audience == Audience::Program {
+            return Err(Error::usage("cannot ask for confirmation without a terminal; use --list, then --yes to undo the last step"));
+        }
+        let answer = terminal.ask(format!("\nUndo the last step ({})? [y/N] ", last.title)).await?;
+        if !matches!(answer.as_deref(), Some("y" | "Y" | "yes")) {
+            return Ok(Outcome::Done);
+        }
+    }
+    revert(last, options, cluster, terminal).await
+}
 
-    async fn take_back(self, options: &Options, cluster: &Cluster, terminal: &Terminal) -> Result<Outcome, Error> {
-        let ty = self.past.type_of(cluster).await?;
-        let on_conflict = if options.force { OnConflict::Overwrite } else { OnConflict::Keep };
-        let plan = undo::plan(&self.live.object, &self.before.object, &self.after.object, ty, on_conflict);
-        let values = plan.edits.iter().map(|edit| &edit.after).chain(plan.conflicts.iter().map(|one| &one.wanted));
-        if self.past.resource.kind == "Secret" && values.flatten().any(is_withheld) {
-            return Err(Error::usage(
-                "the values of this Secret were not kept, so that the change cannot be undone; a server that should keep \
-                 them runs with --history-secret-values",
-            ));
-        }
-        terminal.print(self.text(&plan, options, cluster, terminal).await?)?;
-        let is_stopped = !plan.conflicts.is_empty() && !options.keep && !options.force;
-        if is_stopped || options.dry_run || plan.edits.is_empty() {
-            return Ok(match (plan.conflicts.is_empty() || options.keep || options.force, plan.edits.is_empty()) {
-                (false, _) => Outcome::Conflicts,
-                (true, true) => Outcome::Done,
-                (true, false) => Outcome::Changes,
-            });
-        }
-        // The resourceVersion in the object makes this fail if another client writes in between.
-        let path = format!("{}?fieldManager={WRITER}", self.path);
-        let body = Some(("application/json", json::to_vec(&plan.object)));
-        let response = cluster.send(http::Method::PUT, &path, "application/json", body).await?;
-        if response.refusal().is_outdated() && !response.is_success() {
-            return Err(Error::usage(format!("{} was written in between; try again", self.past.what())));
-        }
-        let written = response.success("write", &self.past.what())?;
-        self.set_owners(&written, &plan, cluster).await?;
-        terminal.print(format!("{}: revision {} undone\n", self.past.what(), self.revision))?;
-        Ok(Outcome::Done)
+/// Reverts a step, its last object first. A file of the private directory is removed then.
+async fn revert(kept: &Kept, options: &Options, cluster: &Cluster, terminal: &Terminal) -> Result<Outcome, Error> {
+    let rebase = if options.rebase { Rebase::Yes } else { Rebase::No };
+    for undo in kept.undos.iter().rev() {
+        let what = tenure_client::undo(undo, rebase, cluster).await?;
+        terminal.print(format!("{what}: restored\n"))?;
     }
+    if undo_files::directory().is_some_and(|directory| kept.path.parent() == Some(&directory)) {
+        let failed = |source| Error::Write { path: kept.path.clone(), source };
+        std::fs::remove_file(&kept.path).map_err(failed)?;
+    }
+    Ok(Outcome::Done)
+}
 
-    /// Gives the fields back to those who owned them before the change.
-    async fn set_owners(&self, written: &Value, plan: &Plan, cluster: &Cluster) -> Result<(), Error> {
-        let live = LiveObject::read(written).map_err(|error| Error::usage(error.to_string()))?;
-        let before = State { object: self.before.object.clone(), managers: self.before.managers.clone() };
-        let wanted: Managers = undo::owners(&live.managers, &before, &plan.edits, WRITER);
-        if wanted.same_fields(&live.managers) {
-            return Ok(());
-        }
-        let patch = managers_patch(live.resource_version(), &wanted);
-        let path = format!("{}?fieldManager={WRITER}", self.past.path);
-        let response = cluster.patch(&path, JSON_PATCH, &patch).await?;
-        response.success("restore the owners of", &self.past.what()).map(drop).map_err(Error::from)
+/// Shows what an undo changes, and carries it out.
+async fn take_back(change: PastChange, options: &Options, cluster: &Cluster, terminal: &Terminal) -> Result<Outcome, Error> {
+    let ty = change.past.type_of(cluster).await?;
+    let on_conflict = if options.force { OnConflict::Overwrite } else { OnConflict::Keep };
+    let plan = change.plan(ty, on_conflict)?;
+    match options.output {
+        Format::Text => terminal.print(text(&change, &plan, options, cluster, terminal).await?)?,
+        format => terminal.print_value(&document(&change, &plan), format)?,
     }
+    let is_stopped = !plan.conflicts.is_empty() && !options.keep && !options.force;
+    if is_stopped || options.dry_run || plan.edits.is_empty() {
+        return Ok(if is_stopped { Outcome::Conflicts } else { Outcome::Done });
+    }
+    change.carry_out(&plan, cluster).await?;
+    if options.output == Format::Text {
+        terminal.print(format!("{}: revision {} undone\n", change.past.what(), change.revision))?;
+    }
+    Ok(Outcome::Done)
+}
 
-    /// Returns the plan as text: what changes, and what stands against it.
-    async fn text(
-        &self,
-        plan: &Plan,
-        options: &Options,
-        cluster: &Cluster,
-        terminal: &Terminal,
-    ) -> Result<String, Error> {
-        let mut out = String::new();
-        // Writing to a string cannot fail.
-        let _ = writeln!(out, "{}: undo revision {}", self.past.what(), self.revision);
-        for edit in &plan.edits {
-            let path = edit.path.quoted().to_string();
-            change_text::change(&path, edit.before.as_ref(), edit.after.as_ref(), terminal, &mut out);
-        }
-        for conflict in &plan.conflicts {
-            let path = conflict.path.quoted().to_string();
-            let since = self.past.log(cluster, Some(&path), None, 1).await?;
-            let who = since.items.first().map_or_else(
-                || "an unknown manager".to_owned(),
-                |item| format!("{} ({}, revision {})", text(item, "manager"), text(item, "user"), text(item, "revision")),
-            );
-            let shown = |value: &Option<Value>| value.as_ref().map_or_else(|| "removed".to_owned(), Value::to_string);
-            let line = format!(
-                "! {path}: changed again since by {who}: it was {}, the change made it {}, it is {} now",
-                shown(&conflict.wanted),
-                shown(&conflict.left),
-                shown(&conflict.found)
-            );
-            let _ = writeln!(out, "    {}", terminal.paint.ink(Ink::Problem, line));
-        }
-        if plan.edits.is_empty() && plan.conflicts.is_empty() {
-            let _ = writeln!(out, "    nothing to do: the values are those from before the change");
-        }
-        if !plan.conflicts.is_empty() && !options.keep && !options.force {
-            let _ = writeln!(out, "Nothing is written. Use --keep to leave these fields as they are, or --force to take them back, too.");
-        }
-        Ok(out)
+/// Returns the plan of an undo as a document.
+fn document(change: &PastChange, plan: &Plan) -> Value {
+    let path = |path: &tenure_fields::Path| Value::from(path.quoted().to_string());
+    let side = |value: &Option<Value>| value.clone().unwrap_or(Value::Null);
+    let edit = |edit: &tenure_ownership::Difference| {
+        Value::object([("path", path(&edit.path)), ("from", side(&edit.before)), ("to", side(&edit.after))])
+    };
+    let conflict = |one: &tenure_history::undo::Conflict| {
+        Value::object([("path", path(&one.path)), ("wanted", side(&one.wanted)), ("found", side(&one.found))])
+    };
+    Value::object([
+        ("object", Value::from(change.past.what())),
+        ("revision", Value::from(change.revision.to_string())),
+        ("changes", Value::array(plan.edits.iter().map(edit))),
+        ("conflicts", Value::array(plan.conflicts.iter().map(conflict))),
+    ])
+}
+
+/// Returns the plan as text: what changes, and what stands against it.
+async fn text(
+change: &PastChange,
+plan: &Plan,
+    options: &Options,
+    cluster: &Cluster,
+    terminal: &Terminal,
+) -> Result<String, Error> {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "{}: undo revision {}", change.past.what(), change.revision);
+    for edit in &plan.edits {
+        let path = edit.path.quoted().to_string();
+        change_text::change(&path, edit.before.as_ref(), edit.after.as_ref(), terminal, &mut out);
     }
+    for conflict in &plan.conflicts {
+        let path = conflict.path.quoted().to_string();
+        let since = change.past.log(cluster, Some(&path), None, 1).await?;
+        let who = since.items.first().map_or_else(
+            || "an unknown manager".to_owned(),
+            |item| format!("{} ({}, revision {})", text_of(item, "manager"), text_of(item, "user"), text_of(item, "revision")),
+        );
+        let shown = |value: &Option<Value>| value.as_ref().map_or_else(|| "removed".to_owned(), Value::to_string);
+        let line = format!(
+            "! {path}: changed again since by {who}: it was {}, the change made it {}, it is {} now",
+            shown(&conflict.wanted),
+            shown(&conflict.left),
+            shown(&conflict.found)
+        );
+        let _ = writeln!(out, "    {}", terminal.paint.ink(Ink::Problem, line));
+    }
+    if plan.edits.is_empty() && plan.conflicts.is_empty() {
+        let _ = writeln!(out, "    nothing to do: the values are those from before the change");
+    }
+    if !plan.conflicts.is_empty() && !options.keep && !options.force {
+        let _ = writeln!(out, "Nothing is written. Use --keep to leave these fields as they are, or --force to take them back, too.");
+    }
+    Ok(out)
 }

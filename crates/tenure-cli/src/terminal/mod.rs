@@ -2,14 +2,20 @@
 //! same [`Terminal`] gives the same output.
 
 mod format;
+mod pager;
 mod paint;
 mod progress;
-mod shortened;
+mod quoted;
+mod table;
+mod wrap;
 
 pub use format::Format;
+pub use pager::Pager;
 pub use paint::{Ink, Paint};
 pub use progress::Progress;
-pub use shortened::shortened;
+pub use quoted::quoted;
+pub use table::table;
+pub use wrap::{columns, padded, shortened, wrapped};
 
 use crate::Error;
 use clap::{Args, ValueEnum};
@@ -21,8 +27,11 @@ use std::{
 use tenure_apply::Timestamp;
 use tenure_value::Value;
 
-/// The width if it is unknown.
+/// The width of a terminal that does not tell it.
 const WIDTH: usize = 100;
+
+/// The width of a file or a pipe, which get whole values.
+const UNLIMITED: usize = 1 << 20;
 
 /// When output has colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -50,7 +59,7 @@ pub struct Appearance {
     )]
     #[arg(help = "When to use colours: auto, always or never")]
     color: Colour,
-    /// The width of output in characters [default: that of the terminal].
+    /// The width of output in columns [default: that of the terminal; without one, lines are not cut].
     #[arg(
         long,
         global = true,
@@ -60,6 +69,9 @@ pub struct Appearance {
         hide_short_help = true
     )]
     width: Option<usize>,
+    /// Do not show long output in a pager.
+    #[arg(long, global = true, hide_short_help = true)]
+    no_pager: bool,
 }
 
 impl Appearance {
@@ -72,14 +84,20 @@ impl Appearance {
             Colour::Never => false,
             Colour::Auto => shown && !plain,
         };
-        let found = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-        let width = self.width.or_else(found).filter(|width| *width > 0).unwrap_or(WIDTH);
+        let size = terminal_size::terminal_size_of(std::io::stdout());
+        let found = || match shown {
+            true => size.map_or(WIDTH, |(width, _)| usize::from(width.0)),
+            false => UNLIMITED,
+        };
+        let width = self.width.filter(|width| *width > 0).unwrap_or_else(found);
         let interactive = shown && std::io::stdin().is_terminal();
         Terminal {
             paint: if colours { Paint::Colours } else { Paint::Plain },
             width,
             audience: if interactive { Audience::Person } else { Audience::Program },
             now: now(),
+            pager: (shown && !self.no_pager)
+                .then(|| Pager { height: size.map_or(24, |(_, height)| usize::from(height.0)) }),
         }
     }
 }
@@ -105,15 +123,25 @@ pub enum Audience {
 pub struct Terminal {
     /// Whether text has colours.
     pub paint: Paint,
-    /// The number of characters of a line.
+    /// The number of columns of a line.
     pub width: usize,
     /// Who reads it.
     pub audience: Audience,
     /// The current time.
     pub now: Timestamp,
+    /// How long output is shown page by page, on a terminal.
+    pub pager: Option<Pager>,
 }
 
 impl Terminal {
+    /// Writes the result of a command to standard output: in a pager, if it is longer than the terminal.
+    pub fn show(&self, text: &str) -> Result<(), Error> {
+        match &self.pager {
+            Some(pager) if pager.is_for(text) => pager.show(text),
+            _ => self.print(text),
+        }
+    }
+
     /// Writes text to standard output.
     pub fn print(&self, text: impl AsRef<[u8]>) -> Result<(), Error> {
         let mut out = std::io::stdout().lock();
@@ -131,14 +159,17 @@ impl Terminal {
         let _ = writeln!(std::io::stderr(), "{text}");
     }
 
-    /// Asks a question on standard error and reads one line; `None` at the end of input.
-    pub fn ask(&self, question: &str) -> Result<Option<String>, Error> {
-        let mut error = std::io::stderr();
-        // A question that cannot be shown can still be answered.
-        let _ = write!(error, "{question}").and_then(|()| error.flush());
-        let mut answer = String::new();
-        let read = std::io::stdin().lock().read_line(&mut answer).map_err(Error::Input)?;
-        Ok((read > 0).then(|| answer.trim().to_owned()))
+    /// Asks a question on standard error and reads one line; `None` at the end of input. Connections are kept while a person thinks.
+    pub async fn ask(&self, question: String) -> Result<Option<String>, Error> {
+        let answer = tokio::task::spawn_blocking(move || {
+            let mut error = std::io::stderr();
+            // A question that cannot be shown can still be answered.
+            let _ = write!(error, "{question}").and_then(|()| error.flush());
+            let mut answer = String::new();
+            let read = std::io::stdin().lock().read_line(&mut answer)?;
+            Ok((read > 0).then(|| answer.trim().to_owned()))
+        });
+        answer.await.unwrap_or_else(|error| Err(std::io::Error::other(error))).map_err(Error::Input)
     }
 
     /// Writes an error to standard error.

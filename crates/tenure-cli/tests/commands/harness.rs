@@ -49,9 +49,14 @@ pub struct TestCluster {
 
 impl TestCluster {
     pub fn start() -> TestCluster {
+        TestCluster::start_with(&[])
+    }
+
+    /// Starts a server with further arguments.
+    pub fn start_with(further: &[&str]) -> TestCluster {
         let data = TempDir::new().expect("a directory");
         let arguments = ["--in-memory", "--insecure-http", "--listen", "127.0.0.1:0"];
-        let server = Tenure::start(data.path(), &arguments);
+        let server = Tenure::start(data.path(), &[&arguments[..], further].concat());
         TestCluster { server, home: TempDir::new().expect("a directory"), _data: data }
     }
 

@@ -6,9 +6,14 @@ mod handover;
 mod harness;
 mod migrate;
 mod older;
+mod paths;
 mod plan;
 #[path = "../end_to_end/process.rs"]
 #[allow(dead_code, reason = "each test binary uses a part of it")]
 mod process;
+mod proxy;
 mod recorded;
+mod slow;
+mod unusual;
 mod why;
+mod widths;

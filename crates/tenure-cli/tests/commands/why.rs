@@ -24,7 +24,7 @@ fn the_effects_that_it_describes_are_those_of_writes() {
     let map = |data: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c}}\ndata: {data}\n");
     let apply =
         |manager: &str, data: &str| cluster.with(&map(data), &["apply", "-f", "-", "--manager", manager]);
-    let why = |path: &str| cluster.tenure(&["why", "cm/c", path]).succeeds_with("").out;
+    let why = |path: &str| cluster.tenure(&["why", "cm/c", path, "--width", "160"]).succeeds_with("").out;
     apply("alice", "{a: x, b: z}").exits_with(0);
     apply("bob", "{b: z}").exits_with(0);
     let output = why(".data.b");

@@ -6,6 +6,7 @@ use crate::{ClientError, Resource, Scope};
 use http::Method;
 use parking_lot::Mutex;
 use std::sync::Arc;
+use tenure_transport::did_you_mean;
 use tenure_value::Value;
 
 /// Accepts aggregated discovery, and the old form from servers without it.
@@ -19,9 +20,15 @@ pub(super) struct Discovery(Mutex<Option<Arc<Vec<Resource>>>>);
 impl Cluster {
     /// Returns the kind of a name, given as `kubectl` takes it.
     pub async fn kind_named(&self, name: &str) -> Result<Resource, ClientError> {
-        let found = self.resource(|resource| resource.is_named(name)).await?;
-        found.ok_or_else(|| ClientError::UnknownKind {
+        let kinds = self.kinds().await?;
+        if let Some(found) = kinds.iter().find(|resource| resource.is_named(name)) {
+            return Ok(found.clone());
+        }
+        let names =
+            kinds.iter().flat_map(|kind| [&kind.plural, &kind.singular].into_iter().chain(&kind.short_names));
+        Err(ClientError::UnknownKind {
             name: name.to_owned(),
+            nearest: did_you_mean(name, names.map(String::as_str)),
             server: self.server().to_owned(),
         })
     }

@@ -8,9 +8,15 @@
 //! `.metadata.labels."app.kubernetes.io/name"`, and values are JSON. It is formatted by
 //! [`Path::quoted`](crate::Path::quoted) and parsed by [`Path::parse`](crate::Path::parse), which also
 //! accepts the notation of Kubernetes if all names are plain words.
+//!
+//! [`Path::parse_in`](crate::Path::parse_in) also accepts what people type: JSON pointers, JSONPath as `kubectl`
+//! takes it, indexes, keys without quotes and elements of `FieldsV1`. [`Path::nearest`](crate::Path::nearest)
+//! finds what was probably meant by a path that matches nothing.
 
+mod nearest;
 mod parse;
 mod parse_in;
 mod print;
+mod selector;
 
 pub use print::Quoted;

@@ -112,7 +112,7 @@ impl<'t> Cursor<'t> {
         Ok(PathElement::key(keys))
     }
 
-    fn expect(&mut self, character: char) -> Result<(), Error> {
+    pub(super) fn expect(&mut self, character: char) -> Result<(), Error> {
         if self.peek() == Some(character) {
             self.at += character.len_utf8();
             return Ok(());
@@ -121,7 +121,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Parses a value: JSON, except that strings may contain Go's escapes.
-    fn value(&mut self, depth: usize) -> Result<Value, Error> {
+    pub(super) fn value(&mut self, depth: usize) -> Result<Value, Error> {
         match self.peek() {
             Some('"') => self.string().map(Value::from),
             Some('{') => self.object(),

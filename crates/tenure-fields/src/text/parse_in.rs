@@ -1,8 +1,14 @@
 //! Parses paths whose names may contain dots and brackets: the type, and the document if there is one,
 //! determine which names exist. Alternatives are tried in turn, the likelier first, and the first one that
 //! consumes the whole text wins; their number is limited, since nested maps could make it explode.
+//!
+//! All notations lead to the same path: that of conflict messages, the quoted one, JSON pointers, JSONPath as
+//! `kubectl` takes it, and elements of `FieldsV1`. An index becomes the element by which the item is owned.
 
-use super::parse::Cursor;
+use super::{
+    parse::Cursor,
+    selector::{self, Selector},
+};
 use crate::{Error, Path, PathElement, resolve};
 use tenure_schema::{ListTopology, Relation, Type, TypeRef, UnknownFields};
 use tenure_value::{Limits, Text, Value};
@@ -11,8 +17,8 @@ use tenure_value::{Limits, Text, Value};
 const MAX_ATTEMPTS: usize = 10_000;
 
 impl Path {
-    /// Parses a path in the notation of conflict messages, for a document of this type; the document, if
-    /// there is one, determines which names exist.
+    /// Parses a path in any notation, for a document of this type; the document, if there is one, determines
+    /// which names exist and which items are meant.
     ///
     /// ```
     /// use tenure_fields::Path;
@@ -21,14 +27,35 @@ impl Path {
     /// let value = r#"{"metadata":{"labels":{"example.org/tier":"web"}}}"#.parse().unwrap();
     /// let path = Path::parse_in(".metadata.labels.example.org/tier", TypeRef::untyped(), Some(&value)).unwrap();
     /// assert_eq!(path.len(), 3);
+    /// for same in ["/metadata/labels/example.org~1tier", r"{.metadata.labels.example\.org/tier}", "$.metadata.labels['example.org/tier']"] {
+    ///     assert_eq!(Path::parse_in(same, TypeRef::untyped(), Some(&value)).unwrap(), path);
+    /// }
     /// ```
     pub fn parse_in(text: &str, of: TypeRef<'_>, value: Option<&Value>) -> Result<Path, Error> {
-        let mut search = Search { text, path: Vec::new(), steps: 0, furthest: None };
-        if search.read(0, of, value) {
+        let (inside, start) = without_frame(text);
+        let mut search = Search { text: inside, path: Vec::new(), steps: 0, furthest: None };
+        let found = match inside.strip_prefix('/') {
+            Some(tokens) => search.pointer(tokens, of, value),
+            None => search.read(0, of, value),
+        };
+        if found {
             return Ok(search.path.into());
         }
         let (offset, problem) = search.furthest.unwrap_or_default();
-        Err(Error::Path { text: text.to_owned(), offset, problem })
+        Err(Error::Path { text: text.to_owned(), offset: start + offset, problem })
+    }
+}
+
+/// Returns a path without the braces and the root of JSONPath, and the offset at which it starts.
+fn without_frame(text: &str) -> (&str, usize) {
+    let mut start = text.len() - text.trim_start().len();
+    let mut inside = text.trim();
+    if let Some(template) = inside.strip_prefix('{').and_then(|inside| inside.strip_suffix('}')) {
+        (inside, start) = (template, start + 1);
+    }
+    match inside.strip_prefix('$') {
+        Some(below) if below.is_empty() || below.starts_with(['.', '[']) => (below, start + 1),
+        _ => (inside, start),
     }
 }
 
@@ -64,17 +91,61 @@ impl<'t> Search<'t> {
         false
     }
 
+    /// Parses the tokens of a JSON pointer, which name everything exactly.
+    fn pointer(&mut self, tokens: &str, of: TypeRef<'_>, value: Option<&Value>) -> bool {
+        let (mut of, mut value, mut at) = (of, value, 1);
+        for token in tokens.split('/') {
+            let name = token.replace("~1", "/").replace("~0", "~");
+            let is_list = matches!(of.get(), Type::List(_)) || matches!(value, Some(Value::Array(_)));
+            let (element, below) = match (is_list, token.parse()) {
+                (true, Err(_)) => return self.fail(at, "expected the index of an item of the list"),
+                (true, Ok(index)) => match selector::element(&Selector::Index(index), of, value) {
+                    Ok(element) => (element, of.item()),
+                    Err(problem) => return self.fail(at, problem),
+                },
+                (false, _) => {
+                    let below = of.below(&name);
+                    (PathElement::Field(Text::from(name)), below)
+                }
+            };
+            let Some(below) = below.filter(|_| self.path.len() < Limits::DEPTH) else {
+                return self.fail(at, format!("field {token:?} does not exist here"));
+            };
+            value = value.and_then(|value| resolve::step(value, &element, of));
+            of = below;
+            at += token.len() + 1;
+            self.path.push(element);
+        }
+        true
+    }
+
     fn item(&mut self, at: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
+        let mut cursor = Cursor { text: self.text, at };
+        match cursor.selector() {
+            Err(Error::Path { offset, problem, .. }) => self.fail(offset, problem),
+            Err(error) => self.fail(at, error.to_string()),
+            Ok(Selector::Name(name)) => self.known(name, at, cursor.at, of, value),
+            Ok(selector) => self.selected(&selector, at, cursor.at, of, value),
+        }
+    }
+
+    /// Continues after the item that a selector names.
+    fn selected(
+        &mut self,
+        selector: &Selector,
+        at: usize,
+        end: usize,
+        of: TypeRef<'_>,
+        value: Option<&Value>,
+    ) -> bool {
         let Some(item) = of.item() else {
             return self.fail(at, "expected a field; there is no list here");
         };
-        let mut cursor = Cursor { text: self.text, at };
-        match cursor.bracket() {
-            Err(Error::Path { offset, problem, .. }) => self.fail(offset, problem),
-            Err(error) => self.fail(at, error.to_string()),
+        match selector::element(selector, of, value) {
+            Err(problem) => self.fail(at, problem),
             Ok(element) => {
                 let below = value.and_then(|value| resolve::step(value, &element, of));
-                self.step(element, cursor.at, item, below)
+                self.step(element, end, item, below)
             }
         }
     }
@@ -91,9 +162,49 @@ impl<'t> Search<'t> {
 
     fn field(&mut self, at: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
         self.quoted(at, of, value)
+            || self.escaped(at, of, value)
             || self.existing(at, of, value)
             || self.declared(at, of, value)
+            || self.fields_v1(at, of, value)
             || self.cut(at, of)
+    }
+
+    /// Continues after a name that is known exactly.
+    fn known(&mut self, name: Text, at: usize, end: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
+        let Some(below) = of.below(&name) else {
+            return self.fail(at, format!("field {name:?} does not exist here"));
+        };
+        let value = value.and_then(|value| value.get(&name));
+        self.step(PathElement::Field(name), end, below, value)
+    }
+
+    /// Tries a name with escaped dots, as `kubectl` writes them in JSONPath.
+    fn escaped(&mut self, at: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
+        let rest = self.text.get(at..).unwrap_or_default();
+        let (mut name, mut end, mut characters) = (String::new(), rest.len(), rest.char_indices());
+        while let Some((position, character)) = characters.next() {
+            match character {
+                '\\' => name.extend(characters.next().map(|(_, escaped)| escaped)),
+                '.' | '[' => {
+                    end = position;
+                    break;
+                }
+                other => name.push(other),
+            }
+        }
+        name.len() < end && self.known(Text::from(name), at, at + end, of, value)
+    }
+
+    /// Tries an element as `FieldsV1` writes it, such as `k:{"name":"web"}` or `f:spec`.
+    fn fields_v1(&mut self, at: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
+        let mut cursor = Cursor { text: self.text, at };
+        if cursor.rest().starts_with("f:") {
+            return self.field(at + 2, of, value);
+        }
+        match cursor.fields_v1() {
+            Ok(Some(selector)) => self.selected(&selector, at, cursor.at, of, value),
+            _ => false,
+        }
     }
 
     fn name(&mut self, at: usize, end: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
@@ -114,9 +225,7 @@ impl<'t> Search<'t> {
             return false;
         }
         let Ok(name) = cursor.string() else { return false };
-        let Some(below) = of.below(&name) else { return false };
-        let value = value.and_then(|value| value.get(&name));
-        self.step(PathElement::Field(Text::from(name)), cursor.at, below, value)
+        self.known(Text::from(name), at, cursor.at, of, value)
     }
 
     /// Tries the names in the document, longest first.

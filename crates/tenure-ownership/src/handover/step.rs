@@ -113,11 +113,7 @@ fn select<'a>(
     paths: &[String],
     from: &'a [String],
 ) -> Result<(Vec<Path>, impl Fn(&Manager) -> bool + use<'a>), OwnershipError> {
-    let read = |text: &String| {
-        Path::parse_in(text, ty, Some(&live.object))
-            .map_err(|error| OwnershipError::Path { path: text.clone(), problem: error.to_string() })
-    };
-    let read = paths.iter().map(read).collect::<Result<Vec<Path>, _>>()?;
+    let read = paths.iter().map(|text| live.field(text, ty)).collect::<Result<Vec<Path>, _>>()?;
     let wanted = read.clone();
     let selected = move |manager: &Manager| {
         (from.is_empty() || from.iter().any(|name| *name == manager.name.as_str()))

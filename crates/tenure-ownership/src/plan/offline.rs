@@ -7,7 +7,7 @@ use tenure_apply::{
     self as apply, ApplyError, Conflicts, Live, Managers, Presence, Reset, SingleVersion, State, Versions,
     Write,
 };
-use tenure_fields::{FieldSet, Path, PathElement};
+use tenure_fields::{FieldSet, PathElement};
 use tenure_profile::Profile;
 use tenure_schema::TypeRef;
 use tenure_value::Value;
@@ -70,8 +70,7 @@ fn apply_with(
         Force::None => apply::Force::No,
         Force::All => apply::Force::All,
         Force::Paths(paths) => {
-            let read = |path: &String| Path::parse_in(path, manifest.ty, Some(live.object)).ok();
-            for path in paths.iter().filter_map(read) {
+            for path in paths.iter().filter_map(|path| manifest.field(path).ok()) {
                 set.insert(&path);
             }
             apply::Force::Paths(&set)

@@ -40,7 +40,7 @@ pub struct Effect {
 }
 
 impl Explanation {
-    /// Explains the field at a path, written as conflicts write it.
+    /// Explains the field at a path, in any notation.
     pub fn of(
         live: &LiveObject,
         target: Target,
@@ -48,8 +48,7 @@ impl Explanation {
         ty: TypeRef<'_>,
         now: Timestamp,
     ) -> Result<Explanation, OwnershipError> {
-        let path = Path::parse_in(path, ty, Some(&live.object))
-            .map_err(|error| OwnershipError::Path { path: path.to_owned(), problem: error.to_string() })?;
+        let path = live.field(path, ty)?;
         let rules = rule::rules(&path, ty);
         let value = path.resolve(&live.object, ty).cloned();
         let owners = owners_of(&live.managers, &rules.unit);

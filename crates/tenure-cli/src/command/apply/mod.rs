@@ -1,10 +1,11 @@
-//! `tenure apply`: server-side apply of many objects in the order of their dependencies, with the plan of each. Objects with
-//! conflicts are not applied, the others are.
+//! `tenure apply`: server-side apply of many objects in the order of their dependencies, with the plan of each. Everything is planned
+//! first, then questions are asked, then objects are written. Objects with conflicts are not applied, the others are.
 
 mod applyset;
 mod interactive;
 mod order;
 mod report;
+mod stop;
 
 use super::plan::ApplierOptions;
 use crate::{
@@ -18,9 +19,10 @@ use applyset::ApplySet;
 use clap::Args;
 use futures::{StreamExt, TryStreamExt, stream};
 use report::{Applied, Status};
+use stop::Stop;
 use std::time::{Duration, Instant};
 use tenure_client::{Cluster, Draft, Mode, REQUESTS_AT_ONCE};
-use tenure_ownership::{Action, Applier, Plan, Verdict};
+use tenure_ownership::{Action, Applier, Manifest, Plan, Verdict};
 use tenure_value::Value;
 
 /// How often an object that others keep changing is read again.
@@ -33,9 +35,9 @@ const CHECK_EVERY: Duration = Duration::from_millis(100);
 /// Apply objects with server-side apply, and show the plan.
 #[derive(Args)]
 #[command(after_help = "\
-Objects are applied in the order of their dependencies (namespaces and definitions first), several at once. An object with
-conflicts is not applied, the others are; --force-path takes single fields from their owners, --interactive asks about
-each conflict.
+Everything is planned first; then --interactive asks about each conflict; then objects are written in the order of their dependencies
+(namespaces and definitions first), several at once. An object with conflicts is not applied, the others are; the commands that
+settle a conflict are printed with it. Ctrl-C ends after the objects under way, with a summary.
 
 With --prune, objects that an earlier apply of the same set created and that are no longer in the files are deleted. The
 set is stored in a Secret (or another object, given as KIND/NAME), in the format of `kubectl apply --applyset`.
@@ -98,34 +100,50 @@ struct Run<'a> {
     terminal: &'a Terminal,
 }
 
+/// An object on its way: what is planned, and in which phase it is written.
+struct Step {
+    plan: Plan,
+    draft: Draft,
+    applier: Applier,
+    phase: usize,
+}
+
 impl Run<'_> {
+    /// Plans everything, asks, then writes. Nothing is written before every question is answered.
     async fn all(&self, documents: Vec<Document>) -> Result<Outcome, Error> {
         let mode = self.options.mode();
         let mut set = match &self.options.applyset {
             Some(name) => Some(ApplySet::open(name, &self.applier.manager, &self.cluster).await?),
             None => None,
         };
-        if let Some(set) = &mut set {
-            set.extend(&documents, &self.cluster, mode).await?;
-        }
-        let progress = Progress::new(self.terminal, "applying", documents.len());
-        let (mut drafts, mut done): (Vec<Draft>, Vec<Applied>) = (Vec::new(), Vec::new());
-        for phase in order::phases(documents) {
-            let start = drafts.len();
-            for document in phase {
+        let members = documents.clone();
+        let (mut drafts, mut phases) = (Vec::new(), Vec::new());
+        for (phase, documents) in order::phases(documents).into_iter().enumerate() {
+            for document in documents {
                 let document = match &set {
                     Some(set) => set.member(document),
                     None => document,
                 };
                 drafts.push(document.draft(&self.cluster).await?);
+                phases.push(phase);
             }
-            let applied = self.phase(&drafts, start, &progress).await?;
-            if mode == Mode::Write {
-                self.establish(&applied).await?;
-            }
-            done.extend(applied);
         }
-        progress.finish();
+        self.applier.check(drafts.iter().map(|draft| &draft.manifest))?;
+        let mut steps = self.plan(&drafts, phases).await?;
+        if self.options.interactive && !self.settle(&mut steps, &drafts).await? {
+            self.terminal.note("nothing was written");
+            return Ok(Outcome::Conflicts);
+        }
+        if self.options.output == Format::Text {
+            let typed = self.options.applier.typed(&self.options.files, &self.options.connection);
+            let plans = steps.iter().map(|step| &step.plan);
+            self.terminal.print(plan_text::all(plans, self.options.applier.shown(), &typed, self.terminal))?;
+        }
+        if let Some(set) = &mut set {
+            set.extend(&members, &self.cluster, mode).await?;
+        }
+        let stop = Stop::new(mode);
+        let done = self.write(steps, &drafts, &stop).await?;
         let mut pruned = Vec::new();
         if let Some(set) = &mut set {
             if done.iter().all(Applied::is_success) {
@@ -137,34 +155,88 @@ impl Run<'_> {
         report::finish(&done, &pruned, mode, self.options.output, self.terminal)
     }
 
-    /// Plans and applies the drafts from `start` on, which do not depend on each other.
-    async fn phase(&self, all: &[Draft], start: usize, progress: &Progress) -> Result<Vec<Applied>, Error> {
-        let drafts = all.get(start..).unwrap_or_default();
-        let plans = stream::iter(drafts).map(|draft| tenure_client::plan(draft, all, &self.applier, &self.cluster));
-        let plans: Vec<Plan> = plans.buffered(REQUESTS_AT_ONCE).try_collect().await?;
-        let mut steps = Vec::with_capacity(plans.len());
-        for (plan, draft) in plans.into_iter().zip(drafts) {
-            let (mut plan, mut draft, mut applier) = (plan, draft.clone(), self.applier.clone());
-            while self.options.interactive && matches!(plan.verdict, Verdict::Conflicts(..)) {
-                progress.finish();
-                match interactive::decide(&plan, draft.clone(), applier.clone(), self.terminal)? {
-                    Some(decided) => (draft, applier) = decided,
-                    None => break,
-                }
-                plan = tenure_client::plan(&draft, all, &applier, &self.cluster).await?;
-            }
-            if self.options.output == Format::Text {
-                progress.finish();
-                self.terminal.print(plan_text::text(&plan, self.terminal))?;
-            }
-            steps.push((plan, draft, applier));
-        }
-        let done = stream::iter(steps).map(|(plan, draft, applier)| async move {
-            let status = self.carry_out(&plan, &draft, &applier).await?;
+    /// Plans the drafts, several at once.
+    async fn plan(&self, drafts: &[Draft], phases: Vec<usize>) -> Result<Vec<Step>, Error> {
+        let progress = Progress::new(self.terminal, "planning", drafts.len());
+        let plans = stream::iter(drafts.iter().zip(phases)).map(async |(draft, phase)| {
+            let applier = self.applier.for_manifest(&draft.manifest);
+            let plan = tenure_client::plan(draft, drafts, &applier, &self.cluster).await?;
             progress.step();
-            Ok::<_, Error>(Applied { plan, status })
+            Ok::<_, Error>(Step { plan, draft: draft.clone(), applier, phase })
         });
-        done.buffered(REQUESTS_AT_ONCE).try_collect().await
+        let plans = plans.buffered(REQUESTS_AT_ONCE).try_collect().await;
+        progress.finish();
+        plans
+    }
+
+    /// Asks about every conflict; returns whether all were answered.
+    async fn settle(&self, steps: &mut [Step], drafts: &[Draft]) -> Result<bool, Error> {
+        let mut questions = interactive::Questions::default();
+        for step in steps {
+            while matches!(step.plan.verdict, Verdict::Conflicts(..)) {
+                let decided = questions.decide(&step.plan, step.draft.clone(), step.applier.clone(), self.terminal);
+                let Some((draft, applier)) = decided.await? else { return Ok(false) };
+                step.plan = tenure_client::plan(&draft, drafts, &applier, &self.cluster).await?;
+                (step.draft, step.applier) = (draft, applier);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Writes phase by phase; the objects of a phase do not depend on each other.
+    async fn write(&self, steps: Vec<Step>, drafts: &[Draft], stop: &Stop) -> Result<Vec<Applied>, Error> {
+        let progress = Progress::new(self.terminal, "applying", steps.len());
+        let mut done: Vec<Applied> = Vec::with_capacity(steps.len());
+        let mut steps = steps.into_iter().peekable();
+        while let Some(first) = steps.peek() {
+            let phase = first.phase;
+            let batch = std::iter::from_fn(|| steps.next_if(|step| step.phase == phase));
+            let written = stream::iter(batch).map(async |step| {
+                let applied = self.step(step, drafts, stop).await;
+                progress.step();
+                applied
+            });
+            let written: Vec<Applied> = written.buffered(REQUESTS_AT_ONCE).collect().await;
+            if self.options.mode() == Mode::Write && !stop.is_set() {
+                self.establish(&written).await?;
+            }
+            done.extend(written);
+        }
+        progress.finish();
+        Ok(done)
+    }
+
+    /// Writes one object, unless the command was stopped.
+    async fn step(&self, step: Step, drafts: &[Draft], stop: &Stop) -> Applied {
+        let Step { plan, draft, applier, .. } = step;
+        if stop.is_set() {
+            return Applied { plan, status: Status::NotWritten };
+        }
+        match self.carry_out_current(&plan, draft, &applier, drafts).await {
+            Ok(status) => Applied { plan, status },
+            Err(error) => {
+                // What comes next would fail in the same way.
+                stop.set();
+                Applied { plan, status: Status::Failed(error.to_string()) }
+            }
+        }
+    }
+
+    /// Writes one object; a kind that was not served when it was planned is looked up again.
+    async fn carry_out_current(
+        &self,
+        plan: &Plan,
+        draft: Draft,
+        applier: &Applier,
+        drafts: &[Draft],
+    ) -> Result<Status, Error> {
+        if draft.resource.is_some() || self.options.mode() == Mode::DryRun {
+            return self.carry_out(plan, &draft, applier).await;
+        }
+        let Manifest { config, source, .. } = draft.manifest;
+        let draft = Draft::new(config, source, &self.cluster).await?;
+        let plan = tenure_client::plan(&draft, drafts, applier, &self.cluster).await?;
+        self.carry_out(&plan, &draft, applier).await
     }
 
     async fn carry_out(&self, plan: &Plan, draft: &Draft, applier: &Applier) -> Result<Status, Error> {
@@ -177,7 +249,8 @@ impl Run<'_> {
         };
         let mut before = plan.before.clone();
         for _ in 0..ATTEMPTS {
-            let response = tenure_client::apply(draft, &path, before.as_ref(), applier, Mode::Write, &self.cluster).await?;
+            let response =
+                tenure_client::apply(draft, &path, before.as_ref(), applier, Mode::Write, &self.cluster).await?;
             if response.is_success() {
                 return Ok(Status::Applied(uid(Some(&response.value))));
             }

@@ -34,6 +34,8 @@ pub enum Status {
     Refused,
     /// The server refused the apply.
     Failed(String),
+    /// The command was stopped before.
+    NotWritten,
 }
 
 impl Applied {
@@ -59,6 +61,7 @@ impl Status {
             Status::Planned => "planned",
             Status::Conflict | Status::LateConflict(_) => "conflict",
             Status::Refused | Status::Failed(_) => "refused",
+            Status::NotWritten => "not written",
         }
     }
 
@@ -83,6 +86,10 @@ pub fn finish(
         Format::Text => terminal.print(text(done, pruned, mode, terminal))?,
         format => terminal.print_value(&value(done, pruned), format)?,
     }
+    let left = done.iter().filter(|done| done.status == Status::NotWritten).count();
+    if left > 0 {
+        return Err(Error::Stopped { left, all: done.len() });
+    }
     let refused = done.iter().filter(|done| done.status.is_failure()).count();
     if refused > 0 {
         return Err(Error::SomeRefused { number: refused, of: done.len() });
@@ -105,7 +112,7 @@ fn text(done: &[Applied], pruned: &[String], mode: Mode, terminal: &Terminal) ->
         let _ = writeln!(out, "{}", terminal.paint.ink(Ink::Removed, format_args!("{name}: {word}")));
     }
     let mut parts = Vec::new();
-    for word in ["applied", "planned", "unchanged", "conflict", "refused"] {
+    for word in ["applied", "planned", "unchanged", "conflict", "refused", "not written"] {
         let number = done.iter().filter(|done| done.status.word() == word).count();
         if number > 0 {
             parts.push(format!("{number} {}", if word == "conflict" { "with conflicts" } else { word }));

@@ -3,7 +3,7 @@
 use crate::{
     Error, Outcome,
     kinds::{self, Kind},
-    terminal::{Format, Ink, Terminal},
+    terminal::{Format, Ink, Terminal, wrapped},
     types::{SchemaFiles, Types},
 };
 use clap::Args;
@@ -98,22 +98,6 @@ fn render(kind: &Kind, place: &Located<'_>, depth: usize, terminal: &Terminal) -
     out
 }
 
-/// Wraps text at spaces to lines of at most `width` characters, unless a word is longer.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = vec![String::new()];
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,11 +118,5 @@ mod tests {
         let error = |asked: &str| locate(&types, asked).map(|_| ()).unwrap_err().to_string();
         assert!(error("Pod.spec.container").contains("did you mean \"containers\"?"), "{}", error("Pod.spec.container"));
         assert!(error("Gadget.spec").contains("unknown kind \"Gadget\""), "{}", error("Gadget.spec"));
-    }
-
-    #[test]
-    fn text_is_wrapped_at_spaces() {
-        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrapped("extraordinarily long", 4), ["extraordinarily", "long"]);
     }
 }

@@ -5,7 +5,7 @@ use super::{
     methods::{Attempt, Method},
     table::{Cell, Row, Table},
 };
-use crate::terminal::{Ink, Terminal, shortened};
+use crate::terminal::{Ink, Terminal, columns as terminal_columns, padded, shortened};
 use std::fmt::Write;
 use tenure_value::Value;
 
@@ -31,7 +31,7 @@ pub fn text(table: &Table, attempts: &[Attempt], kind: &str, terminal: &Terminal
     let _ = writeln!(out, "{}", paint.ink(Ink::Strong, title));
     let column = (terminal.width / (1 + Method::ALL.len())).saturating_sub(1);
     match column >= NARROWEST {
-        true => columns(table, column, terminal, &mut out),
+        true => columns(table, column.min(widest(table)), terminal, &mut out),
         false => stacked(table, terminal, &mut out),
     }
     refusals(attempts, terminal, &mut out);
@@ -39,6 +39,13 @@ pub fn text(table: &Table, attempts: &[Attempt], kind: &str, terminal: &Terminal
         let _ = writeln!(out, "\n{}", paint.ink(Ink::Faint, "+ added  ~ changed  - removed  ! refused  = unchanged"));
     }
     out
+}
+
+/// Returns the width that the longest cell needs.
+fn widest(table: &Table) -> usize {
+    let live = table.rows.iter().map(|row| shown(row.live.as_ref()));
+    let effects = table.rows.iter().flat_map(|row| row.cells.iter().map(|cell| effect(cell).0));
+    live.chain(effects).map(|text| terminal_columns(&text)).max().unwrap_or_default().max(NARROWEST)
 }
 
 fn fields(count: usize, what: &str) -> String {
@@ -52,16 +59,16 @@ fn columns(table: &Table, column: usize, terminal: &Terminal, out: &mut String) 
     let paint = terminal.paint;
     let heads: Vec<String> = std::iter::once(LIVE)
         .chain(Method::ALL.map(Method::name))
-        .map(|head| format!("{:column$}", shortened(head, column)))
+        .map(|head| padded(&shortened(head, column), column))
         .collect();
     let _ = writeln!(out, "\n{}", paint.ink(Ink::Faint, heads.join(" ").trim_end()));
     for row in &table.rows {
         path(row, terminal, out);
         let live = shown(row.live.as_ref());
-        let _ = write!(out, "{:column$}", shortened(&live, column));
+        out.push_str(&padded(&shortened(&live, column), column));
         for cell in &row.cells {
             let (text, ink) = effect(cell);
-            let text = format!("{:column$}", shortened(&text, column));
+            let text = padded(&shortened(&text, column), column);
             let _ = write!(out, " {}", paint.ink(ink, text));
         }
         trim(out);

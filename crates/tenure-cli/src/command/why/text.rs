@@ -1,12 +1,15 @@
 //! An explanation as text.
 
-use crate::terminal::{Ink, Terminal};
+use crate::terminal::{Ink, Terminal, columns, padded, wrapped};
 use std::fmt::Write;
 use tenure_ownership::{
     Explanation,
     owner::{age, operation},
 };
 use tenure_value::json;
+
+/// The least width of the column of results.
+const NARROWEST: usize = 32;
 
 /// Returns an explanation as text.
 pub fn text(explanation: &Explanation, terminal: &Terminal) -> String {
@@ -30,12 +33,27 @@ pub fn text(explanation: &Explanation, terminal: &Terminal) -> String {
     heading(&mut out, "\nType");
     let _ = writeln!(out, "  {}", explanation.type_name());
     for sentence in explanation.rules() {
-        let _ = writeln!(out, "  {sentence}");
+        for line in wrapped(sentence, terminal.width.saturating_sub(2)) {
+            let _ = writeln!(out, "  {line}");
+        }
     }
     heading(&mut out, "\nWhat a write would do");
-    let width = explanation.effects.iter().map(|effect| effect.write.chars().count()).max().unwrap_or_default();
+    let width = explanation.effects.iter().map(|effect| columns(&effect.write)).max().unwrap_or_default();
     for effect in &explanation.effects {
-        let _ = writeln!(out, "  {:<width$}  {}", effect.write, effect.result);
+        // A result that has too little room beside the write comes below it.
+        let is_beside = terminal.width >= width + 4 + NARROWEST;
+        let (mut first, indent) = match is_beside {
+            true => (padded(&effect.write, width), width + 4),
+            false => (effect.write.clone(), 6),
+        };
+        if !is_beside {
+            let _ = writeln!(out, "  {first}");
+            first = "    ".to_owned();
+        }
+        for line in wrapped(&effect.result, terminal.width.saturating_sub(indent)) {
+            let _ = writeln!(out, "  {}{line}", padded(&first, indent - 2));
+            first.clear();
+        }
     }
     out
 }

@@ -1,6 +1,8 @@
 //! The owners of every line and field of an object. Every path of every manager appears exactly once: at a field, at the
 //! object or list that contains fields, or among those that the object does not contain.
 
+mod lines;
+
 use crate::{
     LiveObject,
     owner::{self, Owner},
@@ -85,32 +87,6 @@ impl Blame {
         let lines = lines.collect();
         let absent = absent(live, &shown);
         Blame { subject: subject(live), lines, fields: fields(places), absent, managers: managers(live) }
-    }
-
-    /// Keeps only the fields of the given managers and the lines that lead to them; all, if no manager is given.
-    pub fn only(mut self, managers: &[String]) -> Blame {
-        if managers.is_empty() {
-            return self;
-        }
-        let selected = |owners: &[Owner]| {
-            owners.iter().any(|owner| managers.iter().any(|name| *name == owner.name.as_str()))
-        };
-        let mut kept: HashSet<Pointer> = HashSet::new();
-        for line in &self.lines {
-            if !matches!(&line.ownership, Ownership::Owned(owners) if selected(owners)) {
-                continue;
-            }
-            for at in line.at.ancestors() {
-                // A parent that is kept already has its own parents kept.
-                if !kept.insert(at) {
-                    break;
-                }
-            }
-        }
-        self.lines.retain(|line| kept.contains(&line.at));
-        self.fields.retain(|field| selected(&field.owners));
-        self.absent.retain(|(_, owners)| selected(owners));
-        self
     }
 
     /// Returns the fields and their owners as a document.

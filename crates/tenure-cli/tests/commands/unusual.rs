@@ -1,0 +1,96 @@
+//! What a new user meets on the first day: other servers, busy controllers, objects that are gone.
+
+use crate::harness::{DEPLOYMENT, TestCluster};
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
+
+const WEB: &str = "/apis/apps/v1/namespaces/default/deployments/web";
+
+#[test]
+fn permissions_of_fields_are_asked_of_any_server() {
+    let cluster = TestCluster::start_with(&["--compatibility", "kubernetes"]);
+    let line = ["can-i", "patch", "deployment/web", "--field", ".spec.replicas"];
+    let output = cluster.tenure(&line).exits_with(0);
+    assert!(output.out.starts_with("yes - "), "with a reason: {output:?}");
+    let cluster = TestCluster::start();
+    cluster.tenure(&line).exits_with(0).prints("yes - ");
+}
+
+#[test]
+fn a_plan_beside_a_busy_controller_shows_only_its_own_changes() {
+    let cluster = TestCluster::start();
+    let file = cluster.file("web.yaml", DEPLOYMENT);
+    cluster.tenure(&["apply", "-f", &file]).exits_with(0);
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0.. {
+                if stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                let status = format!("{{\"status\":{{\"observedGeneration\":{number}}}}}");
+                let path = format!("{WEB}/status?fieldManager=controller");
+                assert_eq!(cluster.request("PATCH", &path, "application/merge-patch+json", &status).0, 200);
+            }
+        });
+        let outputs: Vec<_> = (0..6).map(|_| cluster.tenure(&["plan", "-f", &file])).collect();
+        stop.store(true, Ordering::Relaxed);
+        for output in outputs {
+            assert!(output.code == Some(0) && !output.out.contains(".status"), "{output:#?}");
+        }
+    });
+}
+
+#[test]
+fn a_dry_run_that_succeeds_exits_with_zero() {
+    let cluster = TestCluster::start();
+    cluster.with(DEPLOYMENT, &["apply", "-f", "-"]).exits_with(0);
+    assert_eq!(cluster.request("DELETE", WEB, "", "").0, 200);
+    cluster.tenure(&["restore", "deployment/web", "--dry-run"]).exits_with(0).prints("replicas: 2");
+}
+
+#[test]
+fn manifests_come_from_addresses_and_kustomizations() {
+    let cluster = TestCluster::start();
+    cluster.with(DEPLOYMENT, &["apply", "-f", "-"]).exits_with(0);
+    // The server itself is a server of documents.
+    let url = format!("{}{WEB}", cluster.server.address.replace("127.0.0.1", "localhost"));
+    cluster.tenure(&["blame", "-f", &url]).exits_with(0).prints("replicas: 2");
+    cluster
+        .tenure(&["plan", "-f", &format!("{}/nowhere", cluster.server.address)])
+        .exits_with(1)
+        .fails_with("404");
+    cluster.file("base/kustomization.yaml", "namePrefix: my-\nresources: [map.yaml]\n");
+    cluster.file("base/map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: v}\n");
+    let directory = cluster.home.path().join("base");
+    cluster
+        .tenure(&["apply", "-k", &directory.to_string_lossy()])
+        .exits_with(0)
+        .prints("configmap/my-a in default: create");
+}
+
+#[test]
+fn a_user_can_act_as_another() {
+    let cluster = TestCluster::start();
+    cluster.with(DEPLOYMENT, &["apply", "-f", "-"]).exits_with(0);
+    cluster.tenure(&["blame", "deploy/web", "--as-group", "g"]).exits_with(1).fails_with("--as USER");
+    cluster.tenure(&["blame", "deploy/web", "--as", "jane", "--as-group", "g", "--token", "x"]);
+}
+
+#[test]
+fn many_unchanged_objects_are_only_counted() {
+    let cluster = TestCluster::start();
+    let map = |number: usize, value: &str| {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: m{number}}}\ndata: {{k: {value}}}\n---\n")
+    };
+    let all: String = (0..30).map(|number| map(number, "v")).collect();
+    cluster.with(&all, &["apply", "-f", "-"]).exits_with(0);
+    let changed = all.replacen("k: v", "k: w", 1);
+    let output = cluster.with(&changed, &["plan", "-f", "-"]).exits_with(2);
+    assert_eq!(output.out.matches("configmap/").count(), 1, "{}", output.out);
+    output.prints("30 objects: 1 to change, 29 unchanged");
+    let output = cluster.with(&changed, &["plan", "-f", "-", "--show-unchanged"]).exits_with(2);
+    assert_eq!(output.out.matches("configmap/").count(), 30);
+}
