@@ -3,6 +3,9 @@
 //!
 //! The crate does not know HTTP routing, how objects are stored, or how ownership is decided. What plugins read of the
 //! cluster comes through the trait [`Cluster`], which the server implements.
+//!
+//! The crate exists because plugins are tested without a server, and its border keeps them away from the store. Internal: no
+//! promises about its API.
 
 mod attributes;
 mod chain;

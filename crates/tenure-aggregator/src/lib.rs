@@ -5,6 +5,9 @@
 //! store, checks that their servers are available (`availability`), reads their discovery and OpenAPI (`discovery`, `openapi`), and
 //! registers what this server serves itself (`registration`). Nothing that an extension server does, or fails to do, may hold up
 //! this server: every call has a deadline, everything that is kept has a limit, and each server is followed by a task of its own.
+//!
+//! The crate exists because its border keeps extension servers away from all other requests. It does not know who may make a
+//! request, or how a write is decided. Internal: no promises about its API.
 
 mod aggregator;
 mod api_service;

@@ -32,6 +32,8 @@
 //! The crate knows nothing of HTTP, storage, validation and defaults. Where Kubernetes and Tenure differ, [`Profile`]
 //! decides.
 //!
+//! The crate exists for programs that apply without a server. Public API: it follows semantic versioning.
+//!
 //! [`Value`]: tenure_value::Value
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -3,6 +3,9 @@
 //!
 //! The crate does not know HTTP or storage and reads no clock: times, uids and allocations are arguments.
 //! [`Kinds::check`] compiles every row of the data; call it at start-up.
+//!
+//! The crate exists because kinds are data that is checked alone, and its border keeps them out of all other code. Internal: no
+//! promises about its API.
 
 pub mod allocate;
 mod convert;

@@ -3,6 +3,9 @@
 //! [`Catalog`] knows the built-in resources and those that definitions add; a [`Target`] is what one request is about; [`Objects`]
 //! reads stored objects at the version that a request names. The crate does not know how a response is made from objects, how a
 //! write is decided, or who may make it.
+//!
+//! The crate exists because reads, writes, admission and access all need to know what is served, and nothing of each other.
+//! Internal: no promises about its API.
 
 mod cache;
 mod catalog;

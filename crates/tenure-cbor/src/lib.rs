@@ -4,6 +4,8 @@
 //! are byte strings; a field of bytes, such as an entry of a Secret's `data`, is the bytes themselves in tag 22. Input may have text
 //! or byte strings, indefinite lengths and tags.
 //!
+//! The crate exists for clients and servers that speak CBOR. It does not know HTTP. Public API: it follows semantic versioning.
+//!
 //! ```
 //! use tenure_value::{Limits, Value};
 //!

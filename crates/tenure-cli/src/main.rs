@@ -1,5 +1,8 @@
 //! The `tenure` binary: parses the command line, runs the command, and prints errors. All output goes through [`terminal`];
 //! the exit code is an [`Outcome`]. Started as `kube-apiserver` or `etcd`, it acts as that program ([`envtest`]).
+//!
+//! The crate exists because only a program may know terminals, flags and the home directory. It does not know how a write is decided.
+//! Internal: its interface is the command line (`docs/commands.md`).
 
 mod aggregation;
 mod audit;

@@ -4,6 +4,9 @@
 //! The crate does not know built-in kinds, HTTP or storage. Times are arguments; conversion webhooks are
 //! described and their responses checked, not called.
 //!
+//! The crate exists because definitions are checked and used without a server: by commands, linters and tests. Internal: no promises
+//! about its API.
+//!
 //! ```
 //! use tenure_crd::{Definition, Profile, check_create};
 //! use tenure_value::Value;

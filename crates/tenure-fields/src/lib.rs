@@ -1,6 +1,8 @@
 //! Field paths and field sets: the fields of a document that a manager owns. The crate does not know managers
 //! or how types merge.
 //!
+//! The crate exists for programs that read and compute with `managedFields`. Public API: it follows semantic versioning.
+//!
 //! ```
 //! use tenure_fields::{FieldSet, Path, fields_v1};
 //!

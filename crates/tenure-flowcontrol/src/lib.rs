@@ -7,6 +7,9 @@
 //! The crate only decides: it has no clock, no threads and no I/O. [`Config`] classifies, [`Scheduler`] decides which
 //! requests start, wait or are refused, and [`bootstrap`] has the objects that every server starts with.
 //!
+//! The crate exists because fair queuing is tested with a clock of its own. It does not know HTTP, and reads no clock. Internal: no
+//! promises about its API.
+//!
 //! ```
 //! use std::time::Duration;
 //! use tenure_meta::{Attributes, UserInfo};

@@ -9,6 +9,9 @@
 //! The crate is pure: no I/O, no clock, no threads. The store keeps records in the transaction of the change; the server reads
 //! and shows them.
 //!
+//! The crate exists because a history is the same whether the server wrote it or a recorder followed another server. Public API: it
+//! follows semantic versioning.
+//!
 //! ```
 //! use tenure_apply::{Managers, State};
 //! use tenure_history::{Author, Entry, Moment, Rebuilt, Values, Verb, Version, encode, rebuild};

@@ -3,6 +3,8 @@
 //!
 //! The crate does not know which resources are served or how a request is carried out; the listener hands each request to a
 //! [`listener::Handler`].
+//!
+//! The crate exists because its border keeps the protocol out of the way of a request. Internal: no promises about its API.
 
 mod authentication;
 mod body_stream;

@@ -3,6 +3,8 @@
 //! description of resources.
 //!
 //! The crate does not know any particular kind, HTTP or storage. It reads no clock: times are arguments.
+//!
+//! The crate exists because all layers of the server share its types. Internal: no promises about its API.
 
 mod attributes;
 pub mod codec;

@@ -1,6 +1,8 @@
 //! What the server publishes about itself as OpenAPI, made from the topology it works with: version 3 by
 //! group and version, version 2 as one document. `kubectl` explains, validates and patches by it, so every
 //! `x-kubernetes-*` mark must be in it.
+//!
+//! The crate exists because it compiles and is tested alone. It does not know HTTP or storage. Internal: no promises about its API.
 
 mod binary;
 mod binary_2;

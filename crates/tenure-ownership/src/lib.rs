@@ -16,6 +16,9 @@
 //! The crate is pure: no I/O, no clock, no terminal. Commands and user interfaces read documents, call it, and show
 //! the result; every result can be turned into a document with `to_value`.
 //!
+//! The crate exists for everything that shows or changes ownership: commands, the page, bindings, programs. Public API: it follows
+//! semantic versioning.
+//!
 //! ```
 //! use tenure_ownership::{Applier, Force, LiveObject, Manifest, Verdict, plan};
 //! use tenure_apply::Timestamp;

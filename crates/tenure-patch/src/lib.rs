@@ -10,6 +10,8 @@
 //!
 //! This crate does not know who owns a field, and does no I/O.
 //!
+//! The crate exists for programs that patch documents without a server. Public API: it follows semantic versioning.
+//!
 //! ```
 //! use tenure_patch::merge;
 //! use tenure_value::Value;

@@ -4,6 +4,9 @@
 //! library takes a profile, and none has a default other than Kubernetes. `docs/differences.md` describes every improvement, and
 //! tests compare the page with this crate.
 //!
+//! The crate exists because every layer takes a profile, and none may decide what is in it. It does not know what an improvement
+//! does. Public API: it follows semantic versioning.
+//!
 //! ```
 //! use tenure_profile::{Improvement, Profile};
 //!

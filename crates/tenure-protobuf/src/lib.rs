@@ -7,6 +7,8 @@
 //! The crate does not know HTTP, watches or storage: it converts a document to bytes and back. Kinds that are
 //! not in the table, such as custom resources, have no protobuf encoding.
 //!
+//! The crate exists for clients and servers that speak protobuf. Public API: it follows semantic versioning.
+//!
 //! ```
 //! use tenure_value::{Limits, Value};
 //!

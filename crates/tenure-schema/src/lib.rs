@@ -7,6 +7,9 @@
 //! The types of the built-in kinds are embedded (feature `builtin`, on by default) as `Schema::builtin`; each
 //! type is decoded on first use. [`openapi`] compiles types from OpenAPI documents, [`crd`] from
 //! CustomResourceDefinitions.
+//!
+//! The crate exists for programs that need the merge rules of a type. It does not know the contents of documents, or patches. Public
+//! API: it follows semantic versioning.
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 

@@ -3,6 +3,9 @@
 //! `server.rs` builds the parts in the order of their dependencies, `handler_chain.rs` lists what every request passes: `admission`, `write`,
 //! `subresources`, `controllers`, over the catalog and the objects of `tenure-catalog` and the protocol of `tenure-http`. The crate
 //! does not know terminals, and decides no rule of a particular kind.
+//!
+//! The crate exists for programs that embed the API server, and is the composition root of all others. Internal: no promises about
+//! its API.
 
 mod admission;
 mod aggregation;

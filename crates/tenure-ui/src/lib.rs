@@ -6,6 +6,8 @@
 //!
 //! Everything about ownership is computed by `tenure-ownership` and `tenure-client`, as for the commands. This crate turns it into
 //! JSON; the scripts of the page only show it. The crate listens on no socket: the caller passes requests to [`Page::respond`].
+//!
+//! The crate exists because `serve` and `ui` show the same page. Internal: no promises about its API.
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 

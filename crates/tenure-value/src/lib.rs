@@ -4,6 +4,9 @@
 //! arrays are slices behind an `Arc`, and an unchanged subtree is shared by all documents that contain it. Integers stay
 //! integers and floats stay floats.
 //!
+//! The crate exists for programs that read, share and write documents. It does not know types or ownership. Public API: it follows
+//! semantic versioning.
+//!
 //! ```
 //! use tenure_value::Value;
 //!

@@ -78,6 +78,19 @@ fn every_source_file_is_a_module() {
 }
 
 #[test]
+fn every_crate_says_whether_its_api_is_public() {
+    let says = |path: &Path| {
+        let root =
+            ["src/lib.rs", "src/main.rs"].map(|root| fs::read_to_string(path.join(root)).unwrap_or_default());
+        let readme = fs::read_to_string(path.join("README.md")).unwrap_or_default();
+        let text = root.concat() + &readme;
+        text.contains("exists") && (text.contains("Public API: ") || text.contains("Internal: "))
+    };
+    let silent: Vec<PathBuf> = folders("crates").into_iter().filter(|path| !says(path)).collect();
+    assert!(silent.is_empty(), "the root says why the crate exists, and Public API or Internal: {silent:?}");
+}
+
+#[test]
 fn files_stay_small() {
     let mut large = Vec::new();
     let mut sizes = Vec::new();
