@@ -7,7 +7,7 @@ use std::{
     fmt::{Display, Write},
 };
 use tenure_fields::PathElement;
-use tenure_schema::{Key, ListTopology, Scalar, ScalarKind, Type, TypeRef, UnknownFields};
+use tenure_schema::{ListTopology, Scalar, ScalarKind, Type, TypeRef, UnknownFields};
 use tenure_value::{Value, go_text};
 
 /// Returns the errors of a configuration, as Kubernetes words them; `None` if it has none there.
@@ -148,12 +148,11 @@ fn unidentified(item: &Value, topology: &ListTopology) -> String {
             "associative list with keys may not have a null element".into()
         }
         (ListTopology::Keyed(keys), Value::Object(_)) => {
-            let name = |key: &Key| go_text::Quoted(&key.name).to_string();
-            let names: Vec<String> = keys.iter().map(name).collect();
+            let names: Vec<&str> = keys.iter().map(|key| key.name.as_str()).collect();
             format!(
-                "associative list with keys has an element that omits all key fields [{}] \
+                "associative list with keys has an element that omits all key fields {} \
                  (and doesn't have default values for any key fields)",
-                names.join(" ")
+                go_text::QuotedList(&names)
             )
         }
         (ListTopology::Keyed(_), _) => "associative list with keys may not have non-map elements".into(),

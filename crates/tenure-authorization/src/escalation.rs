@@ -6,8 +6,8 @@ use crate::{
 };
 use tenure_builtin::role::ROLES;
 use tenure_catalog::object::{metadata, with_metadata};
-use tenure_meta::{ApiError, Attributes, ResourceAttributes, UserInfo};
-use tenure_value::{Text, Value};
+use tenure_meta::{ApiError, Attributes, FieldError, ResourceAttributes, UserInfo};
+use tenure_value::{Text, Value, go_text};
 
 impl Authorizer {
     /// Checks that a user who writes a role or a binding does not grant more than it has. `object` is the new state and
@@ -58,8 +58,9 @@ impl Authorizer {
                 PolicyRule::list(object.get("rules"))
             }
             _ => {
-                // Validation refuses what is not a role.
-                let Some(role) = object.get("roleRef").and_then(RoleRef::read) else { return Ok(()) };
+                let Some(role) = object.get("roleRef").and_then(RoleRef::read) else {
+                    return Err(unsupported_role(&attributes.group, object));
+                };
                 let name = role.parts().1;
                 if is_allowed("bind", role.resource(), name) {
                     return Ok(());
@@ -76,7 +77,8 @@ impl Authorizer {
         };
         let policy = self.policy();
         let (owned, errors) = policy.rules_of(user, namespace);
-        let who = format!("user {:?} (groups={:?})", user.name, user.groups);
+        let (name, groups) = (go_text::Quoted(&user.name), go_text::QuotedList(&user.groups));
+        let who = format!("user {name} (groups={groups})");
         match uncovered(&owned, &rules) {
             None => Ok(()),
             Some(Uncovered::TooMany) => refuse(format!(
@@ -95,6 +97,17 @@ impl Authorizer {
             }
         }
     }
+}
+
+/// Refuses a binding to what is not a role: Kubernetes does so before it validates the binding.
+fn unsupported_role(group: &str, binding: &Value) -> ApiError {
+    let text = |path: [&str; 2]| binding.at(path).and_then(Value::as_str).unwrap_or_default();
+    let (kind, supported) = (text(["roleRef", "kind"]), ["ClusterRole", "Role"].map(Value::from));
+    let cause = FieldError::not_supported("roleRef.kind", &Value::from(kind), &supported).cause();
+    let binding_kind = binding.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let answer = format!("unsupported role reference kind: {}", go_text::Quoted(kind));
+    ApiError::invalid(group, binding_kind, text(["metadata", "name"]), vec![cause])
+        .or_in_kubernetes(ApiError::unclassified(answer))
 }
 
 /// Returns a role or binding without the fields that garbage collection uses.

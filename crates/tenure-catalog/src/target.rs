@@ -142,6 +142,12 @@ impl Target {
         let resource = &handler.resource;
         let at_collection = path.name.is_empty();
         match (resource.scope, path.namespace.is_empty()) {
+            // Paths of another scope are not routed at all for a custom resource.
+            (Scope::Cluster, false) | (Scope::Namespaced, true)
+                if handler.is_custom() && (!at_collection || resource.scope == Scope::Cluster) =>
+            {
+                return Err(ApiError::page_not_found());
+            }
             (Scope::Cluster, false) => return Err(ApiError::no_such_path()),
             (Scope::Namespaced, true) if !at_collection => return Err(ApiError::no_such_path()),
             _ => {}

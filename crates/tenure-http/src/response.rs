@@ -85,8 +85,10 @@ impl Response {
     /// Creates a response with the `Status` of an error.
     pub fn failure(failure: &ApiError, format: Format) -> Response {
         let code = StatusCode::from_u16(failure.code()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut response =
-            Response::document(code, &failure.status(), Format { view: View::Whole, ..format });
+        let mut response = match failure.is_plain {
+            true => Response::text(code, failure.message.as_str()),
+            false => Response::document(code, &failure.status(), Format { view: View::Whole, ..format }),
+        };
         if let Some(seconds) = failure.retry_after {
             response.headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }

@@ -130,6 +130,8 @@ pub struct Details {
     pub given: Option<Value>,
     /// The token with which a list may continue in spite of the error (410).
     pub resume: Option<String>,
+    /// Whether the body is the message as plain text and not a `Status`.
+    pub is_plain: bool,
     /// The answer of Kubernetes to the same request, where this error says more or has a better code.
     pub kubernetes: Option<ApiError>,
 }
@@ -148,6 +150,7 @@ impl ApiError {
             warnings: Vec::new(),
             given: None,
             resume: None,
+            is_plain: false,
             kubernetes: None,
         }))
     }
@@ -170,6 +173,31 @@ impl ApiError {
             cause.extension = None;
         }
         answer
+    }
+
+    /// An internal error as Kubernetes words it, with the error as its cause.
+    pub fn internal_error(message: impl Into<String>) -> ApiError {
+        let message = message.into();
+        let error = ApiError::new(Reason::InternalError, format!("Internal error occurred: {message}"));
+        let cause = Cause { reason: Text::default(), message, field: String::new(), extension: None };
+        error.with_causes(vec![cause])
+    }
+
+    /// The answer of Kubernetes to a request that is understood and cannot be carried out, without saying why.
+    pub fn rejected() -> ApiError {
+        ApiError::new(Reason::Invalid, "the server rejected our request due to an error in our request")
+    }
+
+    /// An error whose body is plain text.
+    pub fn plain(reason: Reason, text: impl Into<String>) -> ApiError {
+        let mut error = ApiError::new(reason, text);
+        error.is_plain = true;
+        error
+    }
+
+    /// Nothing is served at the path, not even a resource.
+    pub fn page_not_found() -> ApiError {
+        ApiError::plain(Reason::NotFound, "404 page not found\n")
     }
 
     /// An error that Kubernetes does not classify: a 500 without a reason.
@@ -340,7 +368,7 @@ impl ApiError {
             fields.push(("reason", text(self.reason.word())));
         }
         // These always have details, even if they are empty.
-        let always = [Reason::NotFound, Reason::MethodNotAllowed, Reason::Forbidden];
+        let always = [Reason::NotFound, Reason::MethodNotAllowed, Reason::Forbidden, Reason::Invalid];
         if !details.is_empty() || always.contains(&self.reason) {
             fields.push(("details", Value::object(details)));
         }

@@ -69,6 +69,8 @@ improvements! {
     KeepAdditionsToRemovedMaps = "Removed maps keep what others added",
     /// Checking for conflicts does not sort the lists of the patch.
     KeepOrderInConflictChecks = "Conflict checks do not reorder lists",
+    /// A strategic merge patch may send the merge keys of a list as `$patchMergeKey`. Kubernetes does not know the directive.
+    ClientMergeKeys = "Clients can send merge keys",
     /// Custom resources accept strategic merge patches. In Kubernetes they are an unsupported media type.
     PatchCustomResources = "Strategic merge patch works on custom resources",
     /// Integers above 9223372036854775807 keep their digits; Kubernetes reads them as floats.
@@ -121,6 +123,10 @@ improvements! {
     /// The eviction of a pod that several disruption budgets select is a conflict. In Kubernetes it is an internal error.
     ConflictingBudgetsAreConflicts = "Eviction under several disruption budgets is a conflict",
 
+    /// An apply may force single fields with `force-path`. Kubernetes ignores the parameter.
+    ForcePaths = "An apply can force single fields",
+    /// A dry run may be asked with `ownershipReport` who would own what. Kubernetes ignores the parameter.
+    OwnershipReports = "A dry run can report ownership",
     /// An invalid request is a client error that says what is wrong, where, and what would be right; the causes of a conflict
     /// have owners and values. In Kubernetes many invalid requests are internal errors. An error that differs carries both
     /// answers, and the server chooses before it answers.

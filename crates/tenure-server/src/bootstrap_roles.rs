@@ -2,7 +2,7 @@
 
 use crate::write::{DeleteOptions, Writer};
 use std::sync::Arc;
-use tenure_authorization::rbac::{Reconciled, bootstrap_objects, reconcile};
+use tenure_authorization::rbac::{Reconciled, bootstrap_objects, reconcile, split, split_from};
 use tenure_builtin::role::RBAC;
 use tenure_catalog::{Target, Verb, object::meta_text};
 use tenure_meta::ApiError;
@@ -15,6 +15,11 @@ const COMPONENT: &str = "kube-apiserver";
 pub(crate) async fn restore(writer: &Arc<Writer>) -> Result<(), ApiError> {
     let objects =
         bootstrap_objects().map_err(|error| ApiError::internal(format!("bootstrap roles: {error}")))?;
+    for object in &objects {
+        if let Some(source) = split_from(object) {
+            restore_split(writer, object, source).await?;
+        }
+    }
     let mut writes = JoinSet::new();
     for object in objects {
         let writer = writer.clone();
@@ -26,16 +31,31 @@ pub(crate) async fn restore(writer: &Arc<Writer>) -> Result<(), ApiError> {
     Ok(())
 }
 
-async fn restore_one(writer: &Writer, expected: &Value) -> Result<(), ApiError> {
-    let kind = expected.get("kind").and_then(Value::as_str).unwrap_or_default();
+/// Creates a missing binding from the one that it was a part of, if that exists.
+async fn restore_split(writer: &Writer, expected: &Value, source: &str) -> Result<(), ApiError> {
+    let target = target_of(writer, expected)?;
+    if writer.objects.read(&target).await?.is_some() {
+        return Ok(());
+    }
+    let source = Target { name: source.into(), ..target.copy() };
+    let Some(source) = writer.objects.read(&source).await? else { return Ok(()) };
+    put(writer, &target, &split(expected, &source.shown())).await
+}
+
+fn target_of(writer: &Writer, object: &Value) -> Result<Target, ApiError> {
+    let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
     let resource = format!("{}s", kind.to_lowercase());
-    let target = Target {
+    Ok(Target {
         verb: Verb::Update,
         handler: writer.objects.catalog.resource(RBAC.0, "v1", &resource)?,
-        namespace: meta_text(expected, "namespace").into(),
-        name: meta_text(expected, "name").into(),
+        namespace: meta_text(object, "namespace").into(),
+        name: meta_text(object, "name").into(),
         subresource: Text::default(),
-    };
+    })
+}
+
+async fn restore_one(writer: &Writer, expected: &Value) -> Result<(), ApiError> {
+    let target = target_of(writer, expected)?;
     let stored = writer.objects.read(&target).await?;
     let object = match reconcile(expected, stored.map(|stored| stored.shown()).as_ref()) {
         Reconciled::Unchanged => return Ok(()),
@@ -46,7 +66,11 @@ async fn restore_one(writer: &Writer, expected: &Value) -> Result<(), ApiError> 
             object
         }
     };
-    match writer.put_own(&target, COMPONENT, &object).await {
+    put(writer, &target, &object).await
+}
+
+async fn put(writer: &Writer, target: &Target, object: &Value) -> Result<(), ApiError> {
+    match writer.put_own(target, COMPONENT, object).await {
         // Another server over the same store does the same.
         Err(failure) if failure.code() == 409 => Ok(()),
         written => written,

@@ -41,6 +41,23 @@ pub struct Word<'v>(pub &'v Value);
 /// ```
 pub struct Quoted<'v>(pub &'v str);
 
+/// A list of texts as `%q` prints it: separated by blanks.
+///
+/// ```
+/// assert_eq!(tenure_value::go_text::QuotedList(&["get", "list"]).to_string(), r#"["get" "list"]"#);
+/// ```
+pub struct QuotedList<'v, T>(pub &'v [T]);
+
+impl<T: AsRef<str>> Display for QuotedList<'_, T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_char('[')?;
+        for (at, text) in self.0.iter().enumerate() {
+            write!(f, "{}{}", if at == 0 { "" } else { " " }, Quoted(text.as_ref()))?;
+        }
+        f.write_char(']')
+    }
+}
+
 /// Returns the type of a value that was read from JSON, as `%T` prints it.
 pub fn type_name(value: &Value) -> &'static str {
     match value {

@@ -52,6 +52,29 @@ fn object_of(row: &Value, kind: &str) -> Value {
     Value::Object(object.with("apiVersion", API_VERSION).with("kind", kind))
 }
 
+/// Returns the name of the binding whose subjects, labels and annotations a missing binding takes over: it was a part of that
+/// binding in earlier versions of Kubernetes.
+pub fn split_from(expected: &Value) -> Option<&'static str> {
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+    let name = text(expected.at(["metadata", "name"]));
+    let is_split = name == "system:public-info-viewer" && text(expected.get("kind")) == "ClusterRoleBinding";
+    is_split.then_some("system:discovery")
+}
+
+/// Returns a missing binding with the subjects, labels and annotations of the one that it was a part of.
+pub fn split(expected: &Value, source: &Value) -> Value {
+    let taken = |object: Object, field: &str, of: &Value| match of.get(field) {
+        Some(value) => object.with(field, value.clone()),
+        None => object.without(field),
+    };
+    let metadata = expected.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
+    let from = source.get("metadata").unwrap_or(&Value::Null);
+    let metadata =
+        ["annotations", "labels"].iter().fold(metadata, |object, field| taken(object, field, from));
+    let binding = expected.as_object().cloned().unwrap_or_default();
+    Value::Object(taken(binding, "subjects", source).with("metadata", Value::Object(metadata)))
+}
+
 /// Compares a bootstrap object with the stored one.
 pub fn reconcile(expected: &Value, stored: Option<&Value>) -> Reconciled {
     let Some(stored) = stored else { return Reconciled::Create(expected.clone()) };

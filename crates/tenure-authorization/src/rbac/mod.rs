@@ -13,7 +13,7 @@ mod rule;
 mod subject;
 
 pub use aggregation::aggregate_rules;
-pub use bootstrap::{Reconciled, bootstrap_objects, reconcile};
+pub use bootstrap::{Reconciled, bootstrap_objects, reconcile, split, split_from};
 pub use decision_cache::DecisionCache;
 pub use escalation::{Uncovered, uncovered};
 pub use field_rule::{

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use tenure_meta::{Attributes, ResourceAttributes, url_covers};
-use tenure_value::{Text, Value};
+use tenure_value::{Text, Value, go_text};
 
 /// What stands for every verb, group, resource or path.
 pub(crate) const ALL: &str = "*";
@@ -120,7 +120,7 @@ impl fmt::Display for PolicyRule {
         let given = lists.iter().filter(|(_, list)| !list.is_empty());
         for (at, (name, list)) in given.enumerate() {
             let separator = if at == 0 { "" } else { ", " };
-            write!(out, "{separator}{name}:{:?}", list.as_slice())?;
+            write!(out, "{separator}{name}:{}", go_text::QuotedList(list.as_slice()))?;
         }
         write!(out, "}}")
     }

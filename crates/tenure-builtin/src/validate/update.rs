@@ -10,13 +10,14 @@ use tenure_value::{Object, Text, Value};
 type Function = fn(&Value, &Value) -> Vec<FieldError>;
 
 /// Functions that rows name.
-const FUNCTIONS: [(&str, Function); 7] = [
+const FUNCTIONS: [(&str, Function); 8] = [
     ("claimStatus", device::claim_status),
     ("eventSeries", event::updated_series),
     ("jobStatus", job_status::job_status),
     ("scaleTarget", autoscaler::updated_scale_target),
     ("volumeNodeAffinity", volume::node_affinity),
     ("claimedStorage", claimed_storage),
+    ("serviceCidrs", service_cidrs),
     ("podStatus", pod_status::pod_status),
 ];
 
@@ -34,6 +35,17 @@ fn claimed_storage(old: &Value, new: &Value) -> Vec<FieldError> {
         FieldError::new(FieldErrorKind::Forbidden, "spec.resources.requests.storage", &Value::Null, detail)
     });
     shrinks.into_iter().collect()
+}
+
+/// The networks of a ServiceCIDR do not change, except that a second one may join the first.
+fn service_cidrs(old: &Value, new: &Value) -> Vec<FieldError> {
+    let (was, is) = (at(old, "spec").items("cidrs"), at(new, "spec").items("cidrs"));
+    let immutable = |path: String, value: &Value| FieldError::invalid(path, value, "field is immutable");
+    if was.len() != is.len() && (was.len(), is.len()) != (1, 2) {
+        return vec![immutable("spec.cidrs".into(), at(new, "spec.cidrs"))];
+    }
+    let pairs = was.iter().zip(is).enumerate().filter(|(_, (was, is))| was != is);
+    pairs.map(|(index, (_, is))| immutable(format!("spec.cidrs[{index}]"), is)).collect()
 }
 
 /// The update rules, by API version and kind.

@@ -400,10 +400,11 @@ impl ResourceHandler {
         if kind == self.resource.kind && version == self.resource.api_version {
             return Ok(());
         }
-        Err(ApiError::bad_request(format!(
+        let refused = ApiError::bad_request(format!(
             "invalid object type: {version}, Kind={kind}; this path takes apiVersion {:?} and kind {:?}",
             self.resource.api_version, self.resource.kind
-        )))
+        ));
+        Err(refused.or_in_kubernetes(ApiError::bad_request(invalid_object_type(version, kind))))
     }
 
     /// Returns the error for a body that cannot be decoded.
@@ -439,6 +440,16 @@ fn scheme(group: &str) -> &'static str {
         "apiextensions.k8s.io" => "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55",
         "apiregistration.k8s.io" => "k8s.io/kube-aggregator/pkg/apiserver/scheme/scheme.go:28",
         _ => "pkg/api/legacyscheme/scheme.go:30",
+    }
+}
+
+/// Returns how Kubernetes refuses an applied configuration of another kind or version.
+pub fn invalid_object_type(version: &str, kind: &str) -> String {
+    match version.matches('/').count() {
+        0 => format!("invalid object type: /{version}, Kind={kind}"),
+        1 => format!("invalid object type: {version}, Kind={kind}"),
+        // A version that cannot be read hides the kind, too.
+        _ => "invalid object type: /, Kind=".into(),
     }
 }
 

@@ -4,6 +4,7 @@ mod authorization;
 mod client;
 mod compare;
 mod controller;
+mod conversations;
 mod crash;
 mod curl;
 mod etcd;

@@ -15,6 +15,7 @@ pub struct ApplyOptions {
     pub(crate) profile: Profile,
     pub(crate) live_only: LiveOnly,
     pub(crate) unmarked_lists: UnmarkedLists,
+    pub(crate) client_keys: ClientKeys,
 }
 
 impl ApplyOptions {
@@ -35,6 +36,22 @@ impl ApplyOptions {
         self.unmarked_lists = unmarked_lists;
         self
     }
+
+    /// Sets whether the patch may send merge keys.
+    pub const fn client_keys(mut self, client_keys: ClientKeys) -> ApplyOptions {
+        self.client_keys = client_keys;
+        self
+    }
+}
+
+/// What `$patchMergeKey` in an entry of a patch is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClientKeys {
+    /// A directive with the keys by which entries are matched.
+    #[default]
+    Heeded,
+    /// A field like any other, as in Kubernetes.
+    Unknown,
 }
 
 /// Options for [`two_way`](super::two_way) and [`three_way`](super::three_way).

@@ -83,38 +83,50 @@ fn destination(binding: &Value) -> Result<&str, ApiError> {
     if target("name").is_empty() {
         wrong("FieldValueRequired", "target.name", "Required value: the node that the pod goes to".into());
     }
-    match causes.is_empty() {
-        true => Ok(target("name")),
-        false => Err(ApiError::invalid("", "Binding", meta_text(binding, "name"), causes)),
+    if causes.is_empty() {
+        return Ok(target("name"));
     }
+    // Kubernetes lists the errors without saying of what, and has no more to say of a missing name.
+    let plain = |cause: &Cause| match cause.field.as_str() {
+        "target.name" => "target.name: Required value".to_owned(),
+        field => format!("{field}: {}", cause.message),
+    };
+    let answer = match causes.as_slice() {
+        [one] => plain(one),
+        several => format!("[{}]", several.iter().map(plain).collect::<Vec<_>>().join(", ")),
+    };
+    let refused = ApiError::invalid("", "Binding", meta_text(binding, "name"), causes);
+    Err(refused.or_in_kubernetes(ApiError::unclassified(answer)))
 }
 
 /// Checks that a pod is the target of the binding, and has no node yet.
 fn check(pod: &Target, live: &Stored, binding: &Value) -> Result<(), ApiError> {
-    let uid = meta_text(binding, "uid");
-    if !uid.is_empty() && uid != meta_text(&live.object, "uid") {
-        let is = meta_text(&live.object, "uid");
-        return Err(pod.conflict(&format!(
-            "Precondition failed: UID in precondition: {uid}, UID in object meta: {is}"
-        )));
+    let failed = |what: &str, wanted: &str, is: &str| {
+        Err(pod.conflict(&format!(
+            "StorageError: invalid object, Code: 4, Key: /registry/pods/{}/{}, ResourceVersion: 0, AdditionalErrorMsg: \
+             Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {is}",
+            pod.namespace, pod.name
+        )))
+    };
+    let (uid, is) = (meta_text(binding, "uid"), meta_text(&live.object, "uid"));
+    if !uid.is_empty() && uid != is {
+        return failed("UID", uid, is);
     }
-    let version = meta_text(binding, "resourceVersion");
-    if !version.is_empty() && version != live.revision.to_string() {
-        let is = live.revision;
-        return Err(pod.conflict(&format!(
-            "Precondition failed: ResourceVersion in precondition: {version}, ResourceVersion in object meta: {is}"
-        )));
+    let (version, is) = (meta_text(binding, "resourceVersion"), live.revision.to_string());
+    if !version.is_empty() && version != is {
+        return failed("ResourceVersion", version, &is);
     }
+    let refused = |why: String| Err(ApiError::conflict("", "pods/binding", &pod.name, &why));
     if live.object.at(["metadata", "deletionTimestamp"]).is_some() {
-        return Err(pod.conflict(&format!("pod {} is being deleted, cannot be assigned to a host", pod.name)));
+        return refused(format!("pod {} is being deleted, cannot be assigned to a host", pod.name));
     }
     let on = live.object.at(["spec", "nodeName"]).and_then(Value::as_str).unwrap_or_default();
     if !on.is_empty() {
-        return Err(pod.conflict(&format!("pod {} is already assigned to node {on:?}", pod.name)));
+        return refused(format!("pod {} is already assigned to node {on:?}", pod.name));
     }
     let gates = live.object.at(["spec", "schedulingGates"]).and_then(Value::as_array);
     if gates.is_some_and(|gates| !gates.is_empty()) {
-        return Err(pod.conflict(&format!("pod {} has non-empty .spec.schedulingGates", pod.name)));
+        return refused(format!("pod {} has non-empty .spec.schedulingGates", pod.name));
     }
     Ok(())
 }

@@ -5,7 +5,8 @@ use super::{
     commit::Written,
     create::check_namespace,
     metadata_checks,
-    ownership::{UNWRITTEN, as_live},
+    ownership::{UNWRITTEN, as_live, invalid_version},
+    patch_errors::not_a_configuration,
     request::{Change, Next, WriteRequest},
     update::check_name,
 };
@@ -18,6 +19,7 @@ use tenure_catalog::{
 use tenure_fields::{FieldSet, Path};
 use tenure_http::{FieldValidation, Request, WriteOptions};
 use tenure_meta::ApiError;
+use tenure_profile::{Improvement, Profile};
 use tenure_value::{Text, Value};
 
 /// A configuration that is applied.
@@ -59,7 +61,7 @@ impl Change for Apply {
             _ if self.version.is_empty() => {}
             Some(live) => write.check_version(live, &self.version)?,
             None => {
-                parse_version(&self.version).map_err(ApiError::bad_request)?;
+                parse_version(&self.version).map_err(|error| invalid_version(&self.version, error))?;
             }
         }
         Ok(Next::Applied(state))
@@ -67,6 +69,14 @@ impl Change for Apply {
 }
 
 impl Writer {
+    /// Returns how many documents the text of a configuration may have.
+    pub(super) fn applied_documents(&self) -> body::Documents {
+        match self.profile.has(Improvement::ClientErrors) {
+            true => body::Documents::One,
+            false => body::Documents::First,
+        }
+    }
+
     /// Performs an apply.
     pub(super) async fn apply(
         &self,
@@ -78,15 +88,17 @@ impl Writer {
         if let Some(written) = self.repeat_apply(&write).await? {
             return Ok(written);
         }
-        let (config, duplicates) = apply_configuration(target, request, &write.options)?;
-        let forced = forced(target, request, &config)?;
+        let (config, duplicates) =
+            apply_configuration(target, request, &write.options, self.applied_documents())?;
+        let forced = forced(target, request, &config, self.profile)?;
         if config.at(["metadata", "managedFields"]).is_some_and(|sent| !sent.is_null()) {
-            return Err(ApiError::bad_request(
-                "metadata.managedFields must be nil; only the server writes it, leave it out",
-            ));
+            const NIL: &str = "metadata.managedFields must be nil";
+            let refused = ApiError::bad_request(format!("{NIL}; only the server writes it, leave it out"));
+            return Err(refused.or_in_kubernetes(ApiError::bad_request(NIL)));
         }
         // What is wrong with the text is said every time.
         write.is_remembered = duplicates.is_empty();
+        write.applied_as = (meta_text(&config, "namespace").into(), meta_text(&config, "name").into());
         let apply = Apply {
             forced,
             version: meta_text(&config, "resourceVersion").into(),
@@ -105,8 +117,9 @@ fn apply_configuration(
     target: &Target,
     request: &Request,
     options: &WriteOptions,
+    documents: body::Documents,
 ) -> Result<(Value, Vec<String>), ApiError> {
-    let parsed = body::parse_applied(request)?;
+    let parsed = body::parse_applied(request, documents)?;
     let duplicates = match (options.validation, parsed.duplicates.is_empty()) {
         (FieldValidation::Strict, false) => {
             let lines = parsed.duplicates.join("\n  ");
@@ -121,10 +134,7 @@ fn apply_configuration(
         Value::Object(object) => Value::Object(object),
         Value::Null => Value::Object(tenure_value::Object::default()),
         other => {
-            return Err(ApiError::bad_request(format!(
-                "error decoding YAML: expected an object with apiVersion, kind and metadata, got {}",
-                other.kind()
-            )));
+            return Err(not_a_configuration(&other));
         }
     };
     target.handler.check_applied_kind(&config)?;
@@ -148,13 +158,23 @@ impl Forced {
     }
 }
 
-pub(super) fn forced(target: &Target, request: &Request, config: &Value) -> Result<Forced, ApiError> {
+/// Returns the fields that a request forces one by one, where that is possible.
+pub(super) fn forced_paths(request: &Request, profile: Profile) -> impl Iterator<Item = &Text> {
+    request.query.all("force-path").filter(move |_| profile.has(Improvement::ForcePaths))
+}
+
+pub(super) fn forced(
+    target: &Target,
+    request: &Request,
+    config: &Value,
+    profile: Profile,
+) -> Result<Forced, ApiError> {
     if request.query.flag("force") {
         return Ok(Forced::All);
     }
     let of = target.handler.type_ref();
     let mut paths = FieldSet::default();
-    for text in request.query.all("force-path") {
+    for text in forced_paths(request, profile) {
         let path = Path::parse_in(text, of, Some(config)).map_err(|error| {
             let message = format!("Invalid value: {text:?}: {error}");
             ApiError::invalid_option("PatchOptions", "FieldValueInvalid", "force-path", message)

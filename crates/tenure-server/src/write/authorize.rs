@@ -1,7 +1,7 @@
 //! The permissions that a write needs beyond those of its request: to grant the rules of a role or binding, to create
 //! an object by PUT or PATCH, and to change fields.
 
-use super::{Writer, request::WriteRequest};
+use super::{Writer, apply::forced_paths, request::WriteRequest};
 use hyper::{HeaderMap, Method, header};
 use tenure_apply::{Difference, Managers, State};
 use tenure_authorization::{RESOURCE_CLAIMS, check_claim_status, rbac::FieldWrite};
@@ -96,7 +96,8 @@ impl Writer {
             let changed = difference.written.union(&difference.removed);
             let changed = leaves(&changed.union(&owner_changes(write, live, object, managers)));
             let force = is_apply
-                && (write.request.query.flag("force") || write.request.query.get("force-path").is_some());
+                && (write.request.query.flag("force")
+                    || forced_paths(write.request, write.profile).next().is_some());
             let write = FieldWrite { changed: &changed, manager: &write.manager, force };
             self.authorizer.check_fields(user, &attributes, &write)?;
         }

@@ -1,6 +1,7 @@
 //! The body of a request: parsed from its format into a document, and decoded into an object of its kind.
 
 use super::{
+    go_conversion::conversion_error,
     metadata_checks,
     request::{Body, WriteRequest},
     unrecognized::{type_meta_error, unrecognized},
@@ -44,6 +45,21 @@ impl Parsed {
     }
 }
 
+/// Why a document is not an object of its kind.
+#[derive(Debug)]
+pub(super) struct Undecodable {
+    /// What is wrong.
+    pub why: String,
+    /// Whether unknown or duplicate fields are all that is wrong.
+    pub is_strict: bool,
+}
+
+impl From<String> for Undecodable {
+    fn from(why: String) -> Undecodable {
+        Undecodable { why, is_strict: false }
+    }
+}
+
 /// Parses a body that is an object of a kind.
 pub(crate) fn read(bytes: &Bytes, encoding: Encoding, kind: &str) -> Result<Parsed, ApiError> {
     let parsed = parse(bytes, encoding).map_err(|why| match encoding {
@@ -77,7 +93,7 @@ pub(crate) fn parse(bytes: &Bytes, encoding: Encoding) -> Result<Parsed, String>
             check_text(bytes)?;
             json::parse_checked(bytes, &LIMITS).map_err(|error| error.problem())?
         }
-        Encoding::Yaml => return parse_yaml(bytes),
+        Encoding::Yaml => return parse_yaml(bytes, Documents::One),
         // A duplicate key is an error in CBOR, however strict the request is.
         Encoding::Cbor => {
             let value = tenure_cbor::decode(bytes, &LIMITS).map_err(|error| format!("cbor: {error}"))?;
@@ -94,13 +110,21 @@ pub(crate) fn parse(bytes: &Bytes, encoding: Encoding) -> Result<Parsed, String>
     Ok(Parsed { value, duplicates })
 }
 
+/// How many documents a YAML text may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Documents {
+    /// One; a second one is an error, since nothing would be done with it.
+    One,
+    /// Any number, of which the first counts, as in Kubernetes.
+    First,
+}
+
 /// Parses YAML, or JSON that is sent as such; duplicate keys are reported with their lines.
-fn parse_yaml(bytes: &[u8]) -> Result<Parsed, String> {
-    static SEPARATOR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\n---"));
-    let several = SEPARATOR.find(bytes).is_some();
-    let parsed = match several {
-        false => yaml::parse_any_checked(bytes, &LIMITS),
-        true => match yaml::parse_all_checked(bytes, &LIMITS) {
+fn parse_yaml(bytes: &[u8], documents: Documents) -> Result<Parsed, String> {
+    let parsed = match (first_document(bytes), documents) {
+        (first, Documents::First) => yaml::parse_any_checked(first, &LIMITS),
+        (first, Documents::One) if first.len() == bytes.len() => yaml::parse_any_checked(bytes, &LIMITS),
+        (_, Documents::One) => match yaml::parse_all_checked(bytes, &LIMITS) {
             Ok((documents, _)) if documents.len() > 1 => {
                 let count = documents.len();
                 return Err(format!("expected one YAML document, got {count}; send a request for each"));
@@ -116,6 +140,25 @@ fn parse_yaml(bytes: &[u8]) -> Result<Parsed, String> {
     Ok(Parsed { value, duplicates: duplicates.iter().map(describe).collect() })
 }
 
+/// Returns the text of the first document: what comes before a line that begins the next one.
+fn first_document(bytes: &[u8]) -> &[u8] {
+    static MARKER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\n---"));
+    let is_content = |line: &[u8]| {
+        let line = line.trim_ascii_start();
+        !line.is_empty() && !line.starts_with(b"#") && !line.starts_with(b"%") && line != b"---"
+    };
+    let mut start = 0;
+    for at in MARKER.find_iter(bytes) {
+        if bytes.get(at + 4).is_none_or(u8::is_ascii_whitespace) {
+            if bytes[start..at].split(|byte| *byte == b'\n').any(is_content) {
+                return &bytes[..at + 1];
+            }
+            start = at + 1;
+        }
+    }
+    bytes
+}
+
 /// Checks that a body is UTF-8; anything else would be stored differently from what was sent.
 fn check_text(bytes: &[u8]) -> Result<(), String> {
     std::str::from_utf8(bytes)
@@ -124,12 +167,12 @@ fn check_text(bytes: &[u8]) -> Result<(), String> {
 }
 
 /// Parses an apply configuration, which is YAML, JSON or CBOR.
-pub(crate) fn parse_applied(request: &Request) -> Result<Parsed, ApiError> {
+pub(crate) fn parse_applied(request: &Request, documents: Documents) -> Result<Parsed, ApiError> {
     let parsed = match request.content_type().map(essence).as_deref() {
         Some(APPLY_CBOR) => {
             parse(&request.body, Encoding::Cbor).map_err(|why| format!("error decoding CBOR: {why}"))
         }
-        _ => parse_yaml(&request.body)
+        _ => parse_yaml(&request.body, documents)
             .map_err(|why| format!("error decoding YAML: error converting YAML to JSON: {why}")),
     };
     parsed.map_err(ApiError::bad_request)
@@ -174,8 +217,19 @@ impl WriteRequest<'_> {
         live: Option<&Stored>,
         errors: &TextErrors,
     ) -> Result<Body, ApiError> {
+        let decoded = self.try_decode(document, live, errors);
+        decoded.map_err(|error| self.target.handler.cannot_handle(document, &error.why))
+    }
+
+    /// Decodes a document as [`WriteRequest::decode`] does; the error says what is wrong with it.
+    pub(super) fn try_decode(
+        &self,
+        document: &Value,
+        live: Option<&Stored>,
+        errors: &TextErrors,
+    ) -> Result<Body, Undecodable> {
         let mut warnings = Vec::new();
-        metadata_checks::check(document).map_err(|why| self.target.handler.cannot_handle(document, &why))?;
+        metadata_checks::check(document).map_err(|error| error.to_string())?;
         let object = self.decode_object(&bare(&self.as_read(document)), live, errors, &mut warnings)?;
         Ok(Body {
             object,
@@ -192,10 +246,10 @@ impl WriteRequest<'_> {
         live: Option<&Stored>,
         errors: &TextErrors,
         warnings: &mut Vec<String>,
-    ) -> Result<Value, ApiError> {
+    ) -> Result<Value, Undecodable> {
         let body = self.without_foreign_namespace(body);
         let decoded = self.target.handler.decode(&body, live.map(|live| &live.object), self.now);
-        self.check_strict(&body, decoded, errors, warnings)
+        self.check_strict(decoded, errors, warnings)
     }
 
     /// Sets the defaults of what an apply produced.
@@ -206,9 +260,27 @@ impl WriteRequest<'_> {
         warnings: &mut Vec<String>,
     ) -> Result<State, ApiError> {
         let object = self.without_foreign_namespace(&state.object);
-        let decoded = self.target.handler.decode_applied(&object, live.map(|live| &live.object), self.now);
-        let object = self.check_strict(&object, decoded, &TextErrors::default(), warnings)?;
-        Ok(State { object, ..state })
+        let handler = &self.target.handler;
+        let decoded = handler.decode_applied(&object, live.map(|live| &live.object), self.now);
+        match self.check_strict(decoded, &TextErrors::default(), warnings) {
+            Ok(object) => Ok(State { object, ..state }),
+            Err(error) => {
+                let refused = handler.cannot_handle(&object, &error.why);
+                if error.is_strict || handler.is_custom() {
+                    return Err(refused);
+                }
+                let resource = &handler.resource;
+                let why = conversion_error(&object, handler.type_ref()).unwrap_or(error.why);
+                Err(refused.or_in_kubernetes(ApiError::unclassified(format!(
+                    "failed to convert new object ({}) to proper version: unable to convert unstructured object to {}/{}, \
+                     Kind={}: {why}",
+                    self.described(),
+                    resource.group,
+                    resource.version,
+                    resource.kind
+                ))))
+            }
+        }
     }
 
     /// Returns a body of a cluster-scoped kind without the namespace that it may name.
@@ -225,20 +297,18 @@ impl WriteRequest<'_> {
     /// Ignores, warns of or refuses unknown and duplicate fields, as the request asks.
     fn check_strict(
         &self,
-        body: &Value,
         decoded: Result<Decoded, Box<DecodeError>>,
         errors: &TextErrors,
         warnings: &mut Vec<String>,
-    ) -> Result<Value, ApiError> {
-        let handler = &self.target.handler;
-        let decoded = decoded.map_err(|error| handler.cannot_handle(body, &error.to_string()))?;
+    ) -> Result<Value, Undecodable> {
+        let decoded = decoded.map_err(|error| error.to_string())?;
         match self.options.validation {
             _ if decoded.strict_errors.is_empty() && errors.duplicates.is_empty() => {}
             FieldValidation::Ignore => {}
             FieldValidation::Warn => warnings.extend(errors.with(decoded.strict_errors)),
             FieldValidation::Strict => {
                 let why = format!("strict decoding error: {}", errors.joined(decoded.strict_errors));
-                return Err(handler.cannot_handle(body, &why));
+                return Err(Undecodable { why, is_strict: true });
             }
         }
         warnings.extend(decoded.warnings);

@@ -134,9 +134,9 @@ impl Writer {
             return Ok(Some(Written { stored, outcome: Outcome::Created(None), warnings }));
         }
         if write.created_version.is_some() {
-            return Err(ApiError::bad_request(
-                "metadata.resourceVersion: resourceVersion should not be set on objects to be created; leave it out",
-            ));
+            const SET: &str = "resourceVersion should not be set on objects to be created";
+            let refused = ApiError::bad_request(format!("metadata.resourceVersion: {SET}; leave it out"));
+            return Err(refused.or_in_kubernetes(ApiError::unclassified(SET)));
         }
         let at_storage = self.at_storage(handler, at_storage, &stored.object, None).await?;
         let Encoded { value, document } = encode_new(&at_storage, &stored.managers)?;

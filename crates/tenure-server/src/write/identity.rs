@@ -28,9 +28,16 @@ pub(super) fn keep_identity(live: &Stored, object: Value) -> Value {
     /// Always those of the live object.
     const KEPT: [&str; 2] = ["creationTimestamp", "generation"];
     /// Those of the live object if a request leaves them out; validation refuses to change them.
-    const FILLED: [&str; 5] = ["uid", "name", "namespace", "deletionTimestamp", "deletionGracePeriodSeconds"];
+    const FILLED: [&str; 4] = ["uid", "name", "namespace", "deletionGracePeriodSeconds"];
+    const DELETION: &str = "deletionTimestamp";
     let old = metadata(&live.object);
     let mut fields = metadata(&object);
+    // Once it is set, changes of it are ignored.
+    if let Some(time) = old.get(DELETION)
+        && fields.get(DELETION) != Some(time)
+    {
+        fields = fields.with(DELETION, time.clone());
+    }
     for name in KEPT {
         if fields.get(name) != old.get(name) {
             fields = match old.get(name) {

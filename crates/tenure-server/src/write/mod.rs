@@ -11,11 +11,13 @@ mod create_context;
 mod delete;
 mod delete_options;
 mod finalization;
+mod go_conversion;
 mod identity;
 mod metadata_checks;
 mod ownership;
 mod ownership_report;
 mod patch;
+mod patch_errors;
 mod pipeline;
 mod quota;
 mod repeated_apply;
@@ -40,7 +42,7 @@ use tenure_catalog::{Catalog, Objects, Target, Verb, history::History};
 pub(crate) use tenure_http::TextErrors;
 use tenure_http::{Metrics, Request, Response};
 use tenure_meta::ApiError;
-use tenure_profile::Profile;
+use tenure_profile::{Improvement, Profile};
 
 /// Carries out writes.
 pub(crate) struct Writer {
@@ -105,6 +107,7 @@ impl Writer {
             return self.modify_scale(target, request, format).await;
         }
         let report = target.verb == Verb::Patch
+            && self.profile.has(Improvement::OwnershipReports)
             && ownership_report::is_requested(request, request.query.get("dryRun").is_some())?;
         let before = if report { self.objects.read(target).await? } else { None };
         let written = match target.verb {

@@ -6,14 +6,11 @@ use std::{collections::HashMap, sync::atomic::Ordering::Relaxed};
 use tenure_apply::{
     ApplyError, Conflict, Conflicts, Live, Managers, Owner, Presence, Reset, Write, kubernetes_type_errors,
 };
-use tenure_catalog::{
-    Endpoint, KindVersions, Target,
-    object::{Stored, meta_text},
-};
+use tenure_catalog::{Endpoint, KindVersions, Target, object::Stored};
 use tenure_http::query::manager_errors;
 use tenure_meta::{ApiError, Cause, Reason, ResetFields};
 use tenure_store::Revision;
-use tenure_value::Value;
+use tenure_value::{Value, go_text};
 
 /// The most managers of one object.
 const MANAGERS: usize = 1000;
@@ -75,10 +72,7 @@ impl WriteRequest<'_> {
                     ApiError::bad_request(format!("failed to create typed patch object ({named}): {other}"));
                 let errors = config.and_then(|config| {
                     let errors = kubernetes_type_errors(config, target.handler.type_ref())?;
-                    Some(format!(
-                        "failed to create typed patch object ({}): {errors}",
-                        self.described(config)
-                    ))
+                    Some(format!("failed to create typed patch object ({}): {errors}", self.described()))
                 });
                 match errors {
                     Some(errors) => refused.or_in_kubernetes(ApiError::unclassified(errors)),
@@ -88,17 +82,10 @@ impl WriteRequest<'_> {
         }
     }
 
-    /// Describes an applied configuration as Kubernetes does: namespace and name, as far as it has them, and its kind.
-    pub(super) fn described(&self, config: &Value) -> String {
-        let resource = &self.target.handler.resource;
-        format!(
-            "{}/{}; {}/{}, Kind={}",
-            meta_text(config, "namespace"),
-            meta_text(config, "name"),
-            resource.group,
-            resource.version,
-            resource.kind
-        )
+    /// Describes an applied configuration as Kubernetes does: by the namespace and the name that it has, and its kind.
+    pub(super) fn described(&self) -> String {
+        let (resource, (namespace, name)) = (&self.target.handler.resource, &self.applied_as);
+        format!("{namespace}/{name}; {}/{}, Kind={}", resource.group, resource.version, resource.kind)
     }
 
     /// Checks the `resourceVersion` of a body, if it has one.
@@ -112,10 +99,13 @@ impl WriteRequest<'_> {
                     field: "metadata.resourceVersion".into(),
                     extension: None,
                 };
-                return Err(self.target.handler.invalid(&self.target.name, vec![cause]));
+                // Named by the resource, as recorded.
+                let resource = &self.target.handler.resource;
+                let name = &self.target.name;
+                return Err(ApiError::invalid(&resource.group, &resource.name, name, vec![cause]));
             }
         } else {
-            let asked = parse_version(version).map_err(ApiError::bad_request)?;
+            let asked = parse_version(version).map_err(|error| invalid_version(version, error))?;
             if asked != live.revision {
                 return Err(self.target.conflict(MODIFIED));
             }
@@ -146,6 +136,14 @@ impl WriteRequest<'_> {
         let causes: Vec<Cause> = causes.map(|error| error.cause()).collect();
         if causes.is_empty() { Ok(()) } else { Err(self.target.handler.invalid(&self.target.name, causes)) }
     }
+}
+
+/// Returns the error of a `resourceVersion` that is not a number.
+pub(super) fn invalid_version(version: &str, error: String) -> ApiError {
+    let digits = !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit());
+    let why = if digits { "value out of range" } else { "invalid syntax" };
+    let answer = format!("strconv.ParseUint: parsing {}: {why}", go_text::Quoted(version));
+    ApiError::bad_request(error).or_in_kubernetes(ApiError::unclassified(answer))
 }
 
 /// Returns the conflicts of an apply: the message and the causes that clients know, and in each cause what helps a person to

@@ -1,9 +1,13 @@
 //! PATCH: JSON patch, JSON merge patch and strategic merge patch. An apply is in `apply.rs`.
 
 use super::{
-    Writer, body,
+    Writer,
+    apply::forced_paths,
+    body::{self, Undecodable},
     commit::Written,
     create::check_namespace,
+    go_conversion::conversion_error,
+    patch_errors::{not_a_patch, patch_failure, undecodable},
     request::{Change, Next, WriteRequest},
     update::check_name,
 };
@@ -12,9 +16,9 @@ use tenure_http::{
     Encoding, FieldValidation, Request, TextErrors, WriteOptions, negotiation::essence, operation_errors,
 };
 use tenure_meta::{ApiError, FieldError, Reason};
-use tenure_patch::{ErrorClass, PatchError, strategic};
-use tenure_profile::Improvement;
-use tenure_value::Value;
+use tenure_patch::strategic;
+use tenure_profile::{Improvement, Profile};
+use tenure_value::{Value, go_text};
 
 /// The kind of a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,9 +43,6 @@ const DUPLICATE_OWNERS: &str = ".metadata.ownerReferences contains duplicate ent
 const DUPLICATE_OWNERS_AFTER_ADMISSION: &str =
     ".metadata.ownerReferences contains duplicate entries after mutating admission happens;";
 
-/// How many characters of the result of a patch an error shows.
-const SHOWN: usize = 1024;
-
 /// A patch of the live object.
 struct Patch<'a> {
     kind: PatchKind,
@@ -61,8 +62,8 @@ impl Change for Patch<'_> {
         };
         check_name(target, &object)?;
         check_namespace(target, &object)?;
-        let decoded = write.decode(&object, Some(live), &self.errors);
-        let mut body = decoded.map_err(|error| undecodable(error, &object))?;
+        let decoded = write.try_decode(&object, Some(live), &self.errors);
+        let mut body = decoded.map_err(|error| self.undecodable(target, error, &object))?;
         // The result of a patch is checked for duplicate owners together with what admission made of it.
         for warning in &mut body.warnings {
             if warning.starts_with(DUPLICATE_OWNERS) {
@@ -73,15 +74,34 @@ impl Change for Patch<'_> {
     }
 }
 
+impl Patch<'_> {
+    /// Returns the error of a patch whose result is not an object of its kind.
+    fn undecodable(&self, target: &Target, error: Undecodable, object: &Value) -> ApiError {
+        let refused = match error.is_strict {
+            true => target.handler.cannot_handle(object, &error.why),
+            false => undecodable(&error.why, object),
+        };
+        // A strategic merge patch makes an object without text in between, and is quoted itself.
+        refused.or_in_kubernetes(match self.kind {
+            PatchKind::Strategic => {
+                let conversion =
+                    if error.is_strict { None } else { conversion_error(object, target.handler.type_ref()) };
+                undecodable(&conversion.unwrap_or(error.why), go_text::Plain(self.patch))
+            }
+            _ => undecodable(&error.why, object),
+        })
+    }
+}
+
 impl Writer {
     /// Carries out a PATCH.
     pub(super) async fn patch(&self, target: &Target, request: &Request) -> Result<Written, ApiError> {
         let kind = self.patch_kind(target, request)?;
-        let options = patch_options(request, kind)?;
+        let options = patch_options(request, kind, self.profile)?;
         if kind == PatchKind::Apply {
             return self.apply(target, request, options).await;
         }
-        let parsed = match patch_body(request, &options) {
+        let parsed = match patch_body(request, &options, kind) {
             // A missing object is reported before an invalid patch.
             Err(_) if self.objects.read(target).await?.is_none() => return Err(target.not_found()),
             parsed => parsed?,
@@ -114,14 +134,18 @@ impl Writer {
     }
 }
 
-pub(super) fn patch_options(request: &Request, kind: PatchKind) -> Result<WriteOptions, ApiError> {
+pub(super) fn patch_options(
+    request: &Request,
+    kind: PatchKind,
+    profile: Profile,
+) -> Result<WriteOptions, ApiError> {
     let query = &request.query;
     let wrong = match kind {
         PatchKind::Apply if query.given("fieldManager").is_none() => {
             Some(FieldError::required("fieldManager", "is required for apply patch"))
         }
         PatchKind::Apply => None,
-        _ if query.get("force").is_some() || query.get("force-path").is_some() => {
+        _ if query.get("force").is_some() || forced_paths(request, profile).next().is_some() => {
             Some(FieldError::forbidden("force", "may not be specified for non-apply patch"))
         }
         _ => None,
@@ -129,9 +153,25 @@ pub(super) fn patch_options(request: &Request, kind: PatchKind) -> Result<WriteO
     query.write_options_with("PatchOptions", wrong.into_iter().collect())
 }
 
-pub(super) fn patch_body(request: &Request, options: &WriteOptions) -> Result<body::Parsed, ApiError> {
-    let mut parsed = body::parse(&request.body, Encoding::Json)
-        .map_err(|why| ApiError::bad_request(format!("error decoding patch: {why}")))?;
+pub(super) fn patch_body(
+    request: &Request,
+    options: &WriteOptions,
+    kind: PatchKind,
+) -> Result<body::Parsed, ApiError> {
+    let is_checked = options.validation != FieldValidation::Ignore;
+    let mut parsed = body::parse(&request.body, Encoding::Json).map_err(|why| {
+        let answer = match kind {
+            PatchKind::Strategic => why.clone(),
+            PatchKind::Merge if !is_checked => "Invalid JSON Patch".into(),
+            _ if !is_checked => why.clone(),
+            _ => format!("error decoding patch: {why}"),
+        };
+        ApiError::bad_request(format!("error decoding patch: {why}"))
+            .or_in_kubernetes(ApiError::bad_request(answer))
+    })?;
+    if let Some(error) = not_a_patch(kind, &parsed.value, is_checked) {
+        return Err(error);
+    }
     if options.validation == FieldValidation::Ignore {
         parsed.duplicates.clear();
     }
@@ -148,52 +188,15 @@ pub(super) fn patched(
     let target = write.target;
     let result = match kind {
         PatchKind::Json => tenure_patch::json::apply(shown, patch, &tenure_patch::json::Options::default()),
-        PatchKind::Merge => {
-            if patch.as_object().is_none() {
-                return Err(ApiError::bad_request(format!(
-                    "a merge patch is an object, got {}",
-                    patch.kind()
-                )));
-            }
-            Ok(tenure_patch::merge::apply_kubernetes(shown, patch))
-        }
+        PatchKind::Merge => Ok(tenure_patch::merge::apply_kubernetes(shown, patch)),
         PatchKind::Strategic | PatchKind::Apply => {
-            let options = strategic::ApplyOptions::default().profile(write.profile);
+            let client_keys = match write.profile.has(Improvement::ClientMergeKeys) {
+                true => strategic::ClientKeys::Heeded,
+                false => strategic::ClientKeys::Unknown,
+            };
+            let options = strategic::ApplyOptions::default().profile(write.profile).client_keys(client_keys);
             strategic::apply(shown, patch, target.handler.type_ref(), &options)
         }
     };
     result.map_err(|error| patch_failure(target, &error, kind))
-}
-
-/// Returns the error of a patch whose result is not an object of its kind: the patch is understood, and wrong.
-fn undecodable(error: ApiError, patched: &Value) -> ApiError {
-    if error.reason != Reason::BadRequest || error.message.contains("strict decoding error") {
-        return error;
-    }
-    let shown: String = patched.to_string().chars().take(SHOWN).collect();
-    let cause = FieldError::invalid("patch", &Value::from(shown), error.message.clone()).cause();
-    ApiError::invalid("", "", "", vec![cause])
-}
-
-/// Returns the error of a patch as an API error.
-fn patch_failure(target: &Target, error: &PatchError, kind: PatchKind) -> ApiError {
-    let resource = &target.handler.resource;
-    match error.class() {
-        ErrorClass::BadPatch => ApiError::bad_request(error.to_string()),
-        ErrorClass::TooLarge if error.to_string().starts_with("operations in a JSON patch") => {
-            let message = format!("The allowed maximum operations in a JSON patch is exceeded: {error}");
-            ApiError::new(Reason::RequestEntityTooLarge, message)
-        }
-        ErrorClass::TooLarge => ApiError::new(Reason::RequestEntityTooLarge, error.to_string()),
-        // The wording of Kubernetes, and then what is wrong.
-        _ if kind == PatchKind::Json => ApiError::new(
-            Reason::Invalid,
-            format!("the server rejected our request due to an error in our request: {error}"),
-        ),
-        _ => ApiError::new(Reason::Invalid, error.to_string()).about(
-            &resource.group,
-            &resource.kind,
-            &target.name,
-        ),
-    }
 }

@@ -28,6 +28,8 @@ pub(crate) struct WriteRequest<'a> {
     pub(super) conversions: Conversions,
     /// Whether this is an apply that is remembered if it changes nothing.
     pub(super) is_remembered: bool,
+    /// The namespace and the name that an applied configuration has itself.
+    pub(super) applied_as: (Text, Text),
     pub(super) metrics: &'a Metrics,
 }
 
@@ -89,6 +91,7 @@ impl<'a> WriteRequest<'a> {
             profile: writer.profile,
             conversions: Conversions::default(),
             is_remembered: false,
+            applied_as: Default::default(),
             metrics: &writer.metrics,
         }
     }

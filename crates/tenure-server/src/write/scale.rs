@@ -66,10 +66,12 @@ struct ApplyScale {
 impl Change for ApplyScale {
     fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         let live = live.ok_or_else(|| write.target.not_found())?;
-        if write.target.handler.is_custom() && !write.profile.has(Improvement::ApplyCustomScales) {
-            return Err(ApiError::internal(
-                "failed to create manager for existing fields: failed to convert live object (/; autoscaling/v1, Kind=Scale) \
-                 to proper version: request to convert CR to an invalid group/version: autoscaling/v1",
+        let is_converted =
+            write.target.handler.is_custom() && !write.profile.has(Improvement::ApplyCustomScales);
+        if is_converted && to_scale(&live.managers, &replicas_at(write.target)).is_empty() {
+            return Err(unconvertible(
+                "failed to create manager for existing fields: failed to convert live object",
+                "/",
             ));
         }
         let declared = number(self.replicas.as_ref());
@@ -81,10 +83,27 @@ impl Change for ApplyScale {
         if self.config.at(["metadata", "name"]).is_some() {
             check_name(write.target, &self.config)?;
         }
+        // What an apply leaves as it is needs no conversion.
+        if let Next::Applied(state) = &next
+            && is_converted
+            && state.object != live.object
+        {
+            let named =
+                format!("{}/{}", meta_text(&self.config, "namespace"), meta_text(&self.config, "name"));
+            return Err(unconvertible("failed to convert new object", &named));
+        }
         check_namespace(write.target, &self.config)?;
         check_identity(write.target, live, &self.config)?;
         Ok(next)
     }
+}
+
+/// Returns the error of Kubernetes for a scale of a custom resource, which it cannot convert as it converts the resource.
+fn unconvertible(what: &str, named: &str) -> ApiError {
+    ApiError::unclassified(format!(
+        "{what} ({named}; {SCALE_VERSION}, Kind={KIND}) to proper version: request to convert CR to an invalid group/version: \
+         {SCALE_VERSION}"
+    ))
 }
 
 impl Writer {
@@ -116,11 +135,11 @@ impl Writer {
 
     async fn patch_scale(&self, target: &Target, request: &Request) -> Result<Written, ApiError> {
         let kind = self.patch_kind(target, request)?;
-        let options = patch_options(request, kind)?;
+        let options = patch_options(request, kind, self.profile)?;
         if kind == PatchKind::Apply {
             return self.apply_scale(target, request, options).await;
         }
-        let patch = patch_body(request, &options)?.value;
+        let patch = patch_body(request, &options, kind)?.value;
         let write = WriteRequest::new(self, target, request, options);
         self.write(&write, &PatchScale { kind, patch }).await
     }
@@ -131,7 +150,7 @@ impl Writer {
         request: &Request,
         options: WriteOptions,
     ) -> Result<Written, ApiError> {
-        let config = body::parse_applied(request)?.value;
+        let config = body::parse_applied(request, self.applied_documents())?.value;
         let text = |name: &str| config.get(name).and_then(Value::as_str).unwrap_or_default();
         if text("apiVersion") != SCALE_VERSION || text("kind") != KIND {
             return Err(ApiError::bad_request(format!(
@@ -144,7 +163,7 @@ impl Writer {
         if let Some(replicas) = &replicas {
             check_replicas(target, replicas)?;
         }
-        let forced = forced(target, request, &config)?;
+        let forced = forced(target, request, &config, self.profile)?;
         let write = WriteRequest::new(self, target, request, options);
         self.write(&write, &ApplyScale { config, replicas, forced }).await
     }
@@ -159,12 +178,10 @@ pub(crate) fn scale_response(
 ) -> Result<Response, ApiError> {
     let path = target.handler.scale_paths().spec;
     if target.handler.is_custom() && stored.object.at(path.iter().map(Text::as_str)).is_none() {
-        return Err(ApiError::bad_request(format!(
-            "{} {:?} has no scale now: the spec replicas field \".{}\" does not exist; set it first",
-            target.handler.resource.kind,
-            target.name,
-            path.join(".")
-        )));
+        let absent = format!("the spec replicas field \".{}\" does not exist", path.join("."));
+        let (kind, name) = (&target.handler.resource.kind, &target.name);
+        let message = format!("{kind} {name:?} has no scale now: {absent}; set it first");
+        return Err(ApiError::bad_request(message).or_in_kubernetes(ApiError::internal_error(absent)));
     }
     let scale = scale_document(target, stored);
     let document = match format.view {
@@ -206,8 +223,7 @@ fn through_scale(
 ) -> Result<Next, ApiError> {
     let target = write.target;
     let path = target.handler.scale_paths().spec;
-    let steps: Path = path.iter().cloned().map(PathElement::Field).collect();
-    let at = |version: &str| target.handler.strategy().type_at(version).map(|_| steps.clone());
+    let at = replicas_at(target);
     let of = Schema::builtin().kind(SCALE_VERSION, KIND).unwrap_or_else(TypeRef::untyped);
     let one = SingleVersion::new(SCALE_VERSION, of);
     let before = number(nonzero(replicas_of(target, live)));
@@ -233,6 +249,12 @@ fn through_scale(
         None => object,
     };
     Ok(Next::Applied(State { object: Value::Object(object), ..state }))
+}
+
+/// Returns where each version of an object has its number of replicas.
+fn replicas_at(target: &Target) -> impl Fn(&str) -> Option<Path> {
+    let steps: Path = target.handler.scale_paths().spec.iter().cloned().map(PathElement::Field).collect();
+    move |version: &str| target.handler.strategy().type_at(version).map(|_| steps.clone())
 }
 
 /// Returns a scale with the number of replicas alone.

@@ -1,7 +1,8 @@
 //! Recorded conversations, replayed by `conformance/conform.py` against a server of each profile. In the profile `kubernetes` every
-//! response equals the recorded one; in `tenure` all do except for the scenarios that `conformance/waivers.txt` names, each with
-//! an entry of `docs/differences.md`. The randomised conversations are large and not part of the repository: they are replayed if
-//! the folder of recordings beside the workspace, or the one that `TENURE_RECORDINGS` names, exists.
+//! response equals the recorded one, and errors do so to the letter (`--exact-errors`, which includes `--exact-codes`); in `tenure`
+//! all do except for the scenarios that `conformance/waivers.txt` names, each with an entry of `docs/differences.md`, and errors are
+//! compared by what a client acts on. Of the randomised conversations, which are large, the repository has a sample: all of them are
+//! replayed if the folder of recordings beside the workspace, or the one that `TENURE_RECORDINGS` names, exists.
 
 use crate::server::Server;
 use std::{
@@ -24,6 +25,8 @@ mod carry_cbor;
 
 /// The conversations that were recorded with controllers and with users.
 const WITH_USERS: [&str; 2] = ["authz.json", "quota.json"];
+/// Compares whole errors.
+const EXACT: &str = "--exact-errors";
 /// The administrator's token of the server that they are replayed against.
 const TOKEN: &str = "an-administrators-token";
 
@@ -31,12 +34,11 @@ fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace is there")
 }
 
-/// Returns the folder of further recordings, if it exists.
-fn recordings() -> Option<PathBuf> {
+/// Returns the folder of the randomised conversations: all of them, or the sample.
+fn randomised() -> PathBuf {
     let folder = std::env::var_os("TENURE_RECORDINGS").map(PathBuf::from);
-    let folder = folder.unwrap_or_else(|| workspace().join("../shared"));
-    let fuzz = folder.join("conformance/fuzz");
-    fuzz.is_dir().then_some(fuzz)
+    let folder = folder.unwrap_or_else(|| workspace().join("../shared")).join("conformance/fuzz");
+    if folder.is_dir() { folder } else { workspace().join("conformance/fuzz") }
 }
 
 /// Whether waived differences are accepted.
@@ -51,10 +53,9 @@ fn replay(folder: &Path) {
     let files = fs::read_dir(folder).expect("the folder is there").map(|file| file.expect("a file").path());
     let plain = |file: &PathBuf| !WITH_USERS.iter().any(|name| file.ends_with(name));
     let files: Vec<PathBuf> = files.filter(plain).collect();
-    for (profile, waivers) in [(Profile::kubernetes(), Waivers::None), (Profile::tenure(), Waivers::Heeded)] {
-        let server = Server::behaving(profile);
-        println!("{}", replay_at(server.address, waivers, &[], &files));
-    }
+    let exact = replay_at(Server::behaving(Profile::kubernetes()).address, Waivers::None, &[EXACT], &files);
+    let waived = replay_at(Server::behaving(Profile::tenure()).address, Waivers::Heeded, &[], &files);
+    println!("{exact}{waived}");
 }
 
 /// Replays scenarios and returns the report; panics with it if one differs.
@@ -87,10 +88,7 @@ fn the_conversations_about_permissions_and_quotas_replay() {
 
 #[test]
 fn the_randomised_conversations_replay() {
-    match recordings() {
-        Some(folder) => replay(&folder),
-        None => println!("no folder of further recordings here"),
-    }
+    replay(&randomised());
 }
 
 /// Replays some of them through a proxy that translates to protobuf: bodies and responses of built-in kinds have the same content.

@@ -5,6 +5,7 @@ use super::patch_entries::index_order;
 use crate::{
     ErrorKind, PatchError,
     strategic::{
+        ApplyOptions, ClientKeys,
         directive::{PATCH_MERGE_KEY, PatchValue, patch_value},
         key_index::KeyIndex,
         merge_keys::MergeKeys,
@@ -28,11 +29,12 @@ pub(super) fn are_sent(list: &[Value]) -> bool {
 pub(super) fn read<'v>(
     patch: &'v [Value],
     meta: PatchMeta<'_>,
-    profile: Profile,
+    options: &ApplyOptions,
 ) -> Result<Option<Vec<&'v str>>, PatchError> {
-    if !are_sent(patch) {
+    if options.client_keys == ClientKeys::Unknown || !are_sent(patch) {
         return Ok(None);
     }
+    let profile = options.profile;
     let sent = |entry: &'v Value| entry.get(PATCH_MERGE_KEY).unwrap_or(&Value::Null);
     let first = patch.iter().map(sent).find(|keys| !keys.is_null()).unwrap_or(&Value::Null);
     for (at, entry) in patch.iter().enumerate() {

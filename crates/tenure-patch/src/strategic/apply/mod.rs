@@ -8,7 +8,7 @@ mod patch_entries;
 mod set;
 
 use super::{
-    ApplyOptions,
+    ApplyOptions, ClientKeys,
     directive::{
         DELETE_FROM_PRIMITIVE_LIST, Directive, Directives, ListDirectives, PATCH, PatchValue, directive,
         possible_directives,
@@ -269,6 +269,7 @@ impl<'o, R: Recorder> Merger<'o, R> {
         ty: TypeRef<'_>,
     ) -> Result<Merged, PatchError> {
         if let Value::Array(list) = patch
+            && self.options.client_keys == ClientKeys::Heeded
             && client_keys::are_sent(list)
         {
             let meta = patch_meta::lookup(ty, name, patch)?;
@@ -329,13 +330,15 @@ impl<'o, R: Recorder> Merger<'o, R> {
                 false => Err(ErrorKind::NothingToOrder { order: order.clone() }.into()),
             };
         }
-        if let Some(names) = client_keys::read(patch, meta, self.options.profile)? {
+        if let Some(names) = client_keys::read(patch, meta, self.options)? {
             return self.keyed_list(live, patch, order, &MergeKeys::Named(names), meta);
         }
         match self.list_strategy(meta) {
             ListStrategy::Keyed(keys) => {
                 let keys = match order {
-                    Some(order) if patch.is_empty() => client_keys::for_order(order, live, keys, meta),
+                    Some(order) if patch.is_empty() && self.options.client_keys == ClientKeys::Heeded => {
+                        client_keys::for_order(order, live, keys, meta)
+                    }
                     _ => keys,
                 };
                 self.keyed_list(live, patch, order, &keys, meta)
@@ -362,7 +365,7 @@ impl<'o, R: Recorder> Merger<'o, R> {
         if patch.is_empty() {
             return Err(ErrorKind::NothingToOrder { order: order.clone() }.into());
         }
-        if let Some(names) = client_keys::read(patch, meta, self.options.profile)? {
+        if let Some(names) = client_keys::read(patch, meta, self.options)? {
             return self.keyed_list(&[], patch, Some(order), &MergeKeys::Named(names), meta);
         }
         match self.list_strategy(meta) {

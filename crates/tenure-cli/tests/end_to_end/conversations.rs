@@ -1,0 +1,47 @@
+//! The recorded conversations with the binary in the profile `kubernetes`, errors to the letter, in the embedded store and on etcd.
+//! `--exact-errors` includes all that `--exact-codes` compares. Of the randomised conversations the repository has a sample; all of
+//! them are replayed if the folder of recordings beside the workspace exists.
+
+use crate::{etcd_process::Etcd, process::Tenure};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+use tempfile::TempDir;
+
+const PROFILE: [&str; 4] = ["--listen", "127.0.0.1:0", "--compatibility", "kubernetes"];
+
+fn recordings() -> [PathBuf; 2] {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let all = workspace.join("../shared/conformance/fuzz");
+    let randomised = if all.is_dir() { all } else { workspace.join("conformance/fuzz") };
+    [workspace.join("conformance/scenarios"), randomised]
+}
+
+/// Replays the recordings; no difference is waived.
+fn replay(server: &Tenure) {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/conform.py");
+    let output = Command::new("python3")
+        .arg(script)
+        .args(["--server", &server.address, "--token", &server.token(), "--jobs", "4", "--exact-errors"])
+        .args(recordings())
+        .output()
+        .expect("python3 is installed");
+    let report = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{report}{}", String::from_utf8_lossy(&output.stderr));
+    println!("{report}");
+}
+
+#[test]
+fn every_error_is_as_recorded_in_the_embedded_store() {
+    let directory = TempDir::new().expect("a directory");
+    replay(&Tenure::start(directory.path(), &PROFILE));
+}
+
+#[test]
+fn every_error_is_as_recorded_on_etcd() {
+    let (etcd, directory) = (Etcd::start(), TempDir::new().expect("a directory"));
+    let endpoints = etcd.endpoints().join(",");
+    let store = ["--store", "etcd", "--etcd-endpoints", &endpoints];
+    replay(&Tenure::start(directory.path(), &[&PROFILE[..], &store].concat()));
+}

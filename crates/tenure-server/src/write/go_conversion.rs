@@ -1,0 +1,90 @@
+//! Why Kubernetes cannot convert a document to the Go type of its kind. It decodes the result of a strategic merge patch and of
+//! an apply in this way, not from text, and words the errors differently. Computed only after a document could not be decoded.
+
+use tenure_schema::{Scalar, ScalarKind, Type, TypeRef, UnknownFields};
+use tenure_value::{Value, base64, go_text};
+
+/// Returns the error of a document that is not an object of a type; `None` if it comes from a type that decodes itself, such as a
+/// quantity, whose error is the same in every encoding.
+pub(super) fn conversion_error(value: &Value, ty: TypeRef<'_>) -> Option<String> {
+    match (ty.get(), value) {
+        (Type::Untyped, _) | (_, Value::Null) => None,
+        (Type::Struct(of), _) if of.unknown == UnknownFields::Preserved && of.fields.is_empty() => None,
+        (Type::Struct(_), Value::Object(fields)) => fields.iter().find_map(|(name, value)| {
+            conversion_error(value, ty.field(name).map(|field| ty.slot(&field.slot))?)
+        }),
+        (Type::Map(of), Value::Object(fields)) => {
+            fields.iter().find_map(|(_, value)| conversion_error(value, ty.slot(&of.value)))
+        }
+        (Type::List(of), Value::Array(items)) => {
+            items.iter().find_map(|item| conversion_error(item, ty.slot(&of.item)))
+        }
+        (Type::Struct(_), value) => {
+            Some(format!("cannot restore struct from: {}", go_text::kind_name(value)))
+        }
+        (Type::Map(_), value) => Some(format!("cannot restore map from {}", go_text::kind_name(value))),
+        (Type::List(_), value) => Some(format!("cannot restore slice from {}", go_text::kind_name(value))),
+        (Type::Scalar(of), value) => scalar_error(of, value),
+    }
+}
+
+fn scalar_error(of: &Scalar, value: &Value) -> Option<String> {
+    let wanted = match (of.kind, of.format.as_str()) {
+        (ScalarKind::Boolean, _) => "bool",
+        (ScalarKind::Integer, "int64") => "int64",
+        (ScalarKind::Integer, _) => "int32",
+        (ScalarKind::Number, _) => "float64",
+        (ScalarKind::String, "byte") => return bytes_error(value),
+        (ScalarKind::String, "") => "string",
+        (ScalarKind::String | ScalarKind::IntOrString | ScalarKind::Quantity, _) => return None,
+    };
+    match (wanted, value) {
+        ("bool", Value::Bool(_)) | ("string", Value::String(_)) => None,
+        ("int32" | "int64" | "float64", Value::Int(_)) | ("float64", Value::Float(_) | Value::UInt(_)) => {
+            None
+        }
+        ("int32" | "int64", Value::Float(number)) if number.get().fract() == 0.0 => None,
+        ("int32" | "int64", Value::Float(_) | Value::UInt(_)) | ("string", Value::Int(_)) => {
+            Some(format!("cannot convert {} to {wanted}", go_text::type_name(value)))
+        }
+        _ => Some(format!("unrecognized type: {wanted}")),
+    }
+}
+
+fn bytes_error(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => {
+            let at = base64::decode(text).err()?;
+            Some(format!("error decoding from json: illegal base64 data at input byte {at}"))
+        }
+        Value::Array(_) => None,
+        other => Some(format!("cannot restore slice from {}", go_text::kind_name(other))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tenure_schema::Schema;
+
+    #[test]
+    fn errors_are_those_of_the_first_part_that_does_not_convert() {
+        let deployment = Schema::builtin().kind("apps/v1", "Deployment").expect("a built-in kind");
+        for (document, expected) in [
+            (r#"{"spec":{"replicas":2}}"#, None),
+            (r#"{"spec":{"replicas":2.0}}"#, None),
+            (r#"{"spec":{"replicas":1.5}}"#, Some("cannot convert float64 to int32")),
+            (r#"{"spec":{"replicas":"x"}}"#, Some("unrecognized type: int32")),
+            (r#"{"spec":{"paused":"x"}}"#, Some("unrecognized type: bool")),
+            (r#"{"metadata":{"name":7}}"#, Some("cannot convert int64 to string")),
+            (r#"{"metadata":{"name":true}}"#, Some("unrecognized type: string")),
+            (r#"{"metadata":[]}"#, Some("cannot restore struct from: slice")),
+            (r#"{"metadata":{"labels":"x"}}"#, Some("cannot restore map from string")),
+            (r#"{"spec":{"template":{"spec":{"containers":{}}}}}"#, Some("cannot restore slice from map")),
+            (r#"{"spec":{"template":{"metadata":{"creationTimestamp":"x"}}}}"#, None),
+        ] {
+            let document: Value = document.parse().expect("JSON");
+            assert_eq!(conversion_error(&document, deployment).as_deref(), expected, "{document}");
+        }
+    }
+}
