@@ -210,7 +210,7 @@ impl Authenticator {
             return Ok(Identity { user: authenticated(user), credential, warning: None });
         }
         // A valid certificate takes precedence over a token; an invalid one is an error only without a token.
-        let mut is_invalid = matches!(certificate, Some(ClientCertificate::Invalid));
+        let mut is_invalid = matches!(certificate, Some(ClientCertificate::Invalid(_)));
         if let Some(ClientCertificate::User { user, expires }) = certificate {
             match expires {
                 // It can expire while the connection is open.

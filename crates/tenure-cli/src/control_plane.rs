@@ -1,7 +1,12 @@
 //! Runs a control plane: builds the server, creates the objects that every client expects, and serves until a signal.
 
 use crate::{memory, signal::terminated};
-use std::{net::SocketAddr, sync::Arc};
+use std::{
+    net::SocketAddr,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant, SystemTime},
+};
 use tenure_http::{
     ConnectionLimits,
     listener::{self},
@@ -9,7 +14,7 @@ use tenure_http::{
 use tenure_server::{Server, ServerOptions};
 use tenure_store::Store;
 use tenure_transport::{Reloadable, Reloader, serving::Tls};
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, runtime::Runtime};
 
 /// The parts of a control plane.
 pub struct ControlPlane {
@@ -36,6 +41,9 @@ impl ControlPlane {
         listener: TcpListener,
         ready: impl FnOnce() -> Result<(), String>,
     ) -> Result<(), String> {
+        if !listener::has_date(SystemTime::now()) {
+            return Err("the clock of this machine is not between 1970 and 9999; set it".into());
+        }
         let stop = terminated().map_err(|error| format!("cannot handle signals: {error}"))?;
         let ControlPlane { store, tls, reloader, options, connections, advertised, default_objects } = self;
         let auditor = options.auditor.clone();
@@ -66,4 +74,20 @@ impl ControlPlane {
         tracing::info!("stopped");
         Ok(())
     }
+}
+
+/// How long workers may take to end what they do when a server has stopped.
+const REST_TIME: Duration = Duration::from_secs(2);
+
+/// Ends a runtime whose server has stopped. Tasks that the stop woke end first: one that looks at a timer of a runtime that has ended
+/// would panic.
+pub fn end(runtime: Runtime) {
+    let metrics = runtime.metrics();
+    // A worker that is parked was unparked as often as not.
+    let rests = |worker: usize| !metrics.worker_park_unpark_count(worker).is_multiple_of(2);
+    let deadline = Instant::now() + REST_TIME;
+    while !(0..metrics.num_workers()).all(rests) && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(1));
+    }
+    drop(runtime);
 }

@@ -14,7 +14,14 @@ use super::{
 use bytes::{Bytes, BytesMut};
 use hyper::{Request, body::Incoming, server::conn::http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use std::{future::Future, io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
+use std::{
+    future::Future,
+    io,
+    net::SocketAddr,
+    pin::Pin,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 use tenure_transport::{Reloadable, serving::Tls};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -197,6 +204,12 @@ async fn establish(
     mut shutdown: Shutdown,
     purpose: Purpose,
 ) -> Result<Option<Connection>, ConnectionError> {
+    if !has_date(SystemTime::now()) {
+        tracing::error!(
+            "the clock of this machine is not between 1970 and 9999; set it to serve connections"
+        );
+        return Ok(None);
+    }
     stream.set_nodelay(true)?;
     let (silence, interval) = TCP_PROBE;
     let probes = socket2::TcpKeepalive::new().with_time(silence).with_interval(interval).with_retries(3);
@@ -206,6 +219,12 @@ async fn establish(
         connection = timeout(HEAD_TIME, handshake) => Ok(Some(connection??)),
         () = shutdown.requested() => Ok(None),
     }
+}
+
+/// Whether a time can be the date of a response. Hyper panics at any other.
+pub fn has_date(time: SystemTime) -> bool {
+    const YEAR_9999: Duration = Duration::from_secs(253_370_764_800);
+    time.duration_since(UNIX_EPOCH).is_ok_and(|since| since < YEAR_9999)
 }
 
 /// Performs the handshake and returns the future that serves the connection.
@@ -500,6 +519,15 @@ mod tests {
         running.read_to_string(&mut response).await.unwrap();
         assert!(response.starts_with("HTTP/1.1 200") && response.ends_with("done"), "{response}");
         stopped.await.unwrap();
+    }
+
+    #[test]
+    fn times_without_a_date_are_recognized() {
+        let day = Duration::from_secs(24 * 60 * 60);
+        assert!(has_date(SystemTime::now()) && has_date(UNIX_EPOCH));
+        for time in [UNIX_EPOCH.checked_sub(day), UNIX_EPOCH.checked_add(day * 366 * 9000)] {
+            assert!(!has_date(time.unwrap()), "{time:?}");
+        }
     }
 
     #[tokio::test]

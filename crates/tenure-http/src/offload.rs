@@ -3,6 +3,7 @@
 //! computes, and no more of them compute at once than there are processors.
 
 use std::{
+    cell::Cell,
     future::{Future, poll_fn},
     pin::pin,
     task::Poll,
@@ -12,6 +13,12 @@ use tokio::{
     sync::Semaphore,
     task::block_in_place,
 };
+
+thread_local! {
+    /// Whether this thread computes for a request that has its turn. What that waits for must not wait for another turn: all turns could
+    /// be those of requests that wait.
+    static COMPUTES: Cell<bool> = const { Cell::new(false) };
+}
 
 /// Lets few requests compute at a time.
 pub struct Offload(Semaphore);
@@ -32,23 +39,44 @@ impl Offload {
         if bytes > LARGE { self.run(future).await } else { future.await }
     }
 
-    /// Runs a future that may compute for long between its pauses.
+    /// Runs a future that may compute for long between its pauses. Part of such a future may be another one.
     pub async fn run<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
         // A runtime of one thread has no other worker.
-        if Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread {
+        if COMPUTES.get() || Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread {
             return future.await;
         }
         loop {
             // The semaphore is never closed.
             let permit = self.0.acquire().await;
-            let polled = poll_fn(|context| Poll::Ready(block_in_place(|| future.as_mut().poll(context))));
+            let polled = poll_fn(|context| {
+                Poll::Ready(block_in_place(|| {
+                    let _computing = Computing::begin();
+                    future.as_mut().poll(context)
+                }))
+            });
             match polled.await {
                 Poll::Ready(output) => return output,
                 Poll::Pending => drop(permit),
             }
             until_woken().await;
         }
+    }
+}
+
+/// A thread that computes, until this is dropped, also by a panic.
+struct Computing;
+
+impl Computing {
+    fn begin() -> Computing {
+        COMPUTES.set(true);
+        Computing
+    }
+}
+
+impl Drop for Computing {
+    fn drop(&mut self) {
+        COMPUTES.set(false);
     }
 }
 
@@ -97,5 +125,20 @@ mod tests {
         tokio::spawn(async move { release.send(()).unwrap() }).await.unwrap();
         assert_eq!(computing.await.unwrap(), 7);
         assert!(begin.elapsed() < Duration::from_secs(60));
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn what_computes_within_a_turn_takes_no_other() {
+        let offload = Arc::new(Offload::default());
+        let running = (0..64).map(|_| {
+            let offload = offload.clone();
+            tokio::spawn(async move {
+                let inner = offload.clone();
+                offload.run(async move { inner.run_for(usize::MAX, tokio::task::yield_now()).await }).await;
+            })
+        });
+        for task in running.collect::<Vec<_>>() {
+            tokio::time::timeout(Duration::from_secs(60), task).await.unwrap().unwrap();
+        }
     }
 }

@@ -2,14 +2,14 @@
 //! of the two changes it, caches start empty, and no task runs before controllers are started, so that a fork costs microseconds.
 
 use crate::{
-    read::Reader,
+    read::{ReadLimits, Reader},
     server::{Server, idlers},
     subresources::Subresources,
 };
 use std::sync::Arc;
 use tenure_admission::{WebhookClient, WebhookInterceptor};
 use tenure_catalog::{Catalog, Clock, CollectionSizes, Identifiers, Objects, history::HistoryReader};
-use tenure_http::Metrics;
+use tenure_http::{Metrics, offload::Offload};
 use tenure_meta::ApiError;
 use tenure_store::Store;
 
@@ -45,19 +45,20 @@ impl Server {
         let aggregator = self.aggregator.fork(store.clone());
         let webhooks = WebhookClient::default().with_interceptor(webhook_interceptor);
         let objects = Objects::new(store.clone(), catalog.clone(), clock, identifiers, webhooks);
-        let memory = self.memory.clone();
+        let (memory, offload) = (self.memory.clone(), Arc::new(Offload::default()));
+        let sizes = Arc::new(CollectionSizes::new(store.clone()));
         let reader = Reader::new(
             objects.clone(),
             metrics.clone(),
-            memory.clone(),
+            ReadLimits { memory: memory.clone(), offload: offload.clone(), sizes: sizes.clone() },
             stop.subscribe(),
             self.reader.min_watch,
         );
         let admission = self.writer.admission.fork(objects.clone(), authorizer.clone());
         let writer = self.writer.fork(reader.clone(), admission, authorizer.clone());
-        let history = HistoryReader::new(objects.clone(), writer.history.clone(), stop.subscribe());
+        let history =
+            HistoryReader::new(objects.clone(), writer.history.clone(), offload.clone(), stop.subscribe());
         let subresources = Subresources::new(writer.clone(), authenticator.clone());
-        let sizes = Arc::new(CollectionSizes::new(store.clone()));
         Arc::new(Server {
             metrics,
             auditor: self.auditor.clone(),
@@ -74,11 +75,10 @@ impl Server {
             controllers: self.controllers,
             idlers: idlers(),
             checkpoint: Arc::new(checkpoint),
-            flow_control: self.flow_control.as_ref().map(|control| control.fork(store, sizes.clone())),
+            flow_control: self.flow_control.as_ref().map(|control| control.fork(store, sizes)),
             web: None,
             memory,
-            offload: Arc::default(),
-            sizes,
+            offload,
             stop,
         })
     }

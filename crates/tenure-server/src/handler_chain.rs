@@ -46,8 +46,6 @@ pub const BODY_BYTES: usize = 3 * 1024 * 1024;
 /// How many bytes a large request occupies while it is carried out, for each byte of it: its document, the live object, the
 /// managers, and the encoding of the result.
 const BYTES_PER_BODY_BYTE: usize = 8;
-/// How many bytes of a collection cost as much as one byte of an object: most of them are copied.
-const COLLECTION_BYTES: u64 = 4;
 
 /// What the head of a request says.
 struct Received<'s> {
@@ -210,7 +208,7 @@ impl Server {
         let Identity { user, credential, warning } = identity.inspect_err(|_| {
             let client = head.extensions.get().map(|ClientAddress(address)| address.ip());
             let reason = match certificate.0 {
-                Some(ClientCertificate::Invalid) => "the client certificate is not valid",
+                Some(ClientCertificate::Invalid(reason)) => reason,
                 _ if head.headers.contains_key(header::AUTHORIZATION) => "the bearer token is not valid",
                 _ => "no credentials",
             };
@@ -442,7 +440,7 @@ impl Server {
 
     /// Returns how many bytes a request may work on besides its body: more than any if it has no bound, since expressions are compiled
     /// or evaluated, objects are converted by a webhook, or versions of the past are rebuilt. What a get and a watch work on is known
-    /// when it is read (`tenure_read`).
+    /// when it is read (`read`).
     async fn work(&self, target: &Target) -> usize {
         let is_write = matches!(target.verb, Verb::Create | Verb::Update | Verb::Patch);
         let has_no_bound = target.handler.has_conversion_webhook()
@@ -453,10 +451,7 @@ impl Server {
                     || self.writer.is_reviewed(target));
         match target.verb {
             _ if has_no_bound => usize::MAX,
-            Verb::List | Verb::DeleteCollection => {
-                let bytes = self.sizes.of(&target.handler.resource).await.bytes() / COLLECTION_BYTES;
-                usize::try_from(bytes).unwrap_or(usize::MAX)
-            }
+            Verb::List | Verb::DeleteCollection => self.reader.collection_work(&target.handler).await,
             Verb::Create | Verb::Watch => 0,
             Verb::Get if target.subresource.is_empty() => 0,
             Verb::Get | Verb::Update | Verb::Patch | Verb::Delete => {

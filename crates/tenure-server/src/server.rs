@@ -10,7 +10,7 @@ use crate::{
     },
     fight_events,
     flow_control::FlowController,
-    read::Reader,
+    read::{ReadLimits, Reader},
     subresources::Subresources,
     write::Writer,
 };
@@ -138,7 +138,6 @@ pub struct Server {
     pub(crate) web: Option<WebService>,
     pub(crate) memory: MemoryBudget,
     pub(crate) offload: Arc<Offload>,
-    pub(crate) sizes: Arc<CollectionSizes>,
     pub(crate) stop: tokio::sync::watch::Sender<bool>,
 }
 
@@ -176,6 +175,7 @@ impl Server {
             web,
         } = options;
         let offload = Arc::new(Offload::default());
+        let sizes = Arc::new(CollectionSizes::new(store.clone()));
         // The table is not needed before the first request; it is read while the roles are written.
         let protobuf = tokio::task::spawn_blocking(tenure_protobuf::check);
         let stop = tokio::sync::watch::Sender::new(false);
@@ -190,14 +190,14 @@ impl Server {
         let reader = Reader::new(
             objects.clone(),
             metrics.clone(),
-            memory.clone(),
+            ReadLimits { memory: memory.clone(), offload: offload.clone(), sizes: sizes.clone() },
             stop.subscribe(),
             min_request_timeout,
         );
         let admission = Admission::open(objects.clone(), authorizer.clone(), admission).await?;
         let history = Arc::new(History::new(history));
         let writer = Writer::new(reader.clone(), admission, authorizer.clone(), profile, history.clone());
-        let history = HistoryReader::new(objects.clone(), history, stop.subscribe());
+        let history = HistoryReader::new(objects.clone(), history, offload.clone(), stop.subscribe());
         let subresources = Subresources::new(writer.clone(), authenticator.clone());
         writer.create_initial_namespaces().await?;
         writer.services.migrate().await?;
@@ -207,7 +207,6 @@ impl Server {
             // Aggregated roles grant nothing before their rules are collected.
             controllers::aggregate_roles(&writer).await?;
         }
-        let sizes = Arc::new(CollectionSizes::new(store.clone()));
         let flow_control = match concurrency {
             Some(seats) => {
                 let flow_control = FlowController::open(store, sizes.clone(), seats).await?;
@@ -239,7 +238,6 @@ impl Server {
             web: web.map(|endpoint| WebService::new(endpoint, memory.clone(), offload.clone())),
             memory,
             offload,
-            sizes,
             stop,
         }))
     }

@@ -62,16 +62,20 @@ impl WatchSource for Cursor {
             let changed = topic.changed.notified();
             tokio::pin!(changed);
             // From here on no notification is missed; a change from just before is found by the check.
-            changed.as_mut().enable();
+            if changed.as_mut().enable() {
+                topic.pass_on(self.place.seen);
+                continue;
+            }
             if topic.has_news(self.place.seen) {
                 continue;
             }
             let Some(due) = self.due() else {
                 changed.await;
+                topic.pass_on(self.place.seen);
                 continue;
             };
             tokio::select! {
-                () = changed => {}
+                () = changed => topic.pass_on(self.place.seen),
                 () = tokio::time::sleep_until(due) => {
                     // A change may have arrived at this moment; it precedes the mark.
                     if let Some(signal) = self.poll()? {
@@ -102,5 +106,48 @@ impl WatchSource for Cursor {
 impl Drop for Cursor {
     fn drop(&mut self) {
         self.state.leave(&self.place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Expected, MemoryStore, Signal, Store, Transaction, WatchRequest};
+    use std::{sync::Arc, time::Duration};
+    use tokio::time::timeout;
+
+    /// Many watchers, who are woken by each other. Some stop waiting for a moment, some leave, and all others see every change.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn many_watchers_see_every_change_though_others_leave() {
+        const CHANGES: u64 = 60;
+        let store = Arc::new(MemoryStore::new());
+        let start = store.revision().await.unwrap();
+        let mut watchers = Vec::new();
+        for number in 0..200_u64 {
+            let mut watch = store.watch(WatchRequest::prefix("a/").after(start)).await.unwrap();
+            let last = if number % 5 == 0 { number % CHANGES } else { CHANGES };
+            watchers.push(tokio::spawn(async move {
+                let (mut seen, mut attempt) = (0, number);
+                while seen < last {
+                    attempt += 1;
+                    let patience = Duration::from_micros(if attempt % 3 == 0 { 50 } else { 60_000_000 });
+                    match timeout(patience, watch.next()).await {
+                        Ok(Ok(Signal::Changes(_))) => seen += 1,
+                        Ok(other) => panic!("{other:?}"),
+                        Err(_) if attempt % 3 == 0 => {}
+                        Err(_) => panic!("watcher {number} was not woken after {seen} changes"),
+                    }
+                }
+            }));
+        }
+        for number in 0..CHANGES {
+            let put = Transaction::new().put(format!("a/{number}"), Expected::Absent, "value");
+            store.commit(put).await.unwrap();
+            if number % 7 == 0 {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        }
+        for watcher in watchers {
+            watcher.await.unwrap();
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Topics: the prefixes that are being watched. A commit wakes only the watchers of the topics that it touches, and a topic
-//! remembers its latest matches, so that a woken watcher need not search the history.
+//! remembers its latest matches, so that a woken watcher need not search the history. Of many watchers it wakes a few, each of which
+//! wakes another: thousands of tasks at once would keep everything else waiting.
 
 use crate::Revision;
 use crate::entry::Commit;
@@ -11,6 +12,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use tokio::sync::Notify;
 
+/// How many watchers of a topic a commit wakes at once.
+const WOKEN_AT_ONCE: usize = 16;
+
 /// A watched prefix.
 #[derive(Debug)]
 pub(crate) struct Topic {
@@ -19,6 +23,8 @@ pub(crate) struct Topic {
     watchers: AtomicUsize,
     /// The newest match; watchers that have seen it know without a lock that nothing is pending.
     latest: AtomicU64,
+    /// The newest match of which a few watchers were woken, who wake the others.
+    relayed: AtomicU64,
     matches: Mutex<Matches>,
 }
 
@@ -49,6 +55,27 @@ impl Topic {
     /// Tells whether there may be a change after a revision.
     pub(crate) fn has_news(&self, after: Revision) -> bool {
         self.latest.load(Ordering::Acquire) > after.get()
+    }
+
+    /// Wakes the watchers: all of a few, or some of many.
+    fn wake(&self) {
+        if self.watchers() <= WOKEN_AT_ONCE {
+            self.changed.notify_waiters();
+            return;
+        }
+        self.relayed.store(self.latest.load(Ordering::Acquire), Ordering::Release);
+        // Those who wait since before the commit are woken before those who wait since, since a watcher looks for news when it begins.
+        for _ in 0..WOKEN_AT_ONCE {
+            self.changed.notify_one();
+        }
+    }
+
+    /// Wakes the next watcher, for one that was woken and has seen what is before a revision. The one that finds nothing new wakes no
+    /// other: all behind it wait since after the commit.
+    pub(crate) fn pass_on(&self, seen: Revision) {
+        if self.relayed.load(Ordering::Acquire) > seen.get() {
+            self.changed.notify_one();
+        }
     }
 
     /// Finds the first match after a revision.
@@ -98,6 +125,7 @@ impl Topics {
             changed: Notify::new(),
             watchers: AtomicUsize::new(1),
             latest: AtomicU64::new(current.get()),
+            relayed: AtomicU64::new(0),
             matches: matches.into(),
         });
         *self.lengths.entry(prefix.len()).or_default() += 1;
@@ -154,7 +182,7 @@ pub(crate) fn wake(mut touched: Vec<Arc<Topic>>) {
     touched.sort_by_key(Arc::as_ptr);
     touched.dedup_by(|a, b| Arc::ptr_eq(a, b));
     for topic in touched {
-        topic.changed.notify_waiters();
+        topic.wake();
     }
 }
 

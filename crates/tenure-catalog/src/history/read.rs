@@ -15,17 +15,19 @@ use std::sync::Arc;
 use tenure_apply::State;
 use tenure_fields::Path;
 use tenure_history::{Entry, Moment, Rebuilt, Record, Timeline, Values, rebuild, secret};
-use tenure_http::{MediaTypes, Request, Response};
+use tenure_http::{MediaTypes, Request, Response, offload::Offload};
 use tenure_meta::{
     ApiError,
     time::{Precision, Timestamp},
 };
 use tenure_store::{LedgerRecord, LedgerRequest, Revision};
-use tenure_value::{Object, Value};
+use tenure_value::{Object, Value, json};
 
 /// How many changes a page has unless the request says otherwise, and at most.
 const PAGE: usize = 100;
 const LARGEST_PAGE: usize = 1000;
+/// The bytes, as JSON, with which a page ends before it has all its changes: values may be as large as objects.
+const PAGE_BYTES: usize = 2 << 20;
 /// How often object and records are read again if a write came between.
 const ATTEMPTS: usize = 8;
 
@@ -33,6 +35,7 @@ const ATTEMPTS: usize = 8;
 pub struct HistoryReader {
     objects: Arc<Objects>,
     history: Arc<History>,
+    offload: Arc<Offload>,
     /// Becomes true when the server stops, which ends all watches.
     stopping: tokio::sync::watch::Receiver<bool>,
 }
@@ -58,9 +61,10 @@ impl HistoryReader {
     pub fn new(
         objects: Arc<Objects>,
         history: Arc<History>,
+        offload: Arc<Offload>,
         stopping: tokio::sync::watch::Receiver<bool>,
     ) -> Arc<HistoryReader> {
-        Arc::new(HistoryReader { objects, history, stopping })
+        Arc::new(HistoryReader { objects, history, offload, stopping })
     }
 
     /// Answers a request for the history of the target's object.
@@ -68,7 +72,8 @@ impl HistoryReader {
         let format = request.format(MediaTypes::Text)?;
         let field = request.query.given("field").map(|field| field.to_string());
         if request.query.flag("watch") {
-            return watch::watch(&self.objects, &self.history, self.stopping.clone(), target, request).await;
+            let parts = (&self.objects, &self.history, &self.offload);
+            return watch::watch(parts, self.stopping.clone(), target, request).await;
         }
         let loaded = self.load(&target).await?;
         let values = self.history.values(&target.handler);
@@ -132,13 +137,15 @@ impl HistoryReader {
         let mut path: Option<Path> = None;
         // The version after a change is the version before the next newer one.
         let mut known: Option<(u64, State)> = None;
-        let mut next = None;
+        let (mut next, mut bytes, mut text) = (None, 0, Vec::new());
         for step in timeline.by_ref() {
+            // Others compute between two changes, and the deadline of the request counts.
+            tokio::task::yield_now().await;
             let step = step.map_err(refusal)?;
             if page.before.is_some_and(|before| step.revision >= before) {
                 continue;
             }
-            if items.len() >= page.limit {
+            if items.len() >= page.limit || bytes >= PAGE_BYTES {
                 next = items.last().map(|(revision, _)| *revision);
                 break;
             }
@@ -162,7 +169,12 @@ impl HistoryReader {
                     field_item(&step, before.as_ref(), after.as_ref(), path, target, values)
                 }
             };
-            items.extend(item.map(|item| (step.revision, item)));
+            if let Some(item) = item {
+                text.clear();
+                json::write(&item, &mut text);
+                bytes += text.len();
+                items.push((step.revision, item));
+            }
             known = step.before.as_ref().zip(before).map(|(rebuilt, state)| (rebuilt.revision, state));
         }
         let resource = &target.handler.resource;

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use hyper::header::{self, HeaderValue};
 use std::{sync::Arc, time::Duration};
 use tenure_history::{Rebuilt, Record, Step};
-use tenure_http::{BodySender, BodyStream, Request, Response};
+use tenure_http::{BodySender, BodyStream, Request, Response, offload::Offload};
 use tenure_meta::ApiError;
 use tenure_store::{Change, Changes, Entry, LedgerPosition, LedgerRequest, Revision, Signal, WatchRequest};
 use tenure_value::Value;
@@ -19,8 +19,7 @@ const LASTING: Duration = Duration::from_secs(45 * 60);
 
 /// Starts a watch of the history of the target's object, after the revision that the request names or from now on.
 pub(super) async fn watch(
-    objects: &Arc<Objects>,
-    history: &Arc<History>,
+    (objects, history, offload): (&Arc<Objects>, &Arc<History>, &Arc<Offload>),
     mut stopping: tokio::sync::watch::Receiver<bool>,
     target: Target,
     request: &Request,
@@ -32,7 +31,7 @@ pub(super) async fn watch(
     let mut watch = WatchRequest::prefix(target.key());
     watch.after = after.filter(|after| *after > 0).map(Revision::from_number);
     let mut changes = objects.store.watch(watch).await?;
-    let (objects, history) = (objects.clone(), history.clone());
+    let (objects, history, offload) = (objects.clone(), history.clone(), offload.clone());
     let clock = objects.clock.clone();
     let end = async move {
         tokio::select! {
@@ -44,7 +43,11 @@ pub(super) async fn watch(
     let stream = BodyStream::new(|outlet| async move {
         loop {
             let sent = match changes.next().await {
-                Ok(Signal::Changes(changes)) => send(&objects, &history, &target, &changes, &outlet).await,
+                Ok(Signal::Changes(changes)) => {
+                    // Both versions are read and compared, however large they are.
+                    let work = changes.iter().map(size).sum();
+                    offload.run_for(work, send(&objects, &history, &target, &changes, &outlet)).await
+                }
                 Ok(Signal::Progress(_)) => Ok(()),
                 Err(error) => Err(ApiError::from(error)),
             };
@@ -110,6 +113,11 @@ fn step<'r>(
     };
     let (before, after) = (read(&change.previous)?, read(&change.current)?);
     Ok(Step { revision, written_at, record, before, after })
+}
+
+/// Returns the bytes of both versions of a change.
+fn size(change: &Change) -> usize {
+    [&change.previous, &change.current].into_iter().flatten().map(|entry| entry.value.len()).sum()
 }
 
 fn frame(event: &str, object: &Value) -> Bytes {

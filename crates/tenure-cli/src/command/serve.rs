@@ -1,6 +1,6 @@
 //! `tenure serve`: opens the store, creates credentials, listens, and prints how to connect.
 
-use crate::{Outcome, feature_gates, logging, sign_in, aggregation::AggregationFlags, audit::AuditFlags, compatibility::Compatibility, control_plane::ControlPlane, controllers::controllers, encryption::{EncryptionConfig, EncryptionFlags}, history::HistoryFlags, identity::IdentityFlags, limits::LimitFlags, page::PageEndpoint, terminal::Terminal};
+use crate::{Outcome, feature_gates, logging, sign_in, aggregation::AggregationFlags, audit::AuditFlags, compatibility::Compatibility, control_plane::{self, ControlPlane}, controllers::controllers, encryption::{EncryptionConfig, EncryptionFlags}, history::HistoryFlags, identity::IdentityFlags, limits::LimitFlags, page::PageEndpoint, terminal::Terminal};
 use tenure_transport::{Reloader, Reloadable, ConnectOptions, serving::{Credentials, ServingCertificate, Tls, reachable, serving_names, write_insecure_kubeconfig}};
 #[cfg(feature = "etcd")]
 use crate::{control, etcd::EtcdFlags};
@@ -140,7 +140,9 @@ fn start(options: Options) -> Result<(), Error> {
         format!("cannot create the data directory {}: {error}", options.data_dir.display())
     })?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(serve(options))
+    let served = runtime.block_on(serve(options));
+    control_plane::end(runtime);
+    served
 }
 
 async fn serve(options: Options) -> Result<(), Error> {

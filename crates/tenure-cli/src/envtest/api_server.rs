@@ -9,7 +9,7 @@ use crate::{
     aggregation::AggregationFlags,
     audit::{AuditFlags, Format, Mode},
     authorization::{AuthorizationFlags, AuthorizationMode, review_version},
-    control_plane::ControlPlane,
+    control_plane::{self, ControlPlane},
     controllers::controllers,
     feature_gates,
     identity::{IdentityFlags, token_expiration},
@@ -82,7 +82,9 @@ pub(super) fn run(arguments: &[String]) -> Result<(), Error> {
     logging::init(settings.log)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
-    Ok(runtime.block_on(serve(settings))?)
+    let served = runtime.block_on(serve(settings));
+    control_plane::end(runtime);
+    Ok(served?)
 }
 
 async fn serve(settings: Settings) -> Result<(), String> {

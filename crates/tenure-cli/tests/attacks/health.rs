@@ -1,5 +1,6 @@
-//! Continuous health checks, on new connections and on a persistent one. Each is answered within a tenth of a second, in addition to
-//! what the machine itself takes: a second thread measures how long a byte takes to another thread and back.
+//! Continuous health checks, on new connections and on a persistent one, and small requests of another client. A health check is answered
+//! within a tenth of a second, another client within a quarter, in addition to what the machine itself takes: a further thread measures
+//! how long a byte takes to another thread and back.
 
 use super::server::TIMEOUT;
 use std::{
@@ -13,8 +14,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a response may take.
+/// How long a health check may take, and a small request of another client.
 const LIMIT: Duration = Duration::from_millis(100);
+const OTHER_LIMIT: Duration = Duration::from_millis(250);
+/// What another client asks for.
+const OTHER: &str = "/api/v1/namespaces/default";
 /// How many round trips of the machine itself a response may take in addition: the connection, the request and the response wake a
 /// thread of the server each, and some of these wake another.
 const ROUND_TRIPS: u32 = 8;
@@ -27,16 +31,21 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// When something started and how long it took; `None` if it failed.
 type Measured = (Instant, Option<Duration>);
 
-/// Requests `/livez` continuously.
+/// Requests `/livez`, and a small object, continuously.
 pub struct HealthProbe {
     stop: Arc<AtomicBool>,
     checks: JoinHandle<Vec<Measured>>,
+    other: JoinHandle<Vec<Measured>>,
     machine: JoinHandle<Vec<Measured>>,
 }
 
 impl HealthProbe {
     pub fn start(address: String) -> HealthProbe {
         let stop = Arc::new(AtomicBool::new(false));
+        let other = measure(stop.clone(), {
+            let address = address.clone();
+            move || is_answered(&address, OTHER)
+        });
         let checks = measure(stop.clone(), {
             let mut kept = None;
             let mut count = 0_u64;
@@ -59,40 +68,48 @@ impl HealthProbe {
             let Ok(mut stream) = TcpStream::connect(echo_address) else { return false };
             stream.write_all(&[0]).is_ok() && stream.read_exact(&mut [0]).is_ok()
         });
-        HealthProbe { stop, checks, machine }
+        HealthProbe { stop, checks, other, machine }
     }
 
     /// Returns the problems of the responses.
     pub fn stop(self) -> Vec<String> {
         self.stop.store(true, Relaxed);
         let checks = self.checks.join().expect("the checks");
+        let other = self.other.join().expect("the other client");
         let machine = self.machine.join().expect("the machine");
-        let mut failures = Vec::new();
-        let failed = checks.iter().filter(|(_, time)| time.is_none()).count();
-        if failed > 0 {
-            failures.push(format!("{failed} of {} health checks failed", checks.len()));
-        }
-        let delays = checks.iter().filter_map(|(start, time)| {
-            let time = (*time)?;
-            // The round trips of the machine at the same time.
-            let meanwhile = machine.iter().filter(|(from, took)| {
-                *from <= *start + time && took.is_none_or(|took| *from + took >= *start)
-            });
-            let slowest = meanwhile.filter_map(|(_, took)| *took).max().unwrap_or_default();
-            Some(time.saturating_sub(slowest * ROUND_TRIPS))
-        });
-        let mut delays: Vec<Duration> = delays.collect();
-        delays.sort();
-        let late = delays.iter().filter(|delay| **delay > LIMIT).count();
-        let longest = delays.last().copied().unwrap_or_default();
-        if late > delays.len() / LATE || longest > LONGEST {
-            failures.push(format!(
-                "{late} of {} health checks took longer than {LIMIT:?}, one of them {longest:?}",
-                delays.len()
-            ));
-        }
+        let mut failures = late("health checks", &checks, &machine, LIMIT);
+        failures.extend(late("requests of another client", &other, &machine, OTHER_LIMIT));
         failures
     }
+}
+
+/// Returns what is wrong with measured responses.
+fn late(what: &str, measured: &[Measured], machine: &[Measured], limit: Duration) -> Vec<String> {
+    let mut failures = Vec::new();
+    let failed = measured.iter().filter(|(_, time)| time.is_none()).count();
+    if failed > 0 {
+        failures.push(format!("{failed} of {} {what} failed", measured.len()));
+    }
+    let delays = measured.iter().filter_map(|(start, time)| {
+        let time = (*time)?;
+        // The round trips of the machine at the same time.
+        let meanwhile = machine
+            .iter()
+            .filter(|(from, took)| *from <= *start + time && took.is_none_or(|took| *from + took >= *start));
+        let slowest = meanwhile.filter_map(|(_, took)| *took).max().unwrap_or_default();
+        Some(time.saturating_sub(slowest * ROUND_TRIPS))
+    });
+    let mut delays: Vec<Duration> = delays.collect();
+    delays.sort();
+    let late = delays.iter().filter(|delay| **delay > limit).count();
+    let longest = delays.last().copied().unwrap_or_default();
+    if late > delays.len() / LATE || longest > LONGEST {
+        failures.push(format!(
+            "{late} of {} {what} took longer than {limit:?}, one of them {longest:?}",
+            delays.len()
+        ));
+    }
+    failures
 }
 
 /// Repeats an action and measures how long it takes.
@@ -112,13 +129,18 @@ fn measure(
     })
 }
 
-/// Sends a request on a new connection.
+/// Sends a health check on a new connection.
 pub fn is_live(address: &str) -> bool {
+    is_answered(address, "/livez")
+}
+
+/// Sends a request on a new connection.
+fn is_answered(address: &str, path: &str) -> bool {
     let Ok(mut stream) = TcpStream::connect(address) else { return false };
     let _ = stream.set_read_timeout(Some(TIMEOUT));
     let mut response = String::new();
-    let request = b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-    stream.write_all(request).is_ok()
+    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).is_ok()
         && stream.read_to_string(&mut response).is_ok()
         && response.starts_with("HTTP/1.1 200")
 }

@@ -3,10 +3,14 @@
 
 mod bodies;
 mod connections;
+mod credentials;
 mod definitions;
 mod expressions;
+mod floods;
 mod health;
+mod history;
 mod lists;
+mod page;
 mod patches;
 mod protocol;
 mod server;
@@ -17,8 +21,14 @@ use server::{Attack, Target};
 
 /// Returns all hostile requests, with names that are all different.
 fn attacks() -> Vec<Attack> {
-    let all =
-        [bodies::attacks(), lists::attacks(), patches::attacks(), definitions::attacks(), urls::attacks()];
+    let all = [
+        bodies::attacks(),
+        lists::attacks(),
+        patches::attacks(),
+        definitions::attacks(),
+        urls::attacks(),
+        page::attacks(),
+    ];
     all.into_iter().flatten().collect()
 }
 

@@ -4,6 +4,7 @@ use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
+    path::Path,
     process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
@@ -67,7 +68,9 @@ impl Attack {
 pub struct Target {
     child: Child,
     pub address: String,
-    _directory: TempDir,
+    /// What was printed at the start.
+    pub printed: String,
+    directory: TempDir,
     _etcd: Option<Etcd>,
 }
 
@@ -99,10 +102,19 @@ impl Target {
             .spawn()
             .expect("the binary starts");
         let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
-        let banner = lines.next().expect("a banner").expect("a line");
+        let mut printed = String::new();
+        while !printed.contains("In the browser") {
+            printed += &(lines.next().expect("a banner").expect("a line") + "\n");
+        }
         thread::spawn(move || lines.for_each(drop));
-        let address = banner.strip_prefix("Tenure listens on http://").expect("an address").to_owned();
-        Target { child, address, _directory: directory, _etcd: etcd }
+        let address = printed.lines().next().and_then(|line| line.strip_prefix("Tenure listens on http://"));
+        let address = address.expect("an address").to_owned();
+        Target { child, address, printed, directory, _etcd: etcd }
+    }
+
+    /// Returns the data directory.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
     }
 
     pub fn connect(&self) -> TcpStream {

@@ -267,7 +267,8 @@ impl Reader {
             let stored = self.objects.convert_one_from_storage(handler, self.objects.decode(entry)?).await?;
             return form.encode(handler, &stored);
         }
-        let encoded = form.encode_entry(&self.objects, handler, entry)?;
+        let encode = async { form.encode_entry(&self.objects, handler, entry) };
+        let encoded = self.limits.offload.run_for(entry.value.len(), encode).await?;
         self.encode_cache.put(&entry.key, entry.modified, form.clone(), encoded.clone());
         Ok(encoded)
     }

@@ -279,7 +279,7 @@ impl Reader {
         let Some(list) = former else { return Ok(None) };
         let Some(revision) = list.holds(&*self.objects.store, at).await? else { return Ok(None) };
         // The bytes are those of the cache, however many clients read them.
-        let memory = Some(self.memory.reservation());
+        let memory = Some(self.limits.memory.reservation());
         let count = list.pieces.iter().map(|piece| piece.items.len()).sum();
         let (items, rest) = (WholeItems::Pieces(list.bytes()), list.rest.clone());
         Ok(Some(Whole { revision, count, items, rest, memory }))
@@ -432,7 +432,7 @@ impl Reader {
 
     /// Reserves the memory of a large list.
     fn reserve(&self, bytes: usize) -> Result<Reservation, ApiError> {
-        self.memory.reserve(bytes).ok_or_else(no_memory_for_list)
+        self.limits.memory.reserve(bytes).ok_or_else(no_memory_for_list)
     }
 }
 

@@ -25,9 +25,24 @@ use list_cache::ListCache;
 pub use scan::parse_version;
 pub use selection::Selection;
 use std::{sync::Arc, time::Duration};
-use tenure_catalog::{FieldsV1Cache, Objects, SelectorIndexes, Target, WatchDispatch};
-use tenure_http::{MemoryBudget, Metrics, Request, Response};
+use tenure_catalog::{
+    CollectionSizes, FieldsV1Cache, Objects, ResourceHandler, SelectorIndexes, Target, WatchDispatch,
+};
+use tenure_http::{MemoryBudget, Metrics, Request, Response, offload::Offload};
 use tenure_meta::ApiError;
+
+/// How many bytes of a collection cost as much as one byte of an object: most of them are copied.
+const COLLECTION_BYTES: u64 = 4;
+
+/// What reads share with all other requests of a server.
+pub struct ReadLimits {
+    /// The memory of lists that are being built and sent.
+    pub memory: MemoryBudget,
+    /// Where large objects and collections are read and encoded.
+    pub offload: Arc<Offload>,
+    /// How large collections are.
+    pub sizes: Arc<CollectionSizes>,
+}
 
 /// Answers reads.
 pub struct Reader {
@@ -42,8 +57,7 @@ pub struct Reader {
     fields_v1_cache: FieldsV1Cache,
     indexes: SelectorIndexes,
     dispatch: WatchDispatch,
-    /// The memory of lists that are being built and sent.
-    memory: MemoryBudget,
+    limits: ReadLimits,
     /// Becomes true when the server stops, which ends all watches.
     stopping: tokio::sync::watch::Receiver<bool>,
     /// How long a watch lasts at least that sets no timeout.
@@ -55,7 +69,7 @@ impl Reader {
     pub fn new(
         objects: Arc<Objects>,
         metrics: Arc<Metrics>,
-        memory: MemoryBudget,
+        limits: ReadLimits,
         stopping: tokio::sync::watch::Receiver<bool>,
         min_watch: Duration,
     ) -> Arc<Reader> {
@@ -69,7 +83,7 @@ impl Reader {
             fields_v1_cache: FieldsV1Cache::default(),
             indexes: SelectorIndexes::default(),
             dispatch: WatchDispatch::default(),
-            memory,
+            limits,
             stopping,
             min_watch,
         })
@@ -82,15 +96,20 @@ impl Reader {
             return Err(ApiError::bad_request(why));
         }
         let format = request.format(target.offer())?;
-        let Some(form) = Form::of(&target.handler, format, Standing::Alone) else {
-            let stored = match self.may_be_known(request).await? {
-                true => self.objects.peek(target).await?,
-                false => self.objects.read(target).await?,
-            };
-            let stored = stored.ok_or_else(|| target.not_found())?;
-            return self.show(StatusCode::OK, target, request, format, &stored);
-        };
         let key = target.key();
+        let Some(form) = Form::of(&target.handler, format, Standing::Alone) else {
+            let is_known = self.may_be_known(request).await?;
+            let bytes = self.objects.store.peek(key.as_bytes())?.map_or(0, |entry| entry.value.len());
+            let show = async {
+                let stored = match is_known {
+                    true => self.objects.peek(target).await?,
+                    false => self.objects.read(target).await?,
+                };
+                let stored = stored.ok_or_else(|| target.not_found())?;
+                self.show(StatusCode::OK, target, request, format, &stored)
+            };
+            return self.limits.offload.run_for(bytes, show).await;
+        };
         let entry = match self.may_be_known(request).await? {
             true => self.objects.store.peek(key.as_bytes())?,
             false => self.objects.store.get(key.as_bytes()).await?,
@@ -112,6 +131,12 @@ impl Reader {
             return Err(scan::too_large(revision, current));
         }
         Ok(false)
+    }
+
+    /// Returns how many bytes of an object cost as much as a read of a collection.
+    pub async fn collection_work(&self, handler: &ResourceHandler) -> usize {
+        let bytes = self.limits.sizes.of(&handler.resource).await.bytes() / COLLECTION_BYTES;
+        usize::try_from(bytes).unwrap_or(usize::MAX)
     }
 
     /// Drops what was not read since the last call, so that an idle server keeps nothing.

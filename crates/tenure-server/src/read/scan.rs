@@ -92,7 +92,7 @@ impl Reader {
             listing: None,
             position: 0,
             bytes: 0,
-            memory: self.memory.reservation(),
+            memory: self.limits.memory.reservation(),
         }
     }
 
@@ -218,7 +218,7 @@ impl Scan<'_> {
 
     /// Returns the memory of what the caller keeps.
     pub fn take_memory(&mut self) -> Option<Reservation> {
-        let empty = self.reader.memory.reservation();
+        let empty = self.reader.limits.memory.reservation();
         Some(std::mem::replace(&mut self.memory, empty)).filter(|memory| memory.bytes() > 0)
     }
 

@@ -268,9 +268,9 @@ impl Watcher {
         let after = match start {
             Start::After(revision) => Some(revision),
             Start::Now => None,
-            Start::Everything => Some(Box::pin(self.everything()).await?),
+            Start::Everything => Some(Box::pin(self.begin()).await?),
             Start::EverythingMarked => {
-                let revision = Box::pin(self.everything()).await?;
+                let revision = Box::pin(self.begin()).await?;
                 if self.bookmarks {
                     Box::pin(self.bookmark(revision, true)).await;
                 }
@@ -439,6 +439,13 @@ impl Watcher {
             }
         }
         Ok(())
+    }
+
+    /// Sends all objects as additions, from outside of the workers if there are many; returns the revision they were read at.
+    async fn begin(&mut self) -> Result<Revision, ApiError> {
+        let reader = self.reader.clone();
+        let work = reader.collection_work(&self.target.handler).await;
+        reader.limits.offload.run_for(work, self.everything()).await
     }
 
     /// Sends all objects as additions; returns the revision they were read at.

@@ -7,6 +7,7 @@ mod credentials;
 mod machine;
 mod serving_certificate;
 mod tls;
+mod version1_certificate;
 
 pub use certificate::{CertificateUser, certificate_expiry, user_of_certificate};
 pub use client_certificate::{ClientAuthorities, ClientCertificate, FrontProxy};

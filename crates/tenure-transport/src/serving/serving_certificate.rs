@@ -5,11 +5,17 @@ use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose,
 };
-use std::{fs, io, path::Path, sync::Arc};
+use std::{
+    fs, io,
+    path::Path,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
 use tokio_rustls::rustls::{
     ServerConfig,
     crypto::ring,
-    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    pki_types::{CertificateDer, PrivateKeyDer, UnixTime, pem::PemObject},
+    time_provider::TimeProvider,
 };
 
 /// The files of a directory of certificates, by the names that kube-apiserver gives them.
@@ -60,7 +66,7 @@ impl ServingCertificate {
 
     /// Returns the TLS configuration of a listener. Client certificates are requested if there are authorities for them.
     pub fn tls(self, authorities: Option<ClientAuthorities>) -> Result<Tls, String> {
-        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        let config = ServerConfig::builder_with_details(Arc::new(ring::default_provider()), Arc::new(Clock))
             .with_safe_default_protocol_versions()
             .map_err(|error| error.to_string())?;
         let config = match &authorities {
@@ -71,6 +77,16 @@ impl ServingCertificate {
         let mut config = config.map_err(|error| format!("the certificate cannot be used: {error}"))?;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         Ok(Tls { config: Arc::new(config), authorities })
+    }
+}
+
+/// The clock of handshakes. That of the library panics before 1970.
+#[derive(Debug)]
+struct Clock;
+
+impl TimeProvider for Clock {
+    fn current_time(&self) -> Option<UnixTime> {
+        SystemTime::now().duration_since(UNIX_EPOCH).ok().map(UnixTime::since_unix_epoch)
     }
 }
 

@@ -9,6 +9,8 @@ use tenure_value::{Object, Value};
 
 /// How many changes the page shows.
 const CHANGES: usize = 200;
+/// How many pages of the server it reads for that.
+const PAGES: usize = 4;
 
 /// Returns the changes of an object, newest first, or those of one field.
 pub(crate) async fn history(
@@ -20,20 +22,36 @@ pub(crate) async fn history(
     if let Some(field) = field {
         path += &format!("&field={}", escaped(field));
     }
-    let response = cluster.send(http::Method::GET, &path, "application/json", None).await?;
-    Ok(match response.code {
-        200 => Object::default()
-            .with("available", true)
-            .with("items", response.value.get("items").cloned().unwrap_or_default())
-            .with("beginsAfter", response.value.get("beginsAfter").cloned().unwrap_or_default())
-            .into(),
-        // Another server, no permission, or nothing recorded.
-        _ => Object::default()
-            .with("available", false)
-            .with("reason", response.refusal().message)
-            .with("items", Value::array([]))
-            .into(),
-    })
+    let (mut items, mut next) = (Vec::new(), None::<String>);
+    // A page of the server may end before it has all changes, where values are large.
+    for _ in 0..PAGES {
+        let page = match &next {
+            Some(next) => format!("{path}&continue={}", escaped(next)),
+            None => path.clone(),
+        };
+        let response = cluster.send(http::Method::GET, &page, "application/json", None).await?;
+        if response.code != 200 {
+            // Another server, no permission, or nothing recorded.
+            return Ok(Object::default()
+                .with("available", false)
+                .with("reason", response.refusal().message)
+                .with("items", Value::array([]))
+                .into());
+        }
+        let found = response.value.get("items").and_then(Value::as_array).into_iter().flatten();
+        items.extend(found.cloned());
+        next = response.value.at(["metadata", "continue"]).and_then(Value::as_str).map(str::to_owned);
+        if next.is_none() || items.len() >= CHANGES {
+            let begins_after = response.value.get("beginsAfter").cloned().unwrap_or_default();
+            return Ok(available(items, next.is_some()).with("beginsAfter", begins_after).into());
+        }
+    }
+    Ok(available(items, true).with("beginsAfter", Value::Null).into())
+}
+
+/// Returns the changes that the page shows, and whether there are older ones.
+fn available(items: Vec<Value>, has_more: bool) -> Object {
+    Object::default().with("available", true).with("items", Value::array(items)).with("hasMore", has_more)
 }
 
 /// Returns an object as it was at a revision, with the owners of its lines.
