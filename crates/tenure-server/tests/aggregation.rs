@@ -641,7 +641,12 @@ async fn a_front_proxy_names_the_user() {
     let name = |value: Value| value.get("username").cloned();
     assert_eq!(name(whoami(Some(proxy), Some(user("bob")), "").await), Some("bob".into()));
     assert_eq!(
-        whoami(Some(FrontProxy { expires: Some(1) }), Some(ClientCertificate::Invalid), "jane").await,
+        whoami(
+            Some(FrontProxy { expires: Some(1) }),
+            Some(ClientCertificate::Invalid("expired".into())),
+            "jane"
+        )
+        .await,
         401.into()
     );
     assert_eq!(
