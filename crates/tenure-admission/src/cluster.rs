@@ -1,6 +1,6 @@
 //! What admission needs of the server.
 
-use crate::{ResourceVariant, webhook_client::Endpoint};
+use crate::{ResourceVariant, webhook_client::ServiceEndpoint};
 use async_trait::async_trait;
 use tenure_crd::WebhookTarget;
 use tenure_meta::{ApiError, Scope};
@@ -48,5 +48,5 @@ pub trait Cluster: Send + Sync {
     fn random(&self, purpose: &[&str]) -> u128;
 
     /// Resolves where a webhook is reached.
-    async fn webhook_endpoint(&self, target: &WebhookTarget) -> Result<Endpoint, String>;
+    async fn webhook_endpoint(&self, target: &WebhookTarget) -> Result<ServiceEndpoint, String>;
 }

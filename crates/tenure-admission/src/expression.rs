@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use tenure_cel::{Error, EvalResult, Program, Variables};
 use tenure_crd::rules::{AccessAttributes, Budget, Decide, Val, admission_env, authorizer, request_resource};
-use tenure_meta::Row;
+use tenure_meta::ValueExt;
 use tenure_value::{Text, Value};
 
 /// The documents that expressions can see. `authorizer` and `authorizer.requestResource` follow them.

@@ -1,6 +1,6 @@
 //! What happens if a webhook or a policy fails.
 
-use tenure_meta::Row;
+use tenure_meta::ValueExt;
 use tenure_value::Value;
 
 /// What happens to a request if a webhook or a policy fails.

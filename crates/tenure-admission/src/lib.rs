@@ -30,6 +30,6 @@ pub use config::{AdmissionConfig, CONFIGURATIONS, GROUP};
 pub use plugin::{AdmissionContext, AdmissionPlugin, Complete, ObjectPlugin, webhook_error};
 pub use plugin_configuration::{PluginConfiguration, PluginConfigurationError};
 pub use webhook_client::{
-    Endpoint, Stall, WebhookClient, WebhookCredentials, WebhookInterceptor, WebhookUser,
+    ServiceEndpoint, Stall, WebhookClient, WebhookCredentials, WebhookInterceptor, WebhookUser,
     describe_connection_error, server_verifier,
 };

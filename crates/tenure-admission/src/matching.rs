@@ -2,7 +2,7 @@
 //! and of namespaces.
 
 use crate::{AdmissionAttributes, Operation, ResourceVariant};
-use tenure_meta::{LabelSelector, Row, Scope};
+use tenure_meta::{LabelSelector, Scope, ValueExt};
 use tenure_value::{Text, Value};
 
 /// Which requests a webhook or a policy matches.

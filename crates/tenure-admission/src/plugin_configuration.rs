@@ -6,7 +6,7 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
 };
-use tenure_meta::{FieldError, Row};
+use tenure_meta::{FieldError, ValueExt};
 use tenure_value::{Limits, Value, yaml};
 
 const KIND: &str = "AdmissionConfiguration";

@@ -1,7 +1,7 @@
 //! An APIService as the aggregator uses it.
 
 use tenure_catalog::Priority;
-use tenure_meta::Row;
+use tenure_meta::ValueExt;
 use tenure_value::{Text, Value};
 
 /// The label of APIServices that the server maintains.

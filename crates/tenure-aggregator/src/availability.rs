@@ -7,7 +7,7 @@ use crate::{
 };
 use futures::{StreamExt, stream::FuturesUnordered};
 use std::time::Duration;
-use tenure_meta::Row;
+use tenure_meta::ValueExt;
 use tenure_value::{Text, Value};
 
 /// How long the discovery document may take.

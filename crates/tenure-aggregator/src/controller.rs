@@ -7,7 +7,7 @@ use crate::{
     api_service::API_SERVICES,
     authentication_config::{ClusterAuthentication, NAME, NAMESPACE},
     availability::Availability,
-    registration::{Change, Moment, changes},
+    registration::{Moment, RegistrationChange, changes},
     token_tracking::{TOKEN_TRACKING, token_tracking},
     writer::ApiServiceWriter,
 };
@@ -287,11 +287,13 @@ impl Aggregator {
         let table = self.table();
         let stored = |name: &str| table.get(name).map(|service| &**service);
         let changes = changes(&catalog.snapshot(), stored, table.all().map(|of| &**of), moment);
-        let write = |change: Change| async move {
+        let write = |change: RegistrationChange| async move {
             let written = match change {
-                Change::Create(object) => writer.create(API_SERVICES, "", &object).await,
-                Change::Update(name, object) => self.replace_registration(writer, &name, &object).await,
-                Change::Delete(name) => writer.delete(API_SERVICES, &name).await,
+                RegistrationChange::Create(object) => writer.create(API_SERVICES, "", &object).await,
+                RegistrationChange::Update(name, object) => {
+                    self.replace_registration(writer, &name, &object).await
+                }
+                RegistrationChange::Delete(name) => writer.delete(API_SERVICES, &name).await,
             };
             // Another server may have been faster.
             if let Err(failure) = written

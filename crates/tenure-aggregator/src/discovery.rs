@@ -4,7 +4,7 @@
 use crate::{Aggregator, ApiService, publication::unknown_version};
 use hyper::{StatusCode, header};
 use std::{collections::BTreeMap, time::Duration};
-use tenure_meta::Row;
+use tenure_meta::ValueExt;
 use tenure_value::{Object, Text, Value};
 
 /// The aggregated documents that are understood.

@@ -5,7 +5,7 @@ use crate::{Aggregator, ApiService, publication::OpenApi};
 use hyper::{StatusCode, header};
 use std::{sync::Arc, time::Duration};
 use tenure_catalog::OpenApi3;
-use tenure_meta::Row;
+use tenure_meta::ValueExt;
 use tenure_value::Value;
 
 /// How long a document may take.

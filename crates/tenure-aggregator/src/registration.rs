@@ -80,7 +80,7 @@ pub(crate) enum Moment {
 
 /// A change of the stored APIServices.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Change {
+pub(crate) enum RegistrationChange {
     Create(Value),
     /// Replace the spec and the label of one.
     Update(Text, Value),
@@ -129,22 +129,22 @@ pub(crate) fn changes<'a>(
     stored: impl Fn(&str) -> Option<&'a ApiService>,
     all: impl Iterator<Item = &'a ApiService>,
     moment: Moment,
-) -> Vec<Change> {
+) -> Vec<RegistrationChange> {
     let desired = desired(snapshot);
     let mut changes = Vec::new();
     for (name, registration) in &desired {
         let is_due = moment == Moment::Start || registration.label == ALWAYS;
         match stored(name) {
             _ if !is_due => {}
-            None => changes.push(Change::Create(registration.object(name))),
+            None => changes.push(RegistrationChange::Create(registration.object(name))),
             Some(live) if is_managed(live, moment) && !registration.is_stored(live) => {
-                changes.push(Change::Update(name.clone(), registration.object(name)));
+                changes.push(RegistrationChange::Update(name.clone(), registration.object(name)));
             }
             Some(_) => {}
         }
     }
     let unwanted = all.filter(|live| is_managed(live, moment) && !desired.contains_key(&live.name));
-    changes.extend(unwanted.map(|live| Change::Delete(live.name.clone())));
+    changes.extend(unwanted.map(|live| RegistrationChange::Delete(live.name.clone())));
     changes
 }
 

@@ -1,13 +1,13 @@
 //! The addresses of an extension API server: those of the endpoints of its service, or the cluster IP.
 
 use crate::ServiceReference;
-use tenure_admission::Endpoint;
+use tenure_admission::ServiceEndpoint;
 use tenure_builtin::role::{ENDPOINT_SLICES, ENDPOINTS, SERVICES};
 use tenure_catalog::{
     object::{Stored, key},
     read_all, service_addresses,
 };
-use tenure_meta::{Resource, Row};
+use tenure_meta::{Resource, ValueExt};
 use tenure_store::Store;
 use tenure_value::Value;
 
@@ -29,7 +29,7 @@ pub(crate) async fn resolve(
     routing: Routing,
     service: &ServiceReference,
     path: &str,
-) -> Result<Endpoint, String> {
+) -> Result<ServiceEndpoint, String> {
     let ServiceReference { namespace, name, port } = service;
     let mut addresses = match routing {
         Routing::Automatic => service_addresses(store, namespace, name, *port).await?,
@@ -38,7 +38,7 @@ pub(crate) async fn resolve(
     };
     // Requests are spread over the endpoints by the connection pool, which is found by all of them.
     addresses.sort();
-    Endpoint::of_service((namespace, name), *port, path, addresses)
+    ServiceEndpoint::of_service((namespace, name), *port, path, addresses)
 }
 
 async fn cluster_address(

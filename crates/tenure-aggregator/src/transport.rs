@@ -9,7 +9,7 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
     sync::Arc,
 };
-use tenure_admission::{Endpoint, describe_connection_error, server_verifier};
+use tenure_admission::{ServiceEndpoint, describe_connection_error, server_verifier};
 use tenure_transport::{AnyCertificate, Dialer, Reloadable, Transport, TransportBody, TransportTls};
 use tenure_value::Text;
 use tokio_rustls::rustls::{
@@ -74,14 +74,14 @@ impl ProxyTransport {
     pub async fn send(
         &self,
         service: &ApiService,
-        endpoint: &Endpoint,
+        endpoint: &ServiceEndpoint,
         request: Request<ProxyBody>,
     ) -> Result<Response<Incoming>, String> {
         let pool = self.pool(service, endpoint)?;
         pool.send(request).await.map_err(|error| describe_connection_error(&error))
     }
 
-    fn pool(&self, service: &ApiService, endpoint: &Endpoint) -> Result<Transport, String> {
+    fn pool(&self, service: &ApiService, endpoint: &ServiceEndpoint) -> Result<Transport, String> {
         let certificate = self.certificate.as_ref().map(Reloadable::get);
         let key = (
             (!service.insecure).then(|| service.ca_bundle.clone()),

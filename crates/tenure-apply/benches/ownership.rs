@@ -7,7 +7,8 @@ use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use std::{hint::black_box, time::Duration};
 use tenure_apply::Profile;
 use tenure_apply::{
-    Force, Live, Managers, Presence, Requested, Reset, SingleVersion, State, Timestamp, Write, apply, update,
+    Force, Live, Managers, Presence, Requested, ResetFields, SingleVersion, State, Timestamp, Write, apply,
+    update,
 };
 use tenure_fields::{FieldSet, PathElement};
 use tenure_schema::{Schema, TypeRef, crd};
@@ -30,13 +31,14 @@ struct Subject<'s> {
     api_version: &'static str,
     versions: SingleVersion<'s>,
     empty: Value,
-    reset: FieldSet,
+    reset: ResetFields,
 }
 
 impl<'s> Subject<'s> {
     fn new(name: &str, text: Vec<u8>, api_version: &'static str, of: TypeRef<'s>) -> Subject<'s> {
         let mut reset = FieldSet::default();
         reset.insert(&[PathElement::field("status")]);
+        let reset = ResetFields::These(reset);
         let versions = SingleVersion::new(api_version, of);
         let kind = decode(&text).get("kind").cloned().unwrap_or_default();
         let empty = Value::object([("apiVersion", Value::from(api_version)), ("kind", kind)]);
@@ -50,7 +52,7 @@ impl<'s> Subject<'s> {
             subresource: "",
             now: Some(Timestamp::from_unix(1_800_000_000)),
             versions: &self.versions,
-            reset: Reset::Fields(&self.reset),
+            reset: &self.reset,
             empty: &self.empty,
             profile: Profile::kubernetes(),
         }
@@ -175,7 +177,7 @@ fn ownership(c: &mut Criterion) {
         measure(c, &Subject::new(name, text, "apps/v1", deployment), true);
     }
     let mut node = Subject::new("node", input("node.original"), "v1", kind("v1", "Node"));
-    node.reset = FieldSet::default();
+    node.reset = ResetFields::None;
     measure(c, &node, true);
     let schema = decode(SLICE.as_bytes());
     let compiled = crd::compile_version(&schema, "example.com/v1", "Slice").expect("a schema");

@@ -1,8 +1,8 @@
 //! The short way to server-side apply: one manager, its defaults, and objects with their `managedFields` inside.
 
 use crate::{
-    ApplyError, Force, Live, Managers, Presence, Reset, Settled, SingleVersion, State, Timestamp, Versions,
-    Write, apply,
+    ApplyError, Force, Live, Managers, Presence, ResetFields, Settled, SingleVersion, State, Timestamp,
+    Versions, Write, apply,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use tenure_fields::FieldSet;
@@ -37,7 +37,7 @@ pub struct Applier<'a> {
     subresource: &'a str,
     now: Option<Timestamp>,
     force: Force<'a>,
-    reset: Reset<'a>,
+    reset: &'a ResetFields,
     profile: Profile,
     schema: Option<&'a Schema>,
     versions: Option<&'a dyn Versions>,
@@ -63,7 +63,7 @@ impl<'a> Applier<'a> {
             subresource: "",
             now: None,
             force: Force::No,
-            reset: Reset::Nothing,
+            reset: &ResetFields::None,
             profile: Profile::kubernetes(),
             schema: None,
             versions: None,
@@ -86,12 +86,12 @@ impl<'a> Applier<'a> {
     }
 
     /// Applies through a subresource, such as `status`, which resets other fields than the object itself.
-    pub fn subresource(self, name: &'a str, reset: Reset<'a>) -> Applier<'a> {
+    pub fn subresource(self, name: &'a str, reset: &'a ResetFields) -> Applier<'a> {
         Applier { subresource: name, reset, ..self }
     }
 
     /// Leaves these fields as they are in the live object, regardless of the configuration.
-    pub fn reset(self, reset: Reset<'a>) -> Applier<'a> {
+    pub fn reset(self, reset: &'a ResetFields) -> Applier<'a> {
         Applier { reset, ..self }
     }
 

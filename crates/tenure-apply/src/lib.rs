@@ -61,7 +61,7 @@ mod versions;
 mod write;
 
 pub use applier::{Applied, Applier};
-pub use apply::{BEFORE_FIRST_APPLY, Decision, Force, LAST_APPLIED, Rule, Trace, apply, apply_traced};
+pub use apply::{ApplyRule, BEFORE_FIRST_APPLY, Decision, Force, LAST_APPLIED, Trace, apply, apply_traced};
 pub use compact_managers::CompactManagers;
 pub use conflict::{Cause, Conflict, Conflicts, Owner};
 pub use document::Difference;
@@ -71,7 +71,7 @@ pub use kubernetes_text::kubernetes_type_errors;
 pub use managed_fields_form::ManagedFieldsForm;
 pub use manager::{Identity, Manager, Operation};
 pub use managers::{MAX_MANAGERS, Managers};
-pub use reset::Reset;
+pub use reset::ResetFields;
 pub use scale::{ReplicasAt, SCALE_VERSION, from_scale, to_scale};
 pub use tenure_profile::{Improvement, Profile};
 pub use time::Timestamp;

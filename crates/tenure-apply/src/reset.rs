@@ -3,28 +3,37 @@
 
 use crate::Difference;
 use tenure_fields::{FieldSet, Node, PathElement};
-use tenure_value::{Object, Value};
+use tenure_value::{Object, Text, Value};
 
 /// Which fields an endpoint resets.
-#[derive(Clone, Copy, Debug, Default)]
-#[non_exhaustive]
-pub enum Reset<'a> {
+#[derive(Clone, Debug, Default)]
+pub enum ResetFields {
     /// None.
     #[default]
-    Nothing,
+    None,
     /// These and all below them.
-    Fields(&'a FieldSet),
+    These(FieldSet),
     /// All but these and what is below them.
-    AllBut(&'a FieldSet),
+    AllBut(FieldSet),
 }
 
-impl Reset<'_> {
-    /// Returns the part of a set that this endpoint lets through.
+impl ResetFields {
+    /// Resets the fields at paths of names.
+    pub fn these<'p>(paths: impl IntoIterator<Item = &'p [Text]>) -> ResetFields {
+        let mut fields = FieldSet::default();
+        for path in paths {
+            let path: Vec<PathElement> = path.iter().cloned().map(PathElement::Field).collect();
+            fields.insert(&path);
+        }
+        ResetFields::These(fields)
+    }
+
+    /// Returns the part of a set that this endpoint accepts.
     pub fn outside(&self, set: &FieldSet) -> FieldSet {
         match self {
-            Reset::Nothing => set.clone(),
-            Reset::Fields(fields) => set.recursive_difference(fields),
-            Reset::AllBut(fields) => within(set, fields),
+            ResetFields::None => set.clone(),
+            ResetFields::These(fields) => set.recursive_difference(fields),
+            ResetFields::AllBut(fields) => within(set, fields),
         }
     }
 
@@ -32,27 +41,25 @@ impl Reset<'_> {
         Difference { written: self.outside(&difference.written), removed: self.outside(&difference.removed) }
     }
 
-    /// Returns the part of a configuration that this endpoint lets through.
-    pub(crate) fn let_through(&self, config: &Value) -> Value {
+    /// Returns the part of a configuration that this endpoint accepts.
+    pub(crate) fn accepted(&self, config: &Value) -> Value {
         match self {
-            Reset::Nothing => config.clone(),
-            Reset::Fields(fields) => without(config, fields).unwrap_or_else(|| config.clone()),
-            Reset::AllBut(fields) => only(config, fields),
+            ResetFields::None => config.clone(),
+            ResetFields::These(fields) => without(config, fields).unwrap_or_else(|| config.clone()),
+            ResetFields::AllBut(fields) => only(config, fields),
         }
     }
-}
 
-impl Reset<'_> {
     /// Returns the part of a configuration that creates an object: a new object has no status, and all else from the
     /// configuration, since there is no live object to take it from.
-    pub(crate) fn let_through_to_new(&self, config: &Value) -> Value {
+    pub(crate) fn accepted_of_new(&self, config: &Value) -> Value {
         let status = PathElement::field("status");
         match (self, config) {
-            (Reset::Fields(fields), Value::Object(object)) if fields.node(&status).is_some() => {
+            (ResetFields::These(fields), Value::Object(object)) if fields.node(&status).is_some() => {
                 object.without("status").into()
             }
-            (Reset::Fields(_), _) => config.clone(),
-            _ => self.let_through(config),
+            (ResetFields::These(_), _) => config.clone(),
+            _ => self.accepted(config),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! What every write has in common: the manager, the time, the endpoint and the kind; and the states before and after it.
 
 use crate::{
-    ApplyError, Evolution, Identity, Managers, Operation, Reset, Timestamp, Versions, document::check::check,
+    ApplyError, Evolution, Identity, Managers, Operation, ResetFields, Timestamp, Versions,
+    document::check::check,
 };
 use tenure_profile::{Improvement, Profile};
 use tenure_schema::TypeRef;
@@ -50,7 +51,7 @@ pub struct Write<'a> {
     /// The kind's versions.
     pub versions: &'a dyn Versions,
     /// Fields that this endpoint takes from the live object; a write through it does not own them.
-    pub reset: Reset<'a>,
+    pub reset: &'a ResetFields,
     /// The object of this kind in which nothing is set, as the caller writes it out.
     pub empty: &'a Value,
     /// Where this write follows Kubernetes, and where it improves on it.

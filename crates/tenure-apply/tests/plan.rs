@@ -1,4 +1,4 @@
-//! The table of `docs/apply-testing-plan.md` refers to existing tests and recorded conversations.
+//! The table of `docs/internals/apply-testing-plan.md` refers to existing tests and recorded conversations.
 
 use std::{fs, path::PathBuf};
 
@@ -8,7 +8,8 @@ fn workspace() -> PathBuf {
 
 #[test]
 fn every_line_of_the_testing_plan_refers_to_existing_tests() {
-    let plan = fs::read_to_string(workspace().join("docs/apply-testing-plan.md")).expect("the plan");
+    let plan =
+        fs::read_to_string(workspace().join("docs/internals/apply-testing-plan.md")).expect("the plan");
     let scenarios: String = fs::read_dir(workspace().join("conformance/scenarios"))
         .expect("the recorded conversations")
         .map(|file| fs::read_to_string(file.expect("a file").path()).expect("text"))

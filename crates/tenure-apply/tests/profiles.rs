@@ -3,7 +3,7 @@
 use tenure_apply::Profile;
 use tenure_apply::{
     Applier, ApplyError, Emptied, Evolution, Live, Manager, Managers, Operation, Owner, Presence, Requested,
-    Reset, Versions, Write, update,
+    ResetFields, Versions, Write, update,
 };
 use tenure_fields::{FieldSet, fields_v1};
 use tenure_schema::{Schema, TypeRef, crd};
@@ -213,7 +213,7 @@ fn updated(profile: Profile, managers: &Managers, old: &Value, new: &Value) -> M
         subresource: "",
         now: None,
         versions: &kind,
-        reset: Reset::Fields(&status),
+        reset: &ResetFields::These(status),
         empty: &widget("{}"),
         profile,
     };

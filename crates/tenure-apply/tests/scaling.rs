@@ -4,8 +4,8 @@
 use std::time::{Duration, Instant};
 use tenure_apply::Profile;
 use tenure_apply::{
-    Applier, ApplyError, Difference, Force, Live, Manager, Managers, Operation, Presence, Requested, Reset,
-    SingleVersion, Timestamp, Write, apply, extract, ownership, update,
+    Applier, ApplyError, Difference, Force, Live, Manager, Managers, Operation, Presence, Requested,
+    ResetFields, SingleVersion, Timestamp, Write, apply, extract, ownership, update,
 };
 use tenure_fields::{FieldSet, FieldSetBuilder, PathElement};
 use tenure_schema::{Schema, TypeRef};
@@ -158,7 +158,7 @@ fn updated(old: &Value, new: &Value, managers: &Managers) -> Managers {
         subresource: "",
         now: Some(Timestamp::from_unix(1)),
         versions: &versions,
-        reset: Reset::Nothing,
+        reset: &ResetFields::None,
         empty: &object("Pod", []),
         profile: Profile::kubernetes(),
     };
@@ -260,7 +260,7 @@ fn force_of_many_paths_takes_linear_time() {
             subresource: "",
             now: None,
             versions: &versions,
-            reset: Reset::Nothing,
+            reset: &ResetFields::None,
             empty: &object("ConfigMap", []),
             profile: Profile::tenure(),
         };

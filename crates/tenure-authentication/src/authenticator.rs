@@ -20,7 +20,7 @@ use tenure_catalog::{
     Clock,
     object::{Stored, key, meta_text},
 };
-use tenure_http::Authentication;
+use tenure_http::Administrator;
 use tenure_meta::{ApiError, Reason, UserInfo};
 use tenure_store::Store;
 use tenure_transport::{
@@ -104,7 +104,7 @@ const RECHECK: Duration = Duration::from_secs(5);
 
 /// Authenticates requests.
 pub struct Authenticator {
-    access: Authentication,
+    access: Administrator,
     anonymous: AnonymousConfig,
     token_file: Option<Reloadable<TokenFile>>,
     pub(crate) has_bootstrap_tokens: bool,
@@ -122,7 +122,7 @@ pub struct Authenticator {
 impl Authenticator {
     /// Opens an authenticator over a store.
     pub async fn open(
-        access: Authentication,
+        access: Administrator,
         identity: IdentityOptions,
         store: Arc<dyn Store>,
         clock: Clock,
@@ -147,7 +147,7 @@ impl Authenticator {
             None => None,
         };
         // A server without authentication has no secrets to share with others over the same store.
-        let shared = matches!(access, Authentication::Token(_)).then_some(&*store);
+        let shared = matches!(access, Administrator::Token(_)).then_some(&*store);
         let tokens = Arc::new(TokenIssuer::open(tokens, shared).await?);
         let verified = TokenCache::default();
         Ok(Authenticator {
@@ -186,7 +186,7 @@ impl Authenticator {
     }
 
     /// Returns how the server is accessed.
-    pub fn access(&self) -> &Authentication {
+    pub fn access(&self) -> &Administrator {
         &self.access
     }
 
@@ -198,7 +198,7 @@ impl Authenticator {
         (certificate, front_proxy): (Option<&ClientCertificate>, Option<&FrontProxy>),
     ) -> Result<Identity, ApiError> {
         let lasting = |user| Ok(Identity { user, credential: Credential::Lasting, warning: None });
-        if matches!(self.access, Authentication::Anyone) {
+        if matches!(self.access, Administrator::Anyone) {
             return lasting(administrator());
         }
         // A front proxy names the user, and comes before everything else.

@@ -5,7 +5,7 @@ use crate::{authenticator::Authenticator, token_cache::TokenDigest};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use tenure_builtin::role::SECRETS;
 use tenure_catalog::object::meta_text;
-use tenure_meta::{Row, UserInfo};
+use tenure_meta::{UserInfo, ValueExt};
 use tenure_value::{
     Text, Value,
     time::{Precision, Timestamp},

@@ -6,7 +6,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use ring::digest::{SHA256, digest};
 use tenure_builtin::role::{SECRETS, SERVICE_ACCOUNTS};
 use tenure_catalog::object::meta_text;
-use tenure_meta::{Row, UserInfo};
+use tenure_meta::{UserInfo, ValueExt};
 use tenure_value::{
     Text, Value,
     time::{Precision, Timestamp},

@@ -7,7 +7,7 @@ use std::{
 };
 use tenure_authentication::{Authenticator, IdentityOptions, TokenWebhookOptions};
 use tenure_catalog::Clock;
-use tenure_http::Authentication;
+use tenure_http::Administrator;
 use tenure_store::MemoryStore;
 use tenure_transport::ReviewVersion;
 use tenure_value::{Text, Value};
@@ -73,7 +73,7 @@ async fn authenticator(directory: &tempfile::TempDir, cache_ttl: Duration) -> Au
         cache_ttl,
         ..TokenWebhookOptions::new(directory.path().join("kubeconfig"))
     });
-    let access = Authentication::Token("an-administrators-token".into());
+    let access = Administrator::Token("an-administrators-token".into());
     Authenticator::open(access, identity, Arc::new(MemoryStore::new()), Clock::default()).await.unwrap()
 }
 

@@ -3,7 +3,7 @@
 //! the node of the claim needs the latter for its own node alone.
 
 use std::collections::BTreeSet;
-use tenure_meta::{ApiError, Attributes, Cause, FieldError, ResourceAttributes, Row, UserInfo};
+use tenure_meta::{ApiError, Attributes, Cause, FieldError, ResourceAttributes, UserInfo, ValueExt};
 use tenure_value::{Text, Value};
 
 /// The name of the resource.

@@ -2,7 +2,7 @@
 //! not parse or a row that does not compile is a [`DataError`].
 
 use std::sync::LazyLock;
-use tenure_meta::Row;
+use tenure_meta::ValueExt;
 use tenure_value::{Object, Value};
 
 /// An invalid row of a data file.

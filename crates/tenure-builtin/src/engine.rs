@@ -11,7 +11,7 @@ use crate::{
 };
 use std::sync::LazyLock;
 use tenure_meta::{
-    CreateContext, DecodeError, Decoded, Edit, Previous, Registry, Resource, Row, Timestamp,
+    CreateContext, DecodeError, Decoded, Edit, Previous, Registry, Resource, Timestamp, ValueExt,
     codec::{EmptyLists, Encoder, NoRules, Shape, ShapeId, Shapes, Walk, decode},
     object_meta::one_reference_per_owner,
 };

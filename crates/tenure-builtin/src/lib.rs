@@ -37,7 +37,7 @@ pub use strategy::BuiltinStrategy;
 pub use table::{Column, Table};
 pub use tenure_meta::{
     CreateContext, DecodeError, Decoded, Endpoint, FieldError, FieldErrorKind, FieldPath, Group, Previous,
-    Registry, Resource, Row, Scope, Strategy, Subresource, SystemMetadata as Identity,
+    Registry, Resource, Scope, Strategy, Subresource, SystemMetadata as Identity, ValueExt,
 };
 
 /// Scalars that are written as strings.

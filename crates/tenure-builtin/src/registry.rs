@@ -2,7 +2,7 @@
 
 use crate::data::{self, Data, DataError, RESOURCES};
 use std::sync::{Arc, LazyLock};
-use tenure_meta::{Group, Registry, Resource, Row};
+use tenure_meta::{Group, Registry, Resource, ValueExt};
 use tenure_value::Value;
 
 /// Returns the built-in resources.

@@ -2,7 +2,7 @@
 //! other, selectors that match nothing, fields and annotations without effect.
 
 use std::{collections::HashMap, fmt};
-use tenure_meta::{Resource, Row, Seen};
+use tenure_meta::{Resource, Seen, ValueExt};
 use tenure_value::Value;
 
 /// The deprecated resources by apiVersion and name, and the warnings about them.

@@ -30,8 +30,8 @@ mod work_queue;
 pub use cache::Cache;
 pub use catalog::discovery;
 pub use catalog::{
-    Aggregated, AggregatedVersion, Catalog, Conversions, CustomKind, Endpoint, KindVersions, OpenApi3,
-    Priority, ResourceHandler, Snapshot,
+    Aggregated, AggregatedVersion, Catalog, Conversions, CustomKind, KindVersions, OpenApi3, Priority,
+    ResourceHandler, Snapshot,
 };
 pub use clock::Clock;
 pub use collection_sizes::{CollectionSize, CollectionSizes};

@@ -8,7 +8,7 @@ use crate::{
 use clap::Args;
 use std::{collections::BTreeSet, path::PathBuf};
 use tenure_client::{Cluster, Found};
-use tenure_ownership::{Handover, LiveObject, OwnershipError, handover::Step, owner};
+use tenure_ownership::{Handover, LiveObject, OwnershipError, handover::HandoverOutcome, owner};
 use tenure_schema::TypeRef;
 use tenure_transport::nearest_name;
 use tenure_value::Value;
@@ -58,7 +58,7 @@ pub async fn carry_out(
     flags: &HandoverFlags,
     terminal: &Terminal,
     (title, from): (&str, &[String]),
-    step: impl Fn(&LiveObject, TypeRef<'static>) -> Result<Step, OwnershipError>,
+    step: impl Fn(&LiveObject, TypeRef<'static>) -> Result<HandoverOutcome, OwnershipError>,
 ) -> Result<Outcome, Error> {
     let mut objects = Vec::new();
     for found in found {

@@ -2,7 +2,7 @@
 
 use crate::{APPLY_PATCH, ClientError, Cluster, Resource, Response};
 use tenure_ownership::{
-    Applier, Force, LiveObject, Manifest, Plan,
+    Applier, ForcedFields, LiveObject, Manifest, Plan,
     plan::{self, DryRun},
 };
 use tenure_transport::escaped;
@@ -82,29 +82,29 @@ pub async fn apply(
 ) -> Result<Response, ClientError> {
     let manifest = &draft.manifest;
     let response = send(&manifest.config, path, &applier.force, applier, mode, cluster).await?;
-    let (Force::Paths(paths), Some(before)) = (&applier.force, before) else { return Ok(response) };
+    let (ForcedFields::Paths(paths), Some(before)) = (&applier.force, before) else { return Ok(response) };
     let refusal = response.refusal();
     if !refusal.is_conflict() || !plan::conflicts_within(&refusal, paths, manifest, before) {
         return Ok(response);
     }
-    send(&manifest.guarded(&before.object), path, &Force::All, applier, mode, cluster).await
+    send(&manifest.guarded(&before.object), path, &ForcedFields::All, applier, mode, cluster).await
 }
 
 async fn send(
     config: &Value,
     path: &str,
-    force: &Force,
+    force: &ForcedFields,
     applier: &Applier,
     mode: Mode,
     cluster: &Cluster,
 ) -> Result<Response, ClientError> {
     let mut query = format!("?fieldManager={}&fieldValidation=Strict", escaped(&applier.manager));
     match force {
-        Force::None => {}
-        Force::Paths(paths) => {
+        ForcedFields::None => {}
+        ForcedFields::Paths(paths) => {
             paths.iter().for_each(|path| query += &format!("&force-path={}", escaped(path)))
         }
-        Force::All => query += "&force=true",
+        ForcedFields::All => query += "&force=true",
     }
     if mode == Mode::DryRun {
         query += "&dryRun=All";
@@ -171,7 +171,8 @@ pub async fn plan(
     }
     let mut forced = None;
     if refusal.is_conflict() {
-        let response = send(&manifest.config, &path, &Force::All, applier, Mode::DryRun, cluster).await?;
+        let response =
+            send(&manifest.config, &path, &ForcedFields::All, applier, Mode::DryRun, cluster).await?;
         forced = response.is_success().then(|| read(&response.value)).transpose()?;
     }
     let refused = DryRun::Refused(refusal, forced);

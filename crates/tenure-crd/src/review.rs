@@ -1,7 +1,7 @@
 //! The request to a conversion webhook, and the validation of its response. A webhook may change content,
 //! labels and annotations; the rest of the metadata is restored.
 
-use tenure_meta::Row;
+use tenure_meta::ValueExt;
 use tenure_value::{Object, Text, Value};
 
 const GROUP: &str = "apiextensions.k8s.io";

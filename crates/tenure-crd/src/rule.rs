@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 use tenure_cel::{Decl, Env, Error, Type};
-use tenure_meta::Row;
+use tenure_meta::ValueExt;
 use tenure_value::{Text, Value};
 
 /// The maximum length of an expression, in bytes.

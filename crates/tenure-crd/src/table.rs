@@ -1,7 +1,7 @@
 //! Objects as table rows: the columns of a definition, or the age if it has none.
 
 use super::json_path::JsonPath;
-use tenure_meta::{Row, Timestamp, time::Precision, time::age};
+use tenure_meta::{Timestamp, ValueExt, time::Precision, time::age};
 use tenure_value::{Text, Value};
 
 /// The type of the cells of a column.

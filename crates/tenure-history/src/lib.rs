@@ -51,4 +51,4 @@ pub use error::HistoryError;
 pub use fights::{Fight, Fights, Side, Takeover, takeovers};
 pub use record::{Author, Encoded, Record, Verb, Version, encode};
 pub use secret::Values;
-pub use timeline::{Entry, Moment, Rebuilt, Step, Timeline, rebuild};
+pub use timeline::{Entry, Moment, Rebuilt, Timeline, TimelineStep, rebuild};

@@ -25,7 +25,7 @@ pub struct Rebuilt {
 
 /// One change, with the versions before and after it.
 #[derive(Clone, Debug)]
-pub struct Step<'r> {
+pub struct TimelineStep<'r> {
     /// The revision of the change.
     pub revision: u64,
     /// When it was committed, in milliseconds since 1970.
@@ -63,7 +63,7 @@ impl<'r, I: Iterator<Item = Entry<'r>>> Timeline<'r, I> {
         self.gap
     }
 
-    fn step(&mut self, entry: Entry<'r>) -> Result<Option<Step<'r>>, HistoryError> {
+    fn step(&mut self, entry: Entry<'r>) -> Result<Option<TimelineStep<'r>>, HistoryError> {
         let record = Record::decode(entry.bytes, entry.revision)?;
         let fits = match &self.current {
             Some(current) => record.remains && current.revision == entry.revision,
@@ -78,12 +78,12 @@ impl<'r, I: Iterator<Item = Entry<'r>>> Timeline<'r, I> {
         let revision = record.previous.unwrap_or_default();
         self.current = before.map(|state| Rebuilt { state, revision });
         let (revision, written_at) = (entry.revision, entry.written_at);
-        Ok(Some(Step { revision, written_at, record, before: self.current.clone(), after }))
+        Ok(Some(TimelineStep { revision, written_at, record, before: self.current.clone(), after }))
     }
 }
 
 impl<'r, I: Iterator<Item = Entry<'r>>> Iterator for Timeline<'r, I> {
-    type Item = Result<Step<'r>, HistoryError>;
+    type Item = Result<TimelineStep<'r>, HistoryError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.gap.is_some() {

@@ -6,7 +6,7 @@
 //!
 //! The crate exists because its border keeps the protocol out of the way of a request. Internal: no promises about its API.
 
-mod authentication;
+mod administrator;
 mod body_stream;
 mod chunked_body;
 pub mod compression;
@@ -37,7 +37,7 @@ mod warning;
 mod web_service;
 mod websocket;
 
-pub use authentication::Authentication;
+pub use administrator::Administrator;
 pub use body_stream::{BodySender, BodyStream};
 pub use chunked_body::{ChunkedBody, Producer};
 pub use connections::ConnectionLimits;

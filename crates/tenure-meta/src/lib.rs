@@ -18,7 +18,6 @@ mod openapi;
 mod previous;
 pub mod quantity;
 mod resource;
-mod row;
 mod seen;
 mod selector;
 mod status;
@@ -28,6 +27,7 @@ mod strategy;
 pub mod time;
 pub mod update;
 mod user;
+mod value_ext;
 
 pub use attributes::{Attributes, ResourceAttributes, url_covers};
 pub use codec::{DecodeError, Decoded};
@@ -36,13 +36,12 @@ pub use field_error::{FieldError, FieldErrorKind};
 pub use field_errors::FieldErrors;
 pub use field_path::FieldPath;
 pub use openapi::OpenApiVersion;
-pub use previous::{Change, Previous};
+pub use previous::{ChangedField, Previous};
 pub use quantity::Quantity;
 pub use resource::{
     GenerationTriggers, Group, NameFormat, Refills, Registry, Resource, Scope, StatusOnCreate,
     StrategyOptions, Subresource, api_version,
 };
-pub use row::Row;
 pub use seen::Seen;
 pub use selector::{FieldSelector, IndexTerm, IndexedBy, LabelSelector, SelectableField, selector_text};
 pub use status::{ApiError, Cause, Details, Reason, qualified};
@@ -54,3 +53,4 @@ pub use tenure_value::base64;
 pub use time::Timestamp;
 pub use update::SystemMetadata;
 pub use user::{UserInfo, service_account_name};
+pub use value_ext::ValueExt;

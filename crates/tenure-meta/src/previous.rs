@@ -9,7 +9,7 @@ use tenure_value::{Object, Text, Value};
 pub struct Previous<'v>(Option<&'v Value>);
 
 /// A field that has changed.
-pub struct Change<'n, 'v> {
+pub struct ChangedField<'n, 'v> {
     /// The index among the fields.
     pub place: usize,
     /// The name.
@@ -45,7 +45,7 @@ impl<'v> Previous<'v> {
 
     /// Returns the changed fields with their indices and live values, if the names of all fields are
     /// unchanged: then no field that is always shown is missing, and none is new.
-    pub fn changes<'n>(self, now: &'n Object) -> Option<impl Iterator<Item = Change<'n, 'v>>> {
+    pub fn changes<'n>(self, now: &'n Object) -> Option<impl Iterator<Item = ChangedField<'n, 'v>>> {
         let before = self.0.and_then(Value::as_object).map(Object::fields)?;
         let now = now.fields();
         if before.len() != now.len() || !before.iter().zip(now).all(|(before, now)| before.0 == now.0) {
@@ -56,7 +56,7 @@ impl<'v> Previous<'v> {
             true => now != before,
             false => !now.ptr_eq(before),
         });
-        Some(changed.map(|(place, ((_, before), (name, now)))| Change {
+        Some(changed.map(|(place, ((_, before), (name, now)))| ChangedField {
             place,
             name,
             value: now,

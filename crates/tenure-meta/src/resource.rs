@@ -1,7 +1,7 @@
 //! Descriptions of resources: names, verbs, scope, versions, and the rules by which they are written. The
 //! built-in ones are rows of `data/resources.json`; other registries can be built from further rows.
 
-use crate::{row::Row, selector::SelectableField};
+use crate::{selector::SelectableField, value_ext::ValueExt};
 use std::{collections::HashMap, sync::Arc};
 use tenure_schema::{Schema, TypeId, TypeRef};
 use tenure_value::{Text, Value};

@@ -6,7 +6,7 @@ use crate::{
     Timestamp, object_meta, update,
 };
 use std::sync::Arc;
-use tenure_fields::{FieldSet, PathElement};
+pub use tenure_apply::ResetFields;
 use tenure_schema::TypeRef;
 use tenure_value::{Object, Text, Value};
 
@@ -52,29 +52,6 @@ pub trait CreateContext {
     /// Whether the rules of an admission plugin apply.
     fn runs_plugin(&self, _name: &str) -> bool {
         true
-    }
-}
-
-/// The fields that an endpoint always takes from the live object.
-#[derive(Clone, Debug)]
-pub enum ResetFields {
-    /// None.
-    None,
-    /// These fields.
-    These(FieldSet),
-    /// All fields but these.
-    AllBut(FieldSet),
-}
-
-impl ResetFields {
-    /// Returns the fields at paths of names.
-    pub fn these<'p>(paths: impl IntoIterator<Item = &'p [Text]>) -> ResetFields {
-        let mut fields = FieldSet::default();
-        for path in paths {
-            let path: Vec<PathElement> = path.iter().cloned().map(PathElement::Field).collect();
-            fields.insert(&path);
-        }
-        ResetFields::These(fields)
     }
 }
 

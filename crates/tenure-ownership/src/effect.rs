@@ -5,7 +5,7 @@ use tenure_apply::Manager;
 use tenure_schema::{
     Field, List, ListTopology, Located, PatchMarks, Relation, Type, TypeRef,
     audit::{WeakKey, Weakness},
-    merging::{Change, MergeStrategy},
+    merging::{MergeChange, MergeStrategy},
 };
 use tenure_value::{Text, Value};
 
@@ -213,7 +213,7 @@ pub fn weak_key_to_value(weak: &WeakKey) -> Value {
 pub fn affected_managers<'l>(
     live: &'l LiveObject,
     api_version: &str,
-    change: &Change,
+    change: &MergeChange,
 ) -> impl Iterator<Item = &'l Manager> {
     let at_version =
         move |manager: &&Manager| manager.api_version == api_version && manager.fields.reaches(&change.path);
@@ -221,7 +221,10 @@ pub fn affected_managers<'l>(
 }
 
 /// Returns a change of how a list or a map merges as a document; `affected` are objects and managers that own fields there.
-pub fn change_to_value<'m>(change: &Change, affected: impl Iterator<Item = (String, &'m Manager)>) -> Value {
+pub fn change_to_value<'m>(
+    change: &MergeChange,
+    affected: impl Iterator<Item = (String, &'m Manager)>,
+) -> Value {
     let affected = affected.map(|(object, manager)| {
         Value::object([
             ("object", Value::from(object)),

@@ -1,7 +1,7 @@
 //! Fields as people name them: a path in any notation that [`Path::parse_in`] reads. A path that matches nothing is an error, which
 //! names the nearest path.
 
-use crate::{Applier, Force, LiveObject, Manifest, OwnershipError};
+use crate::{Applier, ForcedFields, LiveObject, Manifest, OwnershipError};
 use tenure_fields::{Error, Path};
 use tenure_schema::TypeRef;
 use tenure_value::Value;
@@ -32,10 +32,10 @@ impl Applier {
     /// Returns the applier of one manifest: the forced fields are written as servers read them, without those that the manifest does
     /// not set.
     pub fn for_manifest(&self, manifest: &Manifest<'_>) -> Applier {
-        let Force::Paths(texts) = &self.force else { return self.clone() };
+        let ForcedFields::Paths(texts) = &self.force else { return self.clone() };
         let paths = texts.iter().filter_map(|text| manifest.field(text).ok());
         let paths: Vec<String> = paths.map(|path| path.quoted().to_string()).collect();
-        let force = if paths.is_empty() { Force::None } else { Force::Paths(paths) };
+        let force = if paths.is_empty() { ForcedFields::None } else { ForcedFields::Paths(paths) };
         Applier { force, ..self.clone() }
     }
 
@@ -44,7 +44,7 @@ impl Applier {
         &self,
         manifests: impl Iterator<Item = &'m Manifest<'s>> + Clone,
     ) -> Result<(), OwnershipError> {
-        let Force::Paths(texts) = &self.force else { return Ok(()) };
+        let ForcedFields::Paths(texts) = &self.force else { return Ok(()) };
         for text in texts {
             let mut problem = None;
             for manifest in manifests.clone() {
@@ -174,14 +174,15 @@ mod tests {
         let manifest = Manifest::new(live().object, "web.yaml", ty);
         let applier = |path: &str| Applier {
             manager: "m".into(),
-            force: Force::Paths(vec![path.into()]),
+            force: ForcedFields::Paths(vec![path.into()]),
             now: tenure_apply::Timestamp::from_unix(0),
         };
         let image = applier("/spec/template/spec/containers/1/image");
         assert_eq!(image.check([&manifest].into_iter()), Ok(()));
-        let wanted = Force::Paths(vec![r#".spec.template.spec.containers[name="proxy"].image"#.into()]);
+        let wanted =
+            ForcedFields::Paths(vec![r#".spec.template.spec.containers[name="proxy"].image"#.into()]);
         assert_eq!(image.for_manifest(&manifest).force, wanted);
-        assert_eq!(applier(".spec.paused").for_manifest(&manifest).force, Force::None);
+        assert_eq!(applier(".spec.paused").for_manifest(&manifest).force, ForcedFields::None);
         assert!(
             applier(".spec.replica")
                 .check([&manifest].into_iter())

@@ -20,7 +20,7 @@
 //! semantic versioning.
 //!
 //! ```
-//! use tenure_ownership::{Applier, Force, LiveObject, Manifest, Verdict, plan};
+//! use tenure_ownership::{Applier, ForcedFields, LiveObject, Manifest, Verdict, plan};
 //! use tenure_apply::Timestamp;
 //! use tenure_schema::Schema;
 //!
@@ -34,7 +34,7 @@
 //! let ty = Schema::builtin().kind("v1", "ConfigMap").ok_or("unknown kind")?;
 //!
 //! let manifest = Manifest::new(config, "settings.yaml", ty);
-//! let bob = Applier { manager: "bob".into(), force: Force::None, now: Timestamp::from_unix(1_800_000_000) };
+//! let bob = Applier { manager: "bob".into(), force: ForcedFields::None, now: Timestamp::from_unix(1_800_000_000) };
 //! let plan = plan::offline(&manifest, Some(&live), &bob);
 //! let Verdict::Conflicts(conflicts, _) = &plan.verdict else { panic!("alice owns it") };
 //! assert_eq!(conflicts[0].path.to_string(), ".data.colour");
@@ -68,7 +68,7 @@ pub use diagnosis::{ConflictCause, Diagnosis};
 pub use error::OwnershipError;
 pub use handover::{Handover, Undo};
 pub use live::LiveObject;
-pub use manifest::{Applier, Force, Manifest};
+pub use manifest::{Applier, ForcedFields, Manifest};
 pub use plan::{Action, Conflict, Difference, Plan, Verdict};
 pub use refusal::{Cause, Refusal};
 pub use settle::{Settlement, settle};

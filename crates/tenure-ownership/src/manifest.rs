@@ -67,14 +67,14 @@ pub struct Applier {
     /// The field manager.
     pub manager: String,
     /// Which conflicting fields are taken.
-    pub force: Force,
+    pub force: ForcedFields,
     /// The time of the apply.
     pub now: Timestamp,
 }
 
 /// Which conflicting fields an apply takes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Force {
+pub enum ForcedFields {
     /// None.
     #[default]
     None,

@@ -1,7 +1,7 @@
 //! Decisions about conflicts. Each turns a conflict into another manifest or into a field to force, with which the apply is
 //! planned again.
 
-use crate::{Applier, Conflict, Force, LiveObject, Manifest};
+use crate::{Applier, Conflict, ForcedFields, LiveObject, Manifest};
 use tenure_apply::Operation;
 use tenure_fields::{Path, PathElement};
 use tenure_value::Value;
@@ -44,11 +44,11 @@ pub fn settle(
     let config = match (settlement, location, &conflict.live) {
         (Settlement::Take, ..) => {
             let mut paths = match &applier.force {
-                Force::Paths(paths) => paths.clone(),
+                ForcedFields::Paths(paths) => paths.clone(),
                 _ => Vec::new(),
             };
             paths.push(conflict.path.to_string());
-            applier.force = Force::Paths(paths);
+            applier.force = ForcedFields::Paths(paths);
             None
         }
         (Settlement::Share, Some(location), Some(live)) => location.replace(&manifest.config, live.clone()),
@@ -99,7 +99,8 @@ mod tests {
         let path = Path::parse_in(path, ty, Some(&manifest.config)).unwrap();
         let conflict =
             Conflict { path, owners: Vec::new(), live: Some(Value::from("theirs")), proposed: None };
-        let mut applier = Applier { manager: "m".into(), force: Force::None, now: Timestamp::from_unix(0) };
+        let mut applier =
+            Applier { manager: "m".into(), force: ForcedFields::None, now: Timestamp::from_unix(0) };
         settle(Settlement::Theirs, &conflict, None, &mut manifest, &mut applier);
         manifest.config
     }

@@ -2,7 +2,7 @@
 
 use tenure_apply::Timestamp;
 use tenure_ownership::{
-    Applier, ConflictCause, Force, LiveObject, Manifest, Verdict,
+    Applier, ConflictCause, ForcedFields, LiveObject, Manifest, Verdict,
     diagnosis::{CommandLine, Diagnosis, RemedyKind, diagnose},
     plan,
 };
@@ -208,7 +208,7 @@ fn diagnosed(situation: &Situation) -> Diagnosis {
     let manifest = Manifest::new(config.parse().unwrap(), "web.yaml", ty);
     let applier = Applier {
         manager: situation.applier.into(),
-        force: Force::None,
+        force: ForcedFields::None,
         now: Timestamp::from_unix(1_800_000_000),
     };
     let plan = plan::offline(&manifest, Some(&live), &applier);

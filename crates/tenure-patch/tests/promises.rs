@@ -4,8 +4,8 @@ use tenure_patch::strategic::{Improvement, Profile};
 use tenure_patch::{
     ErrorClass, ErrorKind, PatchError,
     strategic::{
-        self, ApplyOptions, Decision, DiffOptions, KeySource, Keys, LiveChanges, OrderSource, Precondition,
-        Rule, UnmarkedLists,
+        self, ApplyOptions, Decision, DiffOptions, KeySource, Keys, LiveChanges, OrderSource, PatchRule,
+        Precondition, UnmarkedLists,
     },
 };
 use tenure_schema::{Schema, TypeRef, openapi};
@@ -358,25 +358,25 @@ fn apply_explained_records_the_deciding_rules() {
     let (result, trace) =
         strategic::apply_explained(&live, &patch, ty, &ApplyOptions::default().profile(IMPROVED)).unwrap();
     assert_eq!(result, apply(ty, &live, &patch).unwrap());
-    let rules: Vec<(String, Rule)> = trace
+    let rules: Vec<(String, PatchRule)> = trace
         .decisions()
         .iter()
         .map(|Decision { path, rule, .. }| (path.to_string(), rule.clone()))
         .collect();
     let containers = ".spec.template.spec.containers";
-    let by_name = Rule::MergedByKey(KeySource::MergeKey, vec!["name".into()]);
+    let by_name = PatchRule::MergedByKey(KeySource::MergeKey, vec!["name".into()]);
     for (path, rule) in [
-        (".metadata.finalizers".to_string(), Rule::MergedAsSet),
-        (".metadata.finalizers".to_string(), Rule::Ordered(OrderSource::PatchList)),
-        (".spec.strategy.rollingUpdate".to_string(), Rule::Cleared),
-        (".spec.strategy.type".to_string(), Rule::Set),
-        (".spec.paused".to_string(), Rule::RemovedByNull),
-        (format!("{containers}[name=\"b\"]"), Rule::RemovedByDirective),
-        (format!("{containers}[name=\"c\"]"), Rule::Added),
+        (".metadata.finalizers".to_string(), PatchRule::MergedAsSet),
+        (".metadata.finalizers".to_string(), PatchRule::Ordered(OrderSource::PatchList)),
+        (".spec.strategy.rollingUpdate".to_string(), PatchRule::Cleared),
+        (".spec.strategy.type".to_string(), PatchRule::Set),
+        (".spec.paused".to_string(), PatchRule::RemovedByNull),
+        (format!("{containers}[name=\"b\"]"), PatchRule::RemovedByDirective),
+        (format!("{containers}[name=\"c\"]"), PatchRule::Added),
         (format!("{containers}[name=\"a\"]"), by_name),
-        (format!("{containers}[name=\"a\"].image"), Rule::Set),
-        (containers.to_string(), Rule::Ordered(OrderSource::Directive)),
-        (".spec.template.spec.tolerations".to_string(), Rule::ReplacedByStrategy),
+        (format!("{containers}[name=\"a\"].image"), PatchRule::Set),
+        (containers.to_string(), PatchRule::Ordered(OrderSource::Directive)),
+        (".spec.template.spec.tolerations".to_string(), PatchRule::ReplacedByStrategy),
     ] {
         assert!(rules.contains(&(path.clone(), rule.clone())), "{path} {rule:?} is not in {rules:#?}");
     }
@@ -387,7 +387,7 @@ fn apply_explained_records_the_deciding_rules() {
         &ApplyOptions::default().profile(IMPROVED),
     )
     .unwrap();
-    assert_eq!(trace.decisions()[0].rule, Rule::NoSchema);
+    assert_eq!(trace.decisions()[0].rule, PatchRule::NoSchema);
 }
 
 #[test]

@@ -52,7 +52,7 @@ impl fmt::Display for MergeStrategy {
 
 /// A list or map that merges differently under a new type.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct MergeChange {
     /// Its path.
     pub path: TypePath,
     /// How it merged.
@@ -61,7 +61,7 @@ pub struct Change {
     pub after: MergeStrategy,
 }
 
-impl Change {
+impl MergeChange {
     /// Returns the consequence for the owners.
     pub fn consequence(&self) -> &'static str {
         match (&self.before, &self.after) {
@@ -78,7 +78,7 @@ impl Change {
     }
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for MergeChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} was {} and is now {}: {}", self.path, self.before, self.after, self.consequence())
     }
@@ -99,7 +99,7 @@ impl fmt::Display for Change {
 /// assert!(changes[0].to_string().starts_with(".tags was replaced as a whole and is now merged as a set"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn changes(old: TypeRef<'_>, new: TypeRef<'_>) -> Vec<Change> {
+pub fn changes(old: TypeRef<'_>, new: TypeRef<'_>) -> Vec<MergeChange> {
     let mut comparison = Comparison { seen: HashSet::new(), changes: Vec::new() };
     comparison.types(old, new, &TypePath::default());
     comparison.changes
@@ -108,7 +108,7 @@ pub fn changes(old: TypeRef<'_>, new: TypeRef<'_>) -> Vec<Change> {
 struct Comparison {
     /// Visited pairs of types, since types may be recursive.
     seen: HashSet<(TypeId, TypeId)>,
-    changes: Vec<Change>,
+    changes: Vec<MergeChange>,
 }
 
 impl Comparison {
@@ -119,7 +119,7 @@ impl Comparison {
         if let Some((before, after)) = strategies(old, new)
             && before != after
         {
-            self.changes.push(Change { path: path.clone(), before, after });
+            self.changes.push(MergeChange { path: path.clone(), before, after });
         }
         match (old.get(), new.get()) {
             (Type::List(_), _) | (_, Type::List(_)) => {

@@ -2,7 +2,7 @@
 
 use tenure_schema::{
     Schema, crd,
-    merging::{Change, changes},
+    merging::{MergeChange, changes},
 };
 
 const LIST: &str = r#"{"type": "array", "items": {"type": "object", "required": ["name"],
@@ -23,7 +23,7 @@ fn schema(spec: &str) -> Schema {
 fn described(old: &str, new: &str) -> Vec<String> {
     let (old, new) = (schema(old), schema(new));
     let kind = |schema| Schema::kind(schema, "g/v1", "K").unwrap();
-    let short = |change: &Change| format!("{}: {} -> {}", change.path, change.before, change.after);
+    let short = |change: &MergeChange| format!("{}: {} -> {}", change.path, change.before, change.after);
     changes(kind(&old), kind(&new)).iter().map(short).collect()
 }
 

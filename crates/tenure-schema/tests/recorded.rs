@@ -4,7 +4,7 @@
 use std::{fs, path::Path};
 use tenure_schema::{
     Field, ListTopology, Schema, Type, TypeRef,
-    crd::{self, Rule},
+    crd::{self, RuleOrigin},
     openapi,
 };
 use tenure_value::{Limits, Value, json};
@@ -64,7 +64,7 @@ fn definitions_are_rejected_and_accepted_as_recorded() {
             versions.into_iter().flatten().filter_map(|version| version.at(["schema", "openAPIV3Schema"]));
         let found: Vec<_> = schemas
             .flat_map(|schema| crd::check_structural_at(schema, "spec.validation.openAPIV3Schema"))
-            .filter(|violation| violation.rule == Rule::Kubernetes)
+            .filter(|violation| violation.rule == RuleOrigin::Kubernetes)
             .map(|violation| (violation.path, violation.reason.as_str().to_string(), violation.message))
             .collect();
         assert_eq!(found, recorded_causes(step), "{body:?}");

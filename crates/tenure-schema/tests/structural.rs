@@ -1,6 +1,6 @@
 //! Which schemas of custom resources are rejected, with which messages.
 
-use tenure_schema::crd::{Rule, check_structural, check_structural_at};
+use tenure_schema::crd::{RuleOrigin, check_structural, check_structural_at};
 use tenure_value::{Limits, Value, json};
 
 fn parse(text: &str) -> Value {
@@ -11,8 +11,8 @@ fn parse(text: &str) -> Value {
 fn check(schema: &str) -> Vec<String> {
     let violations = check_structural_at(&parse(schema), "");
     let line = |violation: &tenure_schema::crd::Violation| match violation.rule {
-        Rule::Kubernetes => violation.to_string(),
-        Rule::Tenure => format!("(Tenure) {violation}"),
+        RuleOrigin::Kubernetes => violation.to_string(),
+        RuleOrigin::Tenure => format!("(Tenure) {violation}"),
     };
     violations.iter().map(line).collect()
 }

@@ -10,7 +10,7 @@ use std::{
     sync::Arc,
 };
 use tenure_http::{
-    Authentication,
+    Administrator,
     listener::{bind, serve},
 };
 use tenure_schema::Schema;
@@ -149,7 +149,7 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let listener = runtime.block_on(bind(([127, 0, 0, 1], 0).into())).unwrap();
     let address = listener.local_addr().unwrap();
-    let api = runtime.block_on(Server::open(Arc::new(MemoryStore::new()), Authentication::Anyone)).unwrap();
+    let api = runtime.block_on(Server::open(Arc::new(MemoryStore::new()), Administrator::Anyone)).unwrap();
     runtime.spawn(serve(listener, None, api, std::future::pending()));
     let mut client = Client::new(address);
     let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";

@@ -29,8 +29,8 @@ use tenure_catalog::{
     discovery::{Published, page_not_found},
 };
 use tenure_http::{
-    Authentication, BoundedBody, ClientAddress, GuardedRequest, HostGuard, MediaTypes, OptionalFormats,
-    PLAIN, Query, REQUEST_TIME, Request, RequestBody, RequestPath, Response, ResponseBody, View, WebService,
+    Administrator, BoundedBody, ClientAddress, GuardedRequest, HostGuard, MediaTypes, OptionalFormats, PLAIN,
+    Query, REQUEST_TIME, Request, RequestBody, RequestPath, Response, ResponseBody, View, WebService,
     compression::{accepts_gzip, compress},
     impersonation::impersonated_user,
     listener::Handler,
@@ -92,8 +92,8 @@ impl Server {
         request: hyper::Request<RequestBody>,
     ) -> Pin<Box<dyn Future<Output = Response> + Send>> {
         let guard = match self.authenticator.access() {
-            Authentication::Anyone => HostGuard::Loopback,
-            Authentication::Token(_) => HostGuard::Certified,
+            Administrator::Anyone => HostGuard::Loopback,
+            Administrator::Token(_) => HostGuard::Certified,
         };
         Box::pin(async move {
             match GuardedRequest::check(guard, request).await {

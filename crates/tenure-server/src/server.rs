@@ -26,7 +26,7 @@ use tenure_catalog::{
     Catalog, Clock, CollectionSizes, Identifiers, Objects,
     history::{History, HistoryOptions, HistoryReader},
 };
-use tenure_http::{Authentication, MemoryBudget, Metrics, WebEndpoint, WebService, offload::Offload};
+use tenure_http::{Administrator, MemoryBudget, Metrics, WebEndpoint, WebService, offload::Offload};
 use tenure_meta::ApiError;
 use tenure_profile::Profile;
 use tenure_store::{Revision, Store};
@@ -36,7 +36,7 @@ use tokio::sync::{mpsc, oneshot};
 #[non_exhaustive]
 pub struct ServerOptions {
     /// Who the administrator is.
-    pub access: Authentication,
+    pub access: Administrator,
     /// How other users are authenticated.
     pub identity: IdentityOptions,
     /// How requests are authorized.
@@ -84,11 +84,11 @@ pub const DEFAULT_CONCURRENCY: u32 = 600;
 
 impl ServerOptions {
     /// Returns the options of a server with all admission plugins, the behaviour of Kubernetes and the system's clock.
-    pub fn new(access: Authentication) -> ServerOptions {
+    pub fn new(access: Administrator) -> ServerOptions {
         let (authorization, concurrency) = match access {
-            Authentication::Token(_) => (Authorization::rbac(), Some(DEFAULT_CONCURRENCY)),
+            Administrator::Token(_) => (Authorization::rbac(), Some(DEFAULT_CONCURRENCY)),
             // Everyone is the same user, whom fairness could not tell apart.
-            Authentication::Anyone => (Authorization::always_allow(), None),
+            Administrator::Anyone => (Authorization::always_allow(), None),
         };
         ServerOptions {
             access,
@@ -143,7 +143,7 @@ pub struct Server {
 
 impl Server {
     /// Opens a server over a store with the default options.
-    pub async fn open(store: Arc<dyn Store>, access: Authentication) -> Result<Arc<Server>, ApiError> {
+    pub async fn open(store: Arc<dyn Store>, access: Administrator) -> Result<Arc<Server>, ApiError> {
         Server::with_options(store, ServerOptions::new(access)).await
     }
 

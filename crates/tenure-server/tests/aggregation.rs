@@ -8,7 +8,7 @@ use rcgen::{CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tenure_authentication::credentials::{RequestHeaderNames, TokenFile};
 use tenure_http::{
-    Authentication, BodyStream, GuardedRequest, OnUpgrade, RequestBody, Response,
+    Administrator, BodyStream, GuardedRequest, OnUpgrade, RequestBody, Response,
     listener::{Handler, bind, serve},
 };
 use tenure_meta::UserInfo;
@@ -174,7 +174,7 @@ async fn extension(certificates: &Certificates, is_modern: bool) -> (SocketAddr,
 }
 
 fn options(certificates: &Certificates) -> ServerOptions {
-    let mut options = ServerOptions::new(Authentication::Token(ADMIN.into()));
+    let mut options = ServerOptions::new(Administrator::Token(ADMIN.into()));
     let tokens = format!("{JANE},jane,7,\"a,b\"\n");
     options.identity.token_file = Some(Reloadable::new(TokenFile::parse(&tokens).unwrap()));
     let (certificate, key) = certificates.issue("front-proxy");
@@ -531,7 +531,7 @@ async fn what_the_server_serves_is_registered() {
     options.aggregation.authentication = Some(authentication);
     let before = {
         let plain =
-            Server::open(Arc::new(MemoryStore::new()), Authentication::Token(ADMIN.into())).await.unwrap();
+            Server::open(Arc::new(MemoryStore::new()), Administrator::Token(ADMIN.into())).await.unwrap();
         document(&plain, "/apis", AGGREGATED).await
     };
     let server = start(options).await;
@@ -681,7 +681,7 @@ fn only_certificates_of_allowed_names_are_front_proxies() {
 #[tokio::test]
 async fn a_version_of_a_built_in_group_has_its_built_in_resources_alone() {
     let server =
-        Server::open(Arc::new(MemoryStore::new()), Authentication::Token(ADMIN.into())).await.unwrap();
+        Server::open(Arc::new(MemoryStore::new()), Administrator::Token(ADMIN.into())).await.unwrap();
     let version = |name: &str, storage: bool| {
         format!(
             r#"{{"name":"{name}","served":true,"storage":{storage},"schema":{{"openAPIV3Schema":{{"type":"object"}}}}}}"#

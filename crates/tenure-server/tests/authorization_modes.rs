@@ -6,7 +6,7 @@ use hyper::Request;
 use std::{sync::Arc, time::Duration};
 use tenure_authentication::credentials::TokenFile;
 use tenure_authorization::abac::AbacPolicies;
-use tenure_http::{Authentication, RequestBody};
+use tenure_http::{Administrator, RequestBody};
 use tenure_server::{Authorization, AuthorizerOptions, Server, ServerOptions};
 use tenure_store::{MemoryStore, Store};
 use tenure_transport::Reloadable;
@@ -19,7 +19,7 @@ const ANN: &str = "ann-token-01234567890";
 const PATIENCE: Duration = Duration::from_secs(20);
 
 async fn start(store: Arc<dyn Store>, modes: impl IntoIterator<Item = AuthorizerOptions>) -> Arc<Server> {
-    let mut options = ServerOptions::new(Authentication::Token(ADMIN.into()));
+    let mut options = ServerOptions::new(Administrator::Token(ADMIN.into()));
     let tokens = format!("{NODE},system:node:one,1,system:nodes\n{ANN},ann,2\n");
     options.identity.token_file = Some(Reloadable::new(TokenFile::parse(&tokens).unwrap()));
     options.authorization = Authorization::new(modes);

@@ -9,7 +9,7 @@ use std::{
 };
 use tenure_crd::{Definition, Profile, check_create};
 use tenure_http::{
-    Authentication,
+    Administrator,
     listener::{bind, serve},
 };
 use tenure_server::Server;
@@ -201,7 +201,7 @@ fn many_definitions_are_served_in_time_and_memory() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let listener = runtime.block_on(bind(([127, 0, 0, 1], 0).into())).unwrap();
     let address = listener.local_addr().unwrap();
-    let api = runtime.block_on(Server::open(Arc::new(MemoryStore::new()), Authentication::Anyone)).unwrap();
+    let api = runtime.block_on(Server::open(Arc::new(MemoryStore::new()), Administrator::Anyone)).unwrap();
     runtime.spawn(serve(listener, None, api, std::future::pending()));
     let before = resident();
     let start = Instant::now();

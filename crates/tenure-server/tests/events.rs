@@ -10,7 +10,7 @@ use std::{
     },
     time::Duration,
 };
-use tenure_http::{Authentication, RequestBody};
+use tenure_http::{Administrator, RequestBody};
 use tenure_meta::Timestamp;
 use tenure_server::{Clock, Server, ServerOptions};
 use tenure_store::MemoryStore;
@@ -41,7 +41,7 @@ fn event(name: &str) -> String {
 async fn events_expire_and_other_objects_do_not() {
     let now = Arc::new(AtomicI64::new(1_700_000_000));
     let time = now.clone();
-    let mut options = ServerOptions::new(Authentication::Anyone);
+    let mut options = ServerOptions::new(Administrator::Anyone);
     options.clock = Clock::new(move || Timestamp { seconds: time.load(SeqCst), nanos: 0 });
     options.event_ttl = Some(Duration::from_secs(2));
     let server = Server::with_options(Arc::new(MemoryStore::new()), options).await.unwrap();

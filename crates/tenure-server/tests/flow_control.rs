@@ -8,7 +8,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering::SeqCst},
 };
 use tenure_authentication::credentials::TokenFile;
-use tenure_http::{Authentication, RequestBody, Response};
+use tenure_http::{Administrator, RequestBody, Response};
 use tenure_server::{Authorization, Server, ServerOptions};
 use tenure_store::MemoryStore;
 use tenure_value::Value;
@@ -20,7 +20,7 @@ const GROUP: &str = "/apis/flowcontrol.apiserver.k8s.io/v1";
 
 async fn server(seats: u32) -> Arc<Server> {
     let tokens = "flood-token-0123456789,flood,1\nann-token-0123456789,ann,2\n";
-    let mut options = ServerOptions::new(Authentication::Token(ADMIN.into()));
+    let mut options = ServerOptions::new(Administrator::Token(ADMIN.into()));
     options.identity.token_file = Some(tenure_transport::Reloadable::new(TokenFile::parse(tokens).unwrap()));
     options.authorization = Authorization::always_allow();
     options.concurrency = Some(seats);

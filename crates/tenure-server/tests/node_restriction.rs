@@ -6,7 +6,7 @@ use hyper::Request;
 use std::sync::Arc;
 use tenure_admission::{AdmissionChain, PluginSelection};
 use tenure_authentication::credentials::TokenFile;
-use tenure_http::{Authentication, RequestBody};
+use tenure_http::{Administrator, RequestBody};
 use tenure_server::{Authorization, Server, ServerOptions};
 use tenure_store::MemoryStore;
 use tenure_transport::Reloadable;
@@ -17,7 +17,7 @@ const NODE: &str = "node-token-0123456789";
 const PODS: &str = "/api/v1/namespaces/default/pods";
 
 async fn start() -> Arc<Server> {
-    let mut options = ServerOptions::new(Authentication::Token(ADMIN.into()));
+    let mut options = ServerOptions::new(Administrator::Token(ADMIN.into()));
     let tokens = format!("{NODE},system:node:one,1,system:nodes\n");
     options.identity.token_file = Some(Reloadable::new(TokenFile::parse(&tokens).unwrap()));
     options.authorization = Authorization::always_allow();

@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use tenure_http::{Authentication, listener};
+use tenure_http::{Administrator, listener};
 use tenure_server::Server;
 use tenure_store::MemoryStore;
 use tenure_value::{Limits, Value};
@@ -25,7 +25,7 @@ fn start() -> (tokio::runtime::Runtime, SocketAddr) {
     let address = runtime.block_on(async {
         let listener = listener::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let address = listener.local_addr().unwrap();
-        let api = Server::open(Arc::new(MemoryStore::new()), Authentication::Anyone).await.unwrap();
+        let api = Server::open(Arc::new(MemoryStore::new()), Administrator::Anyone).await.unwrap();
         tokio::spawn(listener::serve(listener, None, api, std::future::pending()));
         address
     });

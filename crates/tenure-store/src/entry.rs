@@ -21,7 +21,7 @@ pub struct Entry {
 
 /// The change of one key by one transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct KeyChange {
     /// The key.
     pub key: Bytes,
     /// The entry before; `None` if the change created it.
@@ -36,7 +36,7 @@ pub(crate) struct Commit {
     pub(crate) revision: Revision,
     /// Milliseconds since 1970, for compaction by age.
     pub(crate) written_at: u64,
-    pub(crate) changes: Box<[Change]>,
+    pub(crate) changes: Box<[KeyChange]>,
     /// The keys and their ledger records.
     pub(crate) records: Box<[(Bytes, Bytes)]>,
 }
@@ -51,7 +51,7 @@ impl Commit {
 
     /// Returns roughly how many bytes keeping this commit costs, beyond the current values.
     pub(crate) fn weight(&self) -> usize {
-        let replaced = |change: &Change| change.previous.as_ref().map_or(0, |entry| entry.value.len());
+        let replaced = |change: &KeyChange| change.previous.as_ref().map_or(0, |entry| entry.value.len());
         self.changes.iter().map(|change| 256 + change.key.len() + replaced(change)).sum()
     }
 }
@@ -68,7 +68,7 @@ pub struct Changes {
 
 impl Changes {
     /// Creates changes, for other implementations of the store. Sorts them by key.
-    pub fn new(revision: Revision, mut changes: Vec<Change>) -> Changes {
+    pub fn new(revision: Revision, mut changes: Vec<KeyChange>) -> Changes {
         changes.sort_by(|a, b| a.key.cmp(&b.key));
         let part = 0..changes.len();
         Changes { commit: Arc::new(Commit { revision, changes: changes.into(), ..Commit::default() }), part }
@@ -97,7 +97,7 @@ impl Changes {
     }
 
     /// Iterates over the changes.
-    pub fn iter(&self) -> std::slice::Iter<'_, Change> {
+    pub fn iter(&self) -> std::slice::Iter<'_, KeyChange> {
         self.commit.changes[self.part.clone()].iter()
     }
 }
@@ -117,8 +117,8 @@ impl WeakChanges {
 }
 
 impl<'a> IntoIterator for &'a Changes {
-    type Item = &'a Change;
-    type IntoIter = std::slice::Iter<'a, Change>;
+    type Item = &'a KeyChange;
+    type IntoIter = std::slice::Iter<'a, KeyChange>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()

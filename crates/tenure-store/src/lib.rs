@@ -36,7 +36,7 @@ pub use clock::Clock;
 pub use cow_map::{CowMap, Descending, Range};
 pub use embedded::{EmbeddedOptions, EmbeddedStore};
 pub use encryption::{Encryption, EncryptionProvider, EncryptionRule};
-pub use entry::{Change, Changes, Entry, WeakChanges};
+pub use entry::{Changes, Entry, KeyChange, WeakChanges};
 pub use error::{Error, Result};
 #[cfg(feature = "etcd")]
 pub use etcd::{EtcdOptions, EtcdStore};

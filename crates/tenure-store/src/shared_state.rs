@@ -2,7 +2,7 @@
 //! commit durable; reading and watching is the same for all.
 
 #[cfg(feature = "etcd")]
-use crate::Change;
+use crate::KeyChange;
 use crate::entry::Commit;
 use crate::history::History;
 #[cfg(feature = "etcd")]
@@ -63,9 +63,9 @@ impl Arrival {
         let change = |(key, current): (Bytes, Option<Entry>)| {
             let previous = index.get(&key).cloned();
             let key = previous.as_ref().map_or(key, |entry| entry.key.clone());
-            (previous.is_some() || current.is_some()).then_some(Change { key, previous, current })
+            (previous.is_some() || current.is_some()).then_some(KeyChange { key, previous, current })
         };
-        let mut changes: Vec<Change> =
+        let mut changes: Vec<KeyChange> =
             std::mem::take(&mut self.after).into_iter().filter_map(change).collect();
         changes.sort_by(|a, b| a.key.cmp(&b.key));
         let Arrival { revision, written_at, records, .. } = self;

@@ -5,7 +5,7 @@ use crate::Conflict;
 use crate::entry::Commit;
 use crate::index::Index;
 use crate::transaction::Action;
-use crate::{Change, Committed, Entry, Error, Result, Revision, Transaction};
+use crate::{Committed, Entry, Error, KeyChange, Result, Revision, Transaction};
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -76,17 +76,17 @@ impl Stage {
     }
 }
 
-fn change(key: &Bytes, action: &Action, previous: Option<Entry>, revision: Revision) -> Option<Change> {
+fn change(key: &Bytes, action: &Action, previous: Option<Entry>, revision: Revision) -> Option<KeyChange> {
     // The caller's buffers may be slices of larger ones; what is kept for long is copied to its exact size.
     let key = previous.as_ref().map_or_else(|| Bytes::copy_from_slice(key), |entry| entry.key.clone());
     match action {
         Action::Check => None,
-        Action::Delete => previous.map(|entry| Change { key, previous: Some(entry), current: None }),
+        Action::Delete => previous.map(|entry| KeyChange { key, previous: Some(entry), current: None }),
         Action::Put(value) => {
             let created = previous.as_ref().map_or(revision, |entry| entry.created);
             let value = Bytes::copy_from_slice(value).into();
             let current = Entry { key: key.clone(), value, created, modified: revision };
-            Some(Change { key, previous, current: Some(current) })
+            Some(KeyChange { key, previous, current: Some(current) })
         }
     }
 }

@@ -189,10 +189,10 @@ pub(crate) fn wake(mut touched: Vec<Arc<Topic>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Change;
+    use crate::KeyChange;
 
     fn commit(revision: u64, keys: &[&'static str]) -> Commit {
-        let change = |key: &&'static str| Change {
+        let change = |key: &&'static str| KeyChange {
             key: Bytes::from_static(key.as_bytes()),
             previous: None,
             current: None,

@@ -16,7 +16,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use tenure_admission::{AdmissionChain, PluginSelection};
-use tenure_http::Authentication;
+use tenure_http::Administrator;
 use tenure_meta::ApiError;
 use tenure_profile::Profile;
 use tenure_server::{Authorization, ControllerDelays, Controllers, Identifiers, Server, ServerOptions};
@@ -190,7 +190,7 @@ async fn build(settings: BaseSettings) -> Result<TestServer, TestError> {
     let token = format!("{}{}", Identifiers::default().uuid(&[]), Identifiers::default().uuid(&[]));
     let authorization = HeaderValue::try_from(format!("Bearer {token}"))
         .map_err(|error| ApiError::internal(error.to_string()))?;
-    let mut options = ServerOptions::new(Authentication::Token(token));
+    let mut options = ServerOptions::new(Administrator::Token(token));
     options.authorization = match settings.always_allow {
         true => Authorization::always_allow(),
         false => Authorization::rbac(),

@@ -1,4 +1,4 @@
-//! `differential --reference URL` compares Tenure with another API server; see `docs/differential.md`.
+//! `differential --reference URL` compares Tenure with another API server; see `docs/internals/differential.md`.
 
 use clap::Parser;
 use std::{

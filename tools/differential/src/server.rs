@@ -2,7 +2,7 @@
 
 use std::{io, net::SocketAddr, sync::Arc};
 use tenure_http::{
-    Authentication,
+    Administrator,
     listener::{bind, serve},
 };
 use tenure_profile::Profile;
@@ -22,7 +22,7 @@ impl LocalServer {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let listener = runtime.block_on(bind(([127, 0, 0, 1], 0).into()))?;
         let address = listener.local_addr()?;
-        let mut options = ServerOptions::new(Authentication::Anyone);
+        let mut options = ServerOptions::new(Administrator::Anyone);
         options.profile = profile;
         let opened = runtime.block_on(Server::with_options(Arc::new(MemoryStore::new()), options));
         let server = opened.map_err(|error| io::Error::other(error.to_string()))?;

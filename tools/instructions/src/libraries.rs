@@ -3,7 +3,8 @@
 use crate::path::HotPath;
 use std::{error::Error, hint::black_box, rc::Rc};
 use tenure_apply::{
-    Force, Live, Managers, Presence, Requested, Reset, SingleVersion, State, Timestamp, Write, apply, update,
+    Force, Live, Managers, Presence, Requested, ResetFields, SingleVersion, State, Timestamp, Write, apply,
+    update,
 };
 use tenure_fields::{FieldSet, PathElement, compact::binary, fields_v1};
 use tenure_patch::strategic::{self, ApplyOptions, DiffOptions, LiveChanges, text};
@@ -101,7 +102,7 @@ fn patches(of: TypeRef<'static>) -> Result<Vec<HotPath>, Box<dyn Error>> {
 struct Applied {
     versions: SingleVersion<'static>,
     empty: Value,
-    reset: FieldSet,
+    reset: ResetFields,
     state: State,
 }
 
@@ -109,6 +110,7 @@ impl Applied {
     fn new(of: TypeRef<'static>) -> Result<Applied, Box<dyn Error>> {
         let mut reset = FieldSet::default();
         reset.insert(&[PathElement::field("status")]);
+        let reset = ResetFields::These(reset);
         let empty =
             Value::object([("apiVersion", Value::from("apps/v1")), ("kind", Value::from("Deployment"))]);
         let (object, managers) = (empty.clone(), Managers::default());
@@ -125,7 +127,7 @@ impl Applied {
             subresource: "",
             now: Some(Timestamp::from_unix(1_800_000_000)),
             versions: &self.versions,
-            reset: Reset::Fields(&self.reset),
+            reset: &self.reset,
             empty: &self.empty,
             profile: Profile::tenure(),
         }

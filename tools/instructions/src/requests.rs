@@ -7,7 +7,7 @@ use hyper::{Method, Request, header::CONTENT_TYPE};
 use std::{cell::Cell, error::Error, rc::Rc, sync::Arc};
 use tempfile::TempDir;
 use tenure_audit::{AuditOptions, Auditor, Level, LogOptions, Policy};
-use tenure_http::{Authentication, RequestBody};
+use tenure_http::{Administrator, RequestBody};
 use tenure_meta::{Timestamp, UserInfo};
 use tenure_server::{Clock, Identifiers, Server, ServerOptions};
 use tenure_store::MemoryStore;
@@ -95,7 +95,7 @@ impl Host {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         let folder = tempfile::tempdir()?;
         let (server, auditor) = runtime.block_on(async {
-            let mut options = ServerOptions::new(Authentication::Token("administrator".to_owned()));
+            let mut options = ServerOptions::new(Administrator::Token("administrator".to_owned()));
             options.profile = tenure_profile::Profile::tenure();
             options.clock = Clock::new(|| Timestamp { seconds: NOW, nanos: 0 });
             options.identifiers = Identifiers::seeded(1);

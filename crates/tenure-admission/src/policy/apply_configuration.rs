@@ -1,8 +1,8 @@
 //! Changes of mutating policies: an apply configuration is merged by server-side apply, a JSON patch is applied.
 
-use super::Change;
+use super::PolicyChange;
 use crate::{Cluster, ResourceVariant};
-use tenure_apply::{Force, Live, Managers, Presence, Reset, SingleVersion, Write};
+use tenure_apply::{Force, Live, Managers, Presence, ResetFields, SingleVersion, Write};
 use tenure_fields::FieldSet;
 use tenure_patch::ErrorClass;
 use tenure_profile::Profile;
@@ -13,11 +13,11 @@ use tenure_value::{Object, Value};
 pub(crate) fn changed(
     cluster: &dyn Cluster,
     object: &Value,
-    change: &Change,
+    change: &PolicyChange,
     variant: &ResourceVariant,
 ) -> Result<Value, String> {
     match change {
-        Change::Patch(patch) => {
+        PolicyChange::Patch(patch) => {
             let options = tenure_patch::json::Options::default();
             match tenure_patch::json::apply(object, patch, &options) {
                 // A patch whose test fails is not meant for this object.
@@ -25,7 +25,7 @@ pub(crate) fn changed(
                 patched => patched.map_err(|error| error.to_string()),
             }
         }
-        Change::Apply(config) => {
+        PolicyChange::Apply(config) => {
             let mut merged = Err(String::from("the type of the object is not known"));
             cluster
                 .with_type(variant, &mut |of| merged = merge(object, config, variant, of, cluster.profile()))
@@ -53,7 +53,7 @@ fn merge(
         subresource: "",
         now: None,
         versions: &versions,
-        reset: Reset::Nothing,
+        reset: &ResetFields::None,
         profile,
         empty: &Value::object([("apiVersion", api_version.clone().into()), ("kind", kind.clone().into())]),
     };

@@ -10,7 +10,7 @@ use crate::{
 use std::{collections::BTreeMap, sync::Arc};
 use tenure_cel::MapKey;
 use tenure_crd::rules::{Decide, Val, message};
-use tenure_meta::{Reason, Row};
+use tenure_meta::{Reason, ValueExt};
 use tenure_value::{Text, Value};
 
 /// The reasons of a denial, the default first.
@@ -48,12 +48,12 @@ pub(crate) struct Policy {
 #[derive(Debug)]
 pub(crate) struct Mutation {
     expression: Expression,
-    change: fn(Value) -> Change,
+    change: fn(Value) -> PolicyChange,
 }
 
 /// A change of an object.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Change {
+pub(crate) enum PolicyChange {
     /// An apply configuration.
     Apply(Value),
     /// A JSON patch.
@@ -162,7 +162,7 @@ impl Policy {
         mutation: &Mutation,
         input: PolicyInput<'_>,
         params: Option<&Value>,
-    ) -> Result<Change, String> {
+    ) -> Result<PolicyChange, String> {
         let mut activation = input.activation(params);
         let variable_error = self.compute_variables(&mut activation);
         let failed = |why: String| {
@@ -283,9 +283,9 @@ impl<'v> PolicyInput<'v> {
 
 impl Mutation {
     fn read(of: &Value) -> Mutation {
-        let (name, change): (_, fn(Value) -> Change) = match of.text("patchType").as_str() {
-            "JSONPatch" => ("jsonPatch", Change::Patch),
-            _ => ("applyConfiguration", Change::Apply),
+        let (name, change): (_, fn(Value) -> PolicyChange) = match of.text("patchType").as_str() {
+            "JSONPatch" => ("jsonPatch", PolicyChange::Patch),
+            _ => ("applyConfiguration", PolicyChange::Apply),
         };
         Mutation {
             expression: Expression::new(of.get(name).unwrap_or(&Value::Null).text("expression")),
@@ -437,12 +437,12 @@ mod tests {
         let applied = made(
             r#"{"patchType":"ApplyConfiguration","applyConfiguration":{"expression":"Object{spec: Object.spec{replicas: variables.more, ?paused: optional.none()}}"}}"#,
         );
-        assert_eq!(applied, Ok(Change::Apply(r#"{"spec":{"replicas":8}}"#.parse().unwrap())));
+        assert_eq!(applied, Ok(PolicyChange::Apply(r#"{"spec":{"replicas":8}}"#.parse().unwrap())));
         let patched = made(
             r#"{"patchType":"JSONPatch","jsonPatch":{"expression":"object.metadata.labels.map(k, JSONPatch{op: 'remove', path: '/metadata/labels/' + jsonpatch.escapeKey(k)})"}}"#,
         );
         let expected = r#"[{"op":"remove","path":"/metadata/labels/a~1b"}]"#.parse().unwrap();
-        assert_eq!(patched, Ok(Change::Patch(expected)));
+        assert_eq!(patched, Ok(PolicyChange::Patch(expected)));
         let failed = made(r#"{"patchType":"JSONPatch","jsonPatch":{"expression":"object.none"}}"#);
         assert!(failed.unwrap_err().contains("object.none"));
     }

@@ -2,7 +2,7 @@
 
 use super::{GroupResource, Quota, scope, usage_of};
 use std::collections::BTreeSet;
-use tenure_meta::{FieldError, Quantity, Row};
+use tenure_meta::{FieldError, Quantity, ValueExt};
 use tenure_value::{Text, Value};
 
 const CONFIGURATIONS: [(&str, &str); 3] = [

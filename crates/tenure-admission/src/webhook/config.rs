@@ -6,7 +6,7 @@ use crate::{
 };
 use std::time::Duration;
 use tenure_crd::WebhookTarget;
-use tenure_meta::Row;
+use tenure_meta::ValueExt;
 use tenure_value::{Text, Value};
 
 /// The default timeout in seconds.

@@ -1,7 +1,7 @@
 //! `AdmissionReview`: the request to a webhook and its response.
 
 use crate::{AdmissionAttributes, ResourceVariant};
-use tenure_meta::{Row, base64};
+use tenure_meta::{ValueExt, base64};
 use tenure_value::{Limits, Text, Value, json};
 
 const GROUP: &str = "admission.k8s.io";

@@ -1,7 +1,7 @@
 //! The client of webhooks: it posts a JSON document over HTTPS and returns the document in the response. Connections are
 //! pooled per endpoint and trusted certificates, and a TLS configuration is built once per `caBundle`.
 
-use super::{bounded_map::BoundedMap, endpoint::Endpoint, tls};
+use super::{bounded_map::BoundedMap, endpoint::ServiceEndpoint, tls};
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::{Request, StatusCode, header};
@@ -75,7 +75,7 @@ impl WebhookClient {
     pub async fn post(
         &self,
         ca_bundle: &Text,
-        endpoint: &Endpoint,
+        endpoint: &ServiceEndpoint,
         document: &Value,
         time_limit: Duration,
         max_bytes: impl FnOnce(usize) -> usize,
@@ -102,7 +102,7 @@ impl WebhookClient {
     async fn send(
         &self,
         ca_bundle: &Text,
-        endpoint: &Endpoint,
+        endpoint: &ServiceEndpoint,
         body: Bytes,
         max_bytes: usize,
     ) -> Result<Answer<'_>, String> {
@@ -135,7 +135,7 @@ impl WebhookClient {
         Ok((code, bytes.freeze(), memory))
     }
 
-    fn pool(&self, ca_bundle: &Text, endpoint: &Endpoint) -> Result<Transport, String> {
+    fn pool(&self, ca_bundle: &Text, endpoint: &ServiceEndpoint) -> Result<Transport, String> {
         let authority = endpoint.url.authority().map(ToString::to_string).unwrap_or_default();
         let identity = endpoint.user.as_ref().and_then(|user| user.identity.clone());
         let tls_key = (ca_bundle.clone(), identity);
@@ -181,7 +181,7 @@ mod tests {
         let url = format!("https://{}/convert", listener.local_addr().unwrap());
         let certified = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_string()]).unwrap();
         let ca_bundle: Text = STANDARD.encode(certified.cert.pem()).into();
-        let endpoint = Endpoint::of_url(&url).unwrap();
+        let endpoint = ServiceEndpoint::of_url(&url).unwrap();
         let client = WebhookClient::default();
         let time_limit = Duration::from_millis(50);
         let why = client.post(&ca_bundle, &endpoint, &Value::Null, time_limit, |_| 1024).await.unwrap_err();

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use tenure_meta::{FieldError, Row};
+use tenure_meta::{FieldError, ValueExt};
 use tenure_value::Value;
 
 /// The port of a webhook that does not name one.

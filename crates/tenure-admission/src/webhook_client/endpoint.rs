@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 /// Where a webhook is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Endpoint {
+pub struct ServiceEndpoint {
     /// The URL of the request. Its host is the name in the webhook's certificate.
     pub url: Uri,
     /// Hosts and ports to connect to, in order.
@@ -15,9 +15,9 @@ pub struct Endpoint {
     pub user: Option<Arc<WebhookUser>>,
 }
 
-impl Endpoint {
+impl ServiceEndpoint {
     /// Returns the endpoint of a URL.
-    pub fn of_url(url: &str) -> Result<Endpoint, String> {
+    pub fn of_url(url: &str) -> Result<ServiceEndpoint, String> {
         let parsed: Uri = url.parse().map_err(|error| format!("invalid URL {url:?}: {error}"))?;
         let authority = parsed.authority().ok_or_else(|| format!("URL {url:?} has no host"))?;
         let host = authority.host();
@@ -31,7 +31,7 @@ impl Endpoint {
                 .ok_or_else(|| format!("URL {url:?} has an invalid port {port}: use 1 to 65535"))?,
         };
         let host = host.trim_start_matches('[').trim_end_matches(']').to_string();
-        Ok(Endpoint { url: with_clean_path(parsed)?, addresses: vec![(host, port)], user: None })
+        Ok(ServiceEndpoint { url: with_clean_path(parsed)?, addresses: vec![(host, port)], user: None })
     }
 
     /// Returns the endpoint of a port of a service that is reached at certain addresses.
@@ -40,21 +40,21 @@ impl Endpoint {
         port: u16,
         path: &str,
         addresses: Vec<(String, u16)>,
-    ) -> Result<Endpoint, String> {
+    ) -> Result<ServiceEndpoint, String> {
         let url = format!("https://{name}.{namespace}.svc:{port}/{}", path.trim_start_matches('/'));
         let url = url.parse().map_err(|error| format!("invalid URL {url:?}: {error}"))?;
-        Ok(Endpoint { url, addresses, user: None })
+        Ok(ServiceEndpoint { url, addresses, user: None })
     }
 }
 
-impl Endpoint {
+impl ServiceEndpoint {
     /// Returns the endpoint with the user as which it is called.
-    pub fn with_user(self, user: Option<Arc<WebhookUser>>) -> Endpoint {
-        Endpoint { user, ..self }
+    pub fn with_user(self, user: Option<Arc<WebhookUser>>) -> ServiceEndpoint {
+        ServiceEndpoint { user, ..self }
     }
 
     /// Returns the endpoint with the time that the client waits for a response in its query, in whole seconds.
-    pub fn with_timeout(self, timeout: Duration) -> Result<Endpoint, String> {
+    pub fn with_timeout(self, timeout: Duration) -> Result<ServiceEndpoint, String> {
         let seconds = timeout.as_secs() + u64::from(timeout.subsec_nanos() > 0);
         let text = match seconds / 60 {
             0 => format!("{seconds}s"),
@@ -63,7 +63,7 @@ impl Endpoint {
         let query = self.url.query().map(|query| format!("{query}&")).unwrap_or_default();
         let path = format!("{}?{query}timeout={text}", self.url.path());
         let url = with_path_and_query(self.url, &path)?;
-        Ok(Endpoint { url, ..self })
+        Ok(ServiceEndpoint { url, ..self })
     }
 }
 
@@ -102,10 +102,10 @@ mod tests {
             ("https://hooks.example.com/convert?x=1", "hooks.example.com", 443),
             ("https://[::1]:8443", "::1", 8443),
         ] {
-            assert_eq!(Endpoint::of_url(url).unwrap().addresses, [(host.to_string(), port)], "{url}");
+            assert_eq!(ServiceEndpoint::of_url(url).unwrap().addresses, [(host.to_string(), port)], "{url}");
         }
         for url in ["https://", "/convert", "https://hooks.example.com:99999/convert"] {
-            assert!(Endpoint::of_url(url).is_err(), "{url}");
+            assert!(ServiceEndpoint::of_url(url).is_err(), "{url}");
         }
     }
 
@@ -116,7 +116,7 @@ mod tests {
             ("https://host/a/./b/../c/", "https://host/a/c"),
             ("https://host", "https://host/"),
         ] {
-            assert_eq!(Endpoint::of_url(url).unwrap().url, clean, "{url}");
+            assert_eq!(ServiceEndpoint::of_url(url).unwrap().url, clean, "{url}");
         }
     }
 
@@ -127,7 +127,7 @@ mod tests {
             ("https://host/a?x=1", 1_200, "https://host/a?x=1&timeout=2s"),
             ("https://host", 61_000, "https://host/?timeout=1m1s"),
         ] {
-            let endpoint = Endpoint::of_url(url).unwrap().with_timeout(Duration::from_millis(millis));
+            let endpoint = ServiceEndpoint::of_url(url).unwrap().with_timeout(Duration::from_millis(millis));
             assert_eq!(endpoint.unwrap().url, with_timeout, "{url}");
         }
     }
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn a_service_is_named_in_the_url() {
         let addresses = vec![("10.0.0.1".to_string(), 8443)];
-        let endpoint = Endpoint::of_service(("n", "s"), 443, "convert", addresses).unwrap();
+        let endpoint = ServiceEndpoint::of_service(("n", "s"), 443, "convert", addresses).unwrap();
         assert_eq!(endpoint.url, "https://s.n.svc:443/convert");
     }
 }

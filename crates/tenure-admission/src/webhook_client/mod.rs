@@ -8,5 +8,5 @@ mod tls;
 
 pub use client::{Stall, WebhookClient, WebhookInterceptor};
 pub use credentials::{WebhookCredentials, WebhookUser};
-pub use endpoint::Endpoint;
+pub use endpoint::ServiceEndpoint;
 pub use tls::{describe as describe_connection_error, server_verifier};

@@ -41,9 +41,9 @@ impl Declaration {
                 |name| {
                     let field = of.field(name);
                     match field {
-                        Some(field) => Some((ty.slot(&field.slot), Standing::Named)),
+                        Some(field) => Some((ty.slot(&field.slot), Membership::Named)),
                         None if of.unknown == UnknownFields::Preserved => {
-                            Some((TypeRef::untyped(), Standing::Entry))
+                            Some((TypeRef::untyped(), Membership::Entry))
                         }
                         None => None,
                     }
@@ -52,10 +52,10 @@ impl Declaration {
             ),
             (Type::Map(of), Value::Object(object)) if of.relation == Relation::Granular => {
                 let entry = ty.slot(&of.value);
-                self.object(object, |_| Some((entry, Standing::Entry)), last)
+                self.object(object, |_| Some((entry, Membership::Entry)), last)
             }
             (Type::Untyped, Value::Object(object)) => {
-                self.object(object, |_| Some((TypeRef::untyped(), Standing::Entry)), last)
+                self.object(object, |_| Some((TypeRef::untyped(), Membership::Entry)), last)
             }
             (Type::List(of), Value::Array(array)) if of.topology != ListTopology::Atomic => {
                 let below = self.list(array, &of.topology, ty.slot(&of.item), last)?;
@@ -68,7 +68,7 @@ impl Declaration {
     fn object<'s>(
         &mut self,
         object: &Object,
-        type_of: impl Fn(&str) -> Option<(TypeRef<'s>, Standing)>,
+        type_of: impl Fn(&str) -> Option<(TypeRef<'s>, Membership)>,
         last: &FieldSet,
     ) -> Result<Declared, Box<Mismatch>> {
         if object.is_empty() {
@@ -84,7 +84,7 @@ impl Declaration {
             let known = level.fields.seek(name);
             let last = known.map_or(&FieldSet::EMPTY, |node| &node.children);
             let declared = self.value(value, child, last).map_err(|mismatch| mismatch.under(step()))?;
-            let included = declared.whole || standing == Standing::Entry;
+            let included = declared.whole || standing == Membership::Entry;
             if !included && declared.below.is_empty() || level.agrees(known, included, &declared.below) {
                 continue;
             }
@@ -142,7 +142,7 @@ impl Declaration {
 
 /// Whether a field is declared by its struct. Owning a part of a declared field does not imply owning the field.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Standing {
+pub(super) enum Membership {
     Named,
     Entry,
 }

@@ -2,7 +2,7 @@
 //! configuration, live object and last set together: unchanged parts cost no allocation, and types are looked up only
 //! for values that changed or have parts.
 
-use super::{declare::Standing, merge::Merge};
+use super::{declare::Membership, merge::Merge};
 use crate::{
     document::check::check,
     document::granularity::{Granularity, below, granularity, is_bare},
@@ -138,8 +138,8 @@ fn place(
         return leaf(value, live, node, || below(ty, name));
     }
     match ty.field(name) {
-        Some(field) => part(value, live, node, ty.slot(&field.slot), Standing::Named, nulls),
-        None => part(value, live, node, below(ty, name), Standing::Entry, nulls),
+        Some(field) => part(value, live, node, ty.slot(&field.slot), Membership::Named, nulls),
+        None => part(value, live, node, below(ty, name), Membership::Entry, nulls),
     }
 }
 
@@ -162,11 +162,11 @@ fn part(
     live: &Value,
     node: &Node,
     ty: TypeRef<'_>,
-    standing: Standing,
+    standing: Membership,
     nulls: NullKeys,
 ) -> Option<Change> {
     // An entry is owned regardless of its content.
-    let owned = standing == Standing::Entry;
+    let owned = standing == Membership::Entry;
     match (granularity(ty), value, live) {
         (Granularity::Leaf, value, live) => leaf(value, live, node, || ty),
         (Granularity::Granular | Granularity::Deduced, Value::Object(object), Value::Object(standing)) => {
@@ -248,7 +248,7 @@ fn list(
             (Value::Object(item), Value::Object(standing), Granularity::Granular) => {
                 fields(item, standing, &node.children, of, nulls)?
             }
-            (Value::Object(_), ..) => part(item, standing, node, of, Standing::Entry, nulls)?,
+            (Value::Object(_), ..) => part(item, standing, node, of, Membership::Entry, nulls)?,
             (scalar, ..) => leaf(scalar, standing, node, || of)?,
         };
         if let Change::Changed(value) = change {

@@ -19,7 +19,7 @@ mod trace;
 mod union;
 
 pub use kubectl::LAST_APPLIED;
-pub use trace::{Decision, Rule, Trace, apply_traced};
+pub use trace::{ApplyRule, Decision, Trace, apply_traced};
 
 use crate::{
     ApplyError, Conflict, Conflicts, Emptied, Identity, Live, Manager, Managers, Operation, Owner, Presence,
@@ -83,9 +83,9 @@ pub fn apply(
     let identity = write.identity(Operation::Apply);
     let last = managers.get(&identity).cloned();
     let last_fields = last.as_ref().map(|last| last.fields.clone()).unwrap_or_default();
-    let let_through = match live.presence {
-        Presence::New => write.reset.let_through_to_new(config),
-        _ => write.reset.let_through(config),
+    let accepted = match live.presence {
+        Presence::New => write.reset.accepted_of_new(config),
+        _ => write.reset.accepted(config),
     };
     let merging = Merge { null_keys_are_defaults: write.profile.has(Improvement::NullKeysAreDefaults) };
     let comparable = identity.name != KUBECTL_MANAGER
@@ -94,7 +94,7 @@ pub fn apply(
         comparable.then(|| apply_fast_path(config, live.object, &last_fields, ty, merging)).flatten();
     let (declared, fields, merged) = match same_fields {
         Some(merged) if merged.ptr_eq(live.object) => return Ok(State { object: merged, managers }),
-        Some(merged) if let_through.ptr_eq(config) => (last_fields.clone(), last_fields, merged),
+        Some(merged) if accepted.ptr_eq(config) => (last_fields.clone(), last_fields, merged),
         _ => {
             // A first apply often declares what another manager applies; then both share one set.
             let similar = if last.is_some() {
@@ -105,13 +105,13 @@ pub fn apply(
             let declared = write.reset.outside(&declared(config, ty, similar)?);
             let fields = unowned::without(&declared);
             let fields = if fields == *similar { similar.clone() } else { fields };
-            (declared, fields, merging.merge(live.object, &let_through, ty))
+            (declared, fields, merging.merge(live.object, &accepted, ty))
         }
     };
     let request = Request {
         live: live.object,
         config,
-        let_through,
+        accepted,
         merged,
         ty,
         write,
@@ -141,7 +141,7 @@ struct Request<'a> {
     live: &'a Value,
     config: &'a Value,
     /// The configuration without the fields that this endpoint resets.
-    let_through: Value,
+    accepted: Value,
     /// The live object with that merged into it.
     merged: Value,
     ty: TypeRef<'a>,
@@ -213,8 +213,7 @@ impl Request<'_> {
 
     /// Whether not even the fields that this endpoint resets would change the object.
     fn requests_no_change(&self) -> bool {
-        self.let_through.ptr_eq(self.config)
-            || self.merging.merge(self.live, self.config, self.ty) == *self.live
+        self.accepted.ptr_eq(self.config) || self.merging.merge(self.live, self.config, self.ty) == *self.live
     }
 
     /// Forces the apply if `kubectl` applied all contested fields from the client before.
@@ -287,13 +286,13 @@ impl Request<'_> {
         }
         // A list without items is in no set: whether it was removed only a merge can tell.
         let is_as_declared =
-            was == is && owned.len() == 1 && !has_emptied_owned && !contains_empty_list(&self.let_through);
+            was == is && owned.len() == 1 && !has_emptied_owned && !contains_empty_list(&self.accepted);
         let pruned = convert(&pruned, was, is)?.unwrap_or_else(|| merged.clone());
         if is_as_declared || !self.profile().has(Improvement::EmptiedPartsStay) {
             return Ok(pruned);
         }
         // A part that is declared empty or null, and has lost what others had put there, is as it is declared.
-        Ok(self.merging.merge(&pruned, &self.let_through, self.ty))
+        Ok(self.merging.merge(&pruned, &self.accepted, self.ty))
     }
 
     /// Returns the object without the members of unions that the configuration switches away from and no manager owns.
@@ -302,7 +301,7 @@ impl Request<'_> {
             let owners = self.others().map(|manager| &manager.fields);
             owners.chain([&self.fields]).any(|fields| union::contains(fields, path))
         };
-        let switch = union::Switch { config: &self.let_through, live: self.live, is_owned: &is_owned };
+        let switch = union::Switch { config: &self.accepted, live: self.live, is_owned: &is_owned };
         switch.apply(&object, self.ty).unwrap_or(object)
     }
 

@@ -1,6 +1,5 @@
-//! Removal of what an applier no longer declares. A part is removed if its applier declared it last time and no manager
-//! owns it now. Parts that were never owned stay, unless their parent is removed. Only the paths of the last set are
-//! walked.
+//! Pruning after an apply: an item is removed if and only if its manager applied it last time, does not apply it now, and no
+//! other manager owns it. What was never owned stays, unless its parent is removed. Only the paths of the last set are walked.
 //!
 //! "Named" below means a field that its struct declares: it counts as owned if anything below it is owned.
 
@@ -36,8 +35,9 @@ impl Prune {
     /// including the applier's new declaration.
     pub(super) fn prune(self, merged: &Value, ty: TypeRef<'_>, last: &FieldSet, owned: &FieldSet) -> Pruned {
         let emptied = Cell::new(false);
-        let fate = Fate { declared: false, doomed: false, rules: self, has_emptied_owned: &emptied };
-        let object = inside(merged, ty, last, owned, fate).unwrap_or_else(|| merged.clone());
+        let inherited =
+            Inherited { declared: false, unowned: false, rules: self, has_emptied_owned: &emptied };
+        let object = inside(merged, ty, last, owned, inherited).unwrap_or_else(|| merged.clone());
         Pruned { object, has_emptied_owned: emptied.get() }
     }
 }
@@ -71,19 +71,19 @@ pub(super) fn left_out(last: &FieldSet, declared: &FieldSet) -> FieldSet {
 
 /// The decisions of the parents of a place.
 #[derive(Clone, Copy)]
-struct Fate<'a> {
+struct Inherited<'a> {
     /// The applier declared this place or one above it.
     declared: bool,
     /// No manager owns this place or one above it, so what the applier declared here is removed.
-    doomed: bool,
+    unowned: bool,
     rules: Prune,
     has_emptied_owned: &'a Cell<bool>,
 }
 
-impl Fate<'_> {
+impl Inherited<'_> {
     fn at(self, last: bool, owned: bool) -> Self {
         let declared = self.declared || last;
-        Fate { declared, doomed: self.doomed || declared && !owned, ..self }
+        Inherited { declared, unowned: self.unowned || declared && !owned, ..self }
     }
 
     /// Records that something was removed or has lost its contents, if a manager owns it or anything below it.
@@ -116,17 +116,17 @@ fn inside(
     ty: TypeRef<'_>,
     last: &FieldSet,
     owned: &FieldSet,
-    fate: Fate<'_>,
+    inherited: Inherited<'_>,
 ) -> Option<Value> {
     if last.is_empty() {
         return None;
     }
     match (granularity(ty), value) {
         (Granularity::Granular | Granularity::Deduced, Value::Object(object)) => {
-            fields(object, ty, last, owned, fate)
+            fields(object, ty, last, owned, inherited)
         }
         (Granularity::Items(topology, of), Value::Array(array)) => {
-            list(array, topology, of, last, owned, fate)
+            list(array, topology, of, last, owned, inherited)
         }
         _ => None,
     }
@@ -137,7 +137,7 @@ fn fields(
     ty: TypeRef<'_>,
     last: &FieldSet,
     owned: &FieldSet,
-    fate: Fate<'_>,
+    inherited: Inherited<'_>,
 ) -> Option<Value> {
     let mut left: Option<Vec<_>> = None;
     let mut last = FieldNodes::new(last);
@@ -148,10 +148,10 @@ fn fields(
                 let owned = owned.node(&node.element);
                 let (named, of) = (names(ty, name), below(ty, name));
                 let named = named && appears(value, of);
-                match place(value, of, node, owned, named, fate) {
+                match place(value, of, node, owned, named, inherited) {
                     Left::Other(rest) if is_empty(&rest) => {
-                        fate.emptied(owned);
-                        match fate.rules.emptied {
+                        inherited.emptied(owned);
+                        match inherited.rules.emptied {
                             policy if named => emptied(rest, owned, ty, name, policy),
                             // An entry of a map is not removed for lack of contents.
                             Emptied::AlwaysNull => Left::Other(Value::Null),
@@ -190,14 +190,14 @@ fn place(
     last: &Node,
     owned: Option<&Node>,
     named: bool,
-    fate: Fate<'_>,
+    inherited: Inherited<'_>,
 ) -> Left {
     let (was, is) = (counts(Some(last), named), counts(owned, named));
-    let fate = fate.at(was, is);
-    if fate.doomed && was {
+    let inherited = inherited.at(was, is);
+    if inherited.unowned && was {
         return Left::Nothing;
     }
-    match inside(value, ty, &last.children, &children(owned), fate) {
+    match inside(value, ty, &last.children, &children(owned), inherited) {
         None => Left::Same,
         Some(rest) => Left::Other(rest),
     }
@@ -235,7 +235,7 @@ fn list(
     of: TypeRef<'_>,
     last: &FieldSet,
     owned: &FieldSet,
-    fate: Fate<'_>,
+    inherited: Inherited<'_>,
 ) -> Option<Value> {
     let mut left: Option<Vec<Value>> = None;
     for (at, item) in array.iter().enumerate() {
@@ -249,19 +249,19 @@ fn list(
             None => Left::Same,
             Some(node) => {
                 let owned = owned.node(&node.element);
-                match place(item, of, node, owned, false, fate) {
+                match place(item, of, node, owned, false, inherited) {
                     // The applier gave the item up and others own a part of it.
                     Left::Other(rest)
-                        if fate.rules.remove_incomplete_items
+                        if inherited.rules.remove_incomplete_items
                             && node.included
                             && is_incomplete(&rest, item, of) =>
                     {
-                        fate.emptied(owned);
+                        inherited.emptied(owned);
                         Left::Nothing
                     }
                     Left::Other(rest) if is_empty(&rest) => {
-                        fate.emptied(owned);
-                        match fate.rules.emptied {
+                        inherited.emptied(owned);
+                        match inherited.rules.emptied {
                             Emptied::AlwaysNull => Left::Other(Value::Null),
                             _ => Left::Other(rest),
                         }
@@ -284,7 +284,7 @@ fn list(
     }
     if left.is_some() {
         // An item may be owned under a key that is `null` and stands for its default.
-        fate.emptied(owned.nodes().iter().find(|node| has_null_key(node)));
+        inherited.emptied(owned.nodes().iter().find(|node| has_null_key(node)));
     }
     left.map(|left| Value::Array(left.into()))
 }

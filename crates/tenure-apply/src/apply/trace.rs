@@ -11,7 +11,7 @@ use tenure_value::Value;
 /// The rule that decided a part of an object.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Rule {
+pub enum ApplyRule {
     /// Declared; the live object had no such field.
     Added,
     /// Declared with another value than the live one; no other manager owned it.
@@ -40,7 +40,7 @@ pub struct Decision {
     /// Where.
     pub path: Path,
     /// By what.
-    pub rule: Rule,
+    pub rule: ApplyRule,
 }
 
 /// Every decision of one apply: what is declared in the order of paths, then what was given up.
@@ -56,7 +56,7 @@ impl Trace {
     }
 
     /// Returns the rule that decided about exactly this path.
-    pub fn at(&self, path: &Path) -> Option<&Rule> {
+    pub fn at(&self, path: &Path) -> Option<&ApplyRule> {
         self.decisions.iter().find(|decision| decision.path == *path).map(|decision| &decision.rule)
     }
 }
@@ -110,9 +110,9 @@ impl<'a> Tracer<'a> {
             for path in last.fields.difference(&self.declared).iter() {
                 let owners = self.owners(&path);
                 let rule = match (path.resolve(object, self.ty), owners.is_empty()) {
-                    (Some(_), _) => Rule::Released(owners),
-                    (None, true) => Rule::Removed,
-                    (None, false) => Rule::RemovedWith(owners),
+                    (Some(_), _) => ApplyRule::Released(owners),
+                    (None, true) => ApplyRule::Removed,
+                    (None, false) => ApplyRule::RemovedWith(owners),
                 };
                 decisions.push(Decision { path, rule });
             }
@@ -125,15 +125,15 @@ impl<'a> Tracer<'a> {
         path: &Path,
         outcome: &Result<State, ApplyError>,
         contested: &HashMap<&Path, &[Owner]>,
-    ) -> Rule {
+    ) -> ApplyRule {
         let elements = path.elements();
         let mut alone = FieldSet::default();
         alone.insert(elements);
         if self.write.reset.outside(&alone).is_empty() {
-            return Rule::ResetByEndpoint;
+            return ApplyRule::ResetByEndpoint;
         }
         if let Some(owners) = contested.get(path) {
-            return Rule::Contested(owners.to_vec());
+            return ApplyRule::Contested(owners.to_vec());
         }
         let owners = self.owners(path);
         let keeps = |owner: &Owner| match outcome {
@@ -144,16 +144,16 @@ impl<'a> Tracer<'a> {
         };
         let (shared, taken): (Vec<Owner>, Vec<Owner>) = owners.into_iter().partition(keeps);
         if !taken.is_empty() {
-            return Rule::Taken(taken);
+            return ApplyRule::Taken(taken);
         }
         if !shared.is_empty() {
-            return Rule::Shared(shared);
+            return ApplyRule::Shared(shared);
         }
         match (path.resolve(self.live.object, self.ty), path.resolve(self.config, self.ty)) {
-            (None, _) => Rule::Added,
-            (Some(live), Some(declared)) if live.is_scalar() && !live.same(declared) => Rule::Set,
-            (Some(live), Some(declared)) if self.is_leaf(path) && !live.same(declared) => Rule::Set,
-            _ => Rule::Kept,
+            (None, _) => ApplyRule::Added,
+            (Some(live), Some(declared)) if live.is_scalar() && !live.same(declared) => ApplyRule::Set,
+            (Some(live), Some(declared)) if self.is_leaf(path) && !live.same(declared) => ApplyRule::Set,
+            _ => ApplyRule::Kept,
         }
     }
 

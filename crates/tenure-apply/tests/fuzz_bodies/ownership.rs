@@ -4,8 +4,8 @@
 
 use tenure_apply::Profile;
 use tenure_apply::{
-    ApplyError, Evolution, Force, Identity, Live, Managers, Operation, Presence, Requested, Reset, State,
-    Timestamp, Versions, Write, adopt, apply, apply_traced, extract, from_scale, ownership,
+    ApplyError, Evolution, Force, Identity, Live, Managers, Operation, Presence, Requested, ResetFields,
+    State, Timestamp, Versions, Write, adopt, apply, apply_traced, extract, from_scale, ownership,
     ownership_changes, to_scale, update,
 };
 use tenure_fields::{FieldSet, Path, PathElement};
@@ -66,10 +66,10 @@ pub fn check(input: &Value) {
     let mut status = FieldSet::default();
     status.insert(&[PathElement::field("status")]);
     for (reset, presence) in [
-        (Reset::Nothing, Presence::Stored),
-        (Reset::Fields(&status), Presence::Stored),
-        (Reset::AllBut(&status), Presence::Stored),
-        (Reset::Nothing, Presence::New),
+        (&ResetFields::None, Presence::Stored),
+        (&ResetFields::These(status.clone()), Presence::Stored),
+        (&ResetFields::AllBut(status.clone()), Presence::Stored),
+        (&ResetFields::None, Presence::New),
     ] {
         let write = Write {
             manager: "fuzz",

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use std::time::{Duration, Instant};
 use tenure_apply::Profile;
 use tenure_apply::{
-    ApplyError, Difference, Force, Live, Managers, Operation, Presence, Requested, Reset, SingleVersion,
-    State, Timestamp, Write as Context, apply, update,
+    ApplyError, Difference, Force, Live, Managers, Operation, Presence, Requested, ResetFields,
+    SingleVersion, State, Timestamp, Write as Context, apply, update,
 };
 use tenure_fields::{Duplicates, FieldSet, Path};
 use tenure_schema::{Schema, TypeRef, crd};
@@ -241,7 +241,7 @@ impl World {
             now: Some(Timestamp::from_unix(self.now)),
             profile: Profile::tenure(),
             versions: &versions,
-            reset: Reset::Nothing,
+            reset: &ResetFields::None,
             empty: &empty,
         };
         run(

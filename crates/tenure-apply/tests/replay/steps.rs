@@ -190,7 +190,7 @@ impl<'a> Replayed<'a> {
             subresource: &target.subresource,
             now: Some(self.now),
             versions: &kind,
-            reset: resets.borrowed(),
+            reset: &resets,
             empty: &empty,
             profile: self.profile,
         };
@@ -256,7 +256,7 @@ impl<'a> Replayed<'a> {
             subresource: &target.subresource,
             now: Some(self.now),
             versions: &kind,
-            reset: resets.borrowed(),
+            reset: &resets,
             empty: &empty,
             profile: self.profile,
         };
@@ -394,7 +394,7 @@ impl<'a> Replayed<'a> {
             subresource: "scale",
             now: Some(self.now),
             versions: &versions,
-            reset: tenure_apply::Reset::Nothing,
+            reset: &tenure_apply::ResetFields::None,
             empty: &empty,
             profile: self.profile,
         };

@@ -2,7 +2,7 @@
 //! paths.
 
 use std::collections::BTreeMap;
-use tenure_apply::{Emptied, Evolution, Live, Managers, Presence, Versions};
+use tenure_apply::{Emptied, Evolution, Live, Managers, Presence, ResetFields, Versions};
 use tenure_fields::{FieldSet, Path, PathElement};
 use tenure_schema::{Schema, TypeRef, builtin, crd};
 use tenure_value::{Object, Text, Value};
@@ -135,7 +135,7 @@ impl Kind<'_> {
     }
 
     /// Returns the fields that an endpoint of this kind resets; with `AllBut`, those that it does not.
-    pub fn reset(&self, subresource: &str) -> Resets {
+    pub fn reset(&self, subresource: &str) -> ResetFields {
         let set = |paths: &[&[&str]]| {
             let mut set = FieldSet::default();
             for path in paths {
@@ -145,15 +145,15 @@ impl Kind<'_> {
             set
         };
         match (self.custom, subresource) {
-            (Some(custom), "") if self.has_status(custom) => Resets::Fields(set(&[&["status"]])),
-            (Some(_), "status") => Resets::AllBut(set(&[&["status"]])),
-            (Some(_), _) => Resets::Nothing,
+            (Some(custom), "") if self.has_status(custom) => ResetFields::These(set(&[&["status"]])),
+            (Some(_), "status") => ResetFields::AllBut(set(&[&["status"]])),
+            (Some(_), _) => ResetFields::None,
             (None, "status") if self.resource == "deployments" => {
-                Resets::Fields(set(&[&["spec"], &["metadata", "labels"]]))
+                ResetFields::These(set(&[&["spec"], &["metadata", "labels"]]))
             }
-            (None, "status") => Resets::Fields(set(&[&["spec"]])),
-            (None, "") => Resets::Fields(set(&[&["status"]])),
-            (None, _) => Resets::Nothing,
+            (None, "status") => ResetFields::These(set(&[&["spec"]])),
+            (None, "") => ResetFields::These(set(&[&["status"]])),
+            (None, _) => ResetFields::None,
         }
     }
 
@@ -196,22 +196,6 @@ fn autoscaler_to_v1(object: &Object) -> Object {
         metrics.and_then(|metrics| metrics.first()?.at(["resource", "target", "averageUtilization"]));
     let Some(target) = target else { return object.clone() };
     object.with("spec", spec.without("metrics").with("targetCPUUtilizationPercentage", target.clone()))
-}
-
-pub enum Resets {
-    Nothing,
-    Fields(FieldSet),
-    AllBut(FieldSet),
-}
-
-impl Resets {
-    pub fn borrowed(&self) -> tenure_apply::Reset<'_> {
-        match self {
-            Resets::Nothing => tenure_apply::Reset::Nothing,
-            Resets::Fields(fields) => tenure_apply::Reset::Fields(fields),
-            Resets::AllBut(fields) => tenure_apply::Reset::AllBut(fields),
-        }
-    }
 }
 
 impl Stored {

@@ -6,7 +6,7 @@ use crate::{
 };
 use tenure_apply::Profile;
 use tenure_apply::{
-    BEFORE_FIRST_APPLY, Live, MAX_UPDATERS, Manager, Managers, Operation, Presence, Requested, Reset,
+    BEFORE_FIRST_APPLY, Live, MAX_UPDATERS, Manager, Managers, Operation, Presence, Requested, ResetFields,
     SCALE_VERSION, SingleVersion, Timestamp, Write, from_scale, to_scale, update,
 };
 use tenure_fields::Path;
@@ -72,7 +72,7 @@ fn update_with_entries(requested: Requested<'_>, data: &str) -> Managers {
         subresource: "",
         now: Some(Timestamp::from_unix(7)),
         versions: &versions,
-        reset: Reset::Nothing,
+        reset: &ResetFields::None,
         empty: &empty,
         profile: Profile::tenure(),
     };
@@ -179,7 +179,7 @@ fn scale_maps_the_owners_of_replicas_both_ways() {
         subresource: "scale",
         now: Some(Timestamp::from_unix(2)),
         versions: &versions,
-        reset: Reset::Nothing,
+        reset: &ResetFields::None,
         empty: &empty,
         profile: Profile::tenure(),
     };

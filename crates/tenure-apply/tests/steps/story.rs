@@ -3,8 +3,8 @@
 
 use tenure_apply::Profile;
 use tenure_apply::{
-    ApplyError, Evolution, Force, Live, Managers, Operation, Presence, Requested, Reset, State, Timestamp,
-    Trace, Versions, Write, apply, apply_traced, update,
+    ApplyError, Evolution, Force, Live, Managers, Operation, Presence, Requested, ResetFields, State,
+    Timestamp, Trace, Versions, Write, apply, apply_traced, update,
 };
 use tenure_fields::{FieldSet, PathElement};
 use tenure_schema::{Schema, TypeRef, crd};
@@ -35,7 +35,7 @@ pub struct Story {
     versions: Vec<Version>,
     state: Option<State>,
     now: i64,
-    reset: FieldSet,
+    reset: ResetFields,
     pub subresource: &'static str,
     pub refused: Option<ApplyError>,
 }
@@ -85,7 +85,7 @@ impl Story {
             versions: vec![Version { name: "x.io/v1", schema: compiled("x.io/v1", spec), former: None }],
             state: None,
             now: 0,
-            reset: FieldSet::default(),
+            reset: ResetFields::None,
             subresource: "",
             refused: None,
         }
@@ -113,7 +113,7 @@ impl Story {
     /// Makes the endpoint of the following steps reset fields.
     pub fn endpoint(mut self, subresource: &'static str, reset: &[&str]) -> Story {
         self.subresource = subresource;
-        self.reset = paths(reset);
+        self.reset = ResetFields::These(paths(reset));
         self
     }
 
@@ -126,7 +126,7 @@ impl Story {
             subresource: self.subresource,
             now: Some(Timestamp::from_unix(self.now)),
             versions: &kind,
-            reset: Reset::Fields(&self.reset),
+            reset: &self.reset,
             empty: &empty,
             profile: Profile::tenure(),
         })

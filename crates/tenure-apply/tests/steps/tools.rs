@@ -5,7 +5,7 @@ use crate::{
     story::{Story, value},
 };
 use tenure_apply::{
-    Force, Identity, Operation, Rule, Timestamp, adopt, extract, ownership, ownership_by_place,
+    ApplyRule, Force, Identity, Operation, Timestamp, adopt, extract, ownership, ownership_by_place,
     ownership_changes, release, transfer,
 };
 use tenure_fields::Path;
@@ -185,9 +185,9 @@ fn a_trace_has_the_deciding_rule_of_each_path() {
         .iter()
         .map(|decision| {
             let rule = match &decision.rule {
-                Rule::Taken(from) => format!("taken from {}", from[0].name),
-                Rule::Shared(with) => format!("shared with {}", with[0].name),
-                Rule::RemovedWith(with) => format!("removed with {}", with[0].name),
+                ApplyRule::Taken(from) => format!("taken from {}", from[0].name),
+                ApplyRule::Shared(with) => format!("shared with {}", with[0].name),
+                ApplyRule::RemovedWith(with) => format!("removed with {}", with[0].name),
                 other => format!("{other:?}"),
             };
             format!("{} {rule}", decision.path)
@@ -208,5 +208,5 @@ fn a_trace_has_the_deciding_rule_of_each_path() {
     let (outcome, trace) = story.traces("bob", "{a: '2', b: '1'}", Force::No);
     assert!(outcome.is_err());
     let path = ".spec.a".parse().expect("a path");
-    assert!(matches!(trace.at(&path), Some(Rule::Contested(owners)) if owners[0].name == "alice"));
+    assert!(matches!(trace.at(&path), Some(ApplyRule::Contested(owners)) if owners[0].name == "alice"));
 }

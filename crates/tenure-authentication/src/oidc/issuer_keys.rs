@@ -4,7 +4,7 @@
 use crate::oidc::{jwk::Jwk, token::Token};
 use parking_lot::Mutex;
 use std::{sync::Arc, time::Duration};
-use tenure_meta::Row;
+use tenure_meta::ValueExt;
 use tenure_transport::WebClient;
 use tenure_value::{Limits, Text, Value, json};
 use tokio::time::Instant;

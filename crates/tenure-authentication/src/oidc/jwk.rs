@@ -7,7 +7,7 @@ use ring::signature::{
     RSA_PSS_2048_8192_SHA384, RSA_PSS_2048_8192_SHA512, RsaParameters, RsaPublicKeyComponents,
     UnparsedPublicKey,
 };
-use tenure_meta::Row;
+use tenure_meta::ValueExt;
 use tenure_value::{Text, Value};
 
 /// The signature algorithms of tokens. `ES512` is not among them: its curve, P-521, is not implemented.

@@ -1,7 +1,7 @@
 //! JSON Web Tokens in the compact form, before their signature is verified.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL};
-use tenure_meta::Row;
+use tenure_meta::ValueExt;
 use tenure_value::{
     Limits, Text, Value, json,
     time::{Precision, Timestamp},

@@ -1,7 +1,7 @@
 //! Horizontal pod autoscalers: v1 has one metric; everything else is in annotations, as JSON with still older
 //! names.
 
-use tenure_meta::Row;
+use tenure_meta::ValueExt;
 use tenure_value::{Object, Text, Value};
 
 const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";

@@ -4,7 +4,7 @@
 mod autoscaler;
 
 use crate::data::{self, CONVERSIONS, DataError, only_known};
-use tenure_meta::{Registry, Resource, Row};
+use tenure_meta::{Registry, Resource, ValueExt};
 use tenure_value::{Object, Text, Value};
 
 /// How the two versions of a kind differ.

@@ -1,7 +1,7 @@
 //! `matchLabelKeys` and `mismatchLabelKeys` of a pod that is created: for each label of the pod that they name, the selector beside them
 //! gets a requirement with its value, which is what schedulers look at.
 
-use tenure_meta::Row;
+use tenure_meta::ValueExt;
 use tenure_value::{Object, Value};
 
 /// Returns the affinity of a pod with the requirements of its terms; `None` if there are none.

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::data::only_known;
 use tenure_meta::{
-    CreateContext, Edit, Row,
+    CreateContext, Edit, ValueExt,
     codec::{FieldShape, Shapes, StructShape, is_absent, is_zero},
     map_items,
 };

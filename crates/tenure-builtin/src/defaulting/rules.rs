@@ -4,7 +4,7 @@ use super::rule::Rule;
 use crate::data::{self, DEFAULTS, DataError};
 use std::{collections::HashMap, sync::OnceLock};
 use tenure_meta::{
-    CreateContext, Edit, Row,
+    CreateContext, Edit, ValueExt,
     codec::{NodeRules, Shape, ShapeId, Shapes},
 };
 use tenure_value::Value;

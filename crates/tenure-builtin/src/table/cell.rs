@@ -2,7 +2,7 @@
 
 use super::{describe, function};
 use crate::data::only_known;
-use tenure_meta::{Row, Timestamp};
+use tenure_meta::{Timestamp, ValueExt};
 use tenure_value::{Text, Value};
 
 /// The members of a row.

@@ -9,7 +9,7 @@ mod pod;
 use crate::data::{self, DataError, TABLES, only_known};
 use cell::Cell;
 use std::{collections::HashMap, sync::Arc};
-use tenure_meta::{Registry, Resource, Row, Timestamp};
+use tenure_meta::{Registry, Resource, Timestamp, ValueExt};
 use tenure_value::{Text, Value};
 
 /// A column of a table.

@@ -3,7 +3,7 @@
 
 use super::context::Context;
 use tenure_crd::rules::{Type, expression_fault as fault};
-use tenure_meta::{FieldErrorKind, FieldErrors, Row, Seen, format};
+use tenure_meta::{FieldErrorKind, FieldErrors, Seen, ValueExt, format};
 use tenure_value::{Text, Value};
 
 /// The supported versions of AdmissionReview.

@@ -15,7 +15,7 @@ use std::{
     sync::OnceLock,
 };
 use tenure_meta::{
-    Edit, Endpoint, FieldError, FieldErrorKind, FieldErrors, FieldPath, Previous, Registry, Row, Seen,
+    Edit, Endpoint, FieldError, FieldErrorKind, FieldErrors, FieldPath, Previous, Registry, Seen, ValueExt,
     codec::{Absent, Shape, ShapeId, Shapes, StructShape, is_absent},
     format::Format,
 };

@@ -4,7 +4,7 @@
 use crate::data::{self, DataError, VALIDATION};
 use std::collections::HashMap;
 use tenure_meta::{
-    FieldError, Row,
+    FieldError, ValueExt,
     codec::{Shape, ShapeId, Shapes},
 };
 use tenure_value::{Text, Value};

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use std::collections::{HashMap, HashSet};
-use tenure_meta::{FieldErrorKind, FieldErrors, Row, Seen, format};
+use tenure_meta::{FieldErrorKind, FieldErrors, Seen, ValueExt, format};
 use tenure_value::Value;
 
 /// Validates a node selector term: comparisons have one value, and the only field is `metadata.name`.

@@ -4,7 +4,7 @@
 use super::{autoscaler, device, diff::diff, event, job_status, pod_status, pod_update, volume};
 use crate::data::{self, DataError, VALIDATION, only_known};
 use std::collections::{HashMap, HashSet};
-use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, Quantity, Registry, Resource, Row};
+use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, Quantity, Registry, Resource, ValueExt};
 use tenure_value::{Object, Text, Value};
 
 type Function = fn(&Value, &Value) -> Vec<FieldError>;

@@ -12,9 +12,8 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use tenure_apply::{Force, Live, Managers, Presence, Reset, SingleVersion, Write};
+use tenure_apply::{Force, Live, Managers, Presence, ResetFields, SingleVersion, Write};
 use tenure_builtin::{CreateContext, Endpoint, Identity, Kinds, Resource, Scope};
-use tenure_fields::FieldSet;
 use tenure_profile::Profile;
 use tenure_schema::Schema;
 use tenure_value::{Limits, Object, Value, json};
@@ -147,14 +146,8 @@ impl Step<'_> {
         let managers = Managers::from_value(&held).ok()?;
         let presence = if self.live.is_some() { Presence::Stored } else { Presence::New };
         let versions = SingleVersion::new(resource.api_version.clone(), ty);
-        let fields: FieldSet = kinds.reset_fields(resource, self.target.endpoint).iter().fold(
-            FieldSet::default(),
-            |mut set, path| {
-                let path: Vec<_> = path.iter().cloned().map(tenure_fields::PathElement::Field).collect();
-                set.insert(&path);
-                set
-            },
-        );
+        let reset = kinds.reset_fields(resource, self.target.endpoint);
+        let reset = ResetFields::these(reset.iter().map(Vec::as_slice));
         let subresource = if self.target.endpoint == Endpoint::Status { "status" } else { "" };
         let write = Write {
             manager: text(self.query, "fieldManager"),
@@ -162,7 +155,7 @@ impl Step<'_> {
             subresource,
             now: Some(tenure_apply::Timestamp::from_unix(1_704_067_200)),
             versions: &versions,
-            reset: Reset::Fields(&fields),
+            reset: &reset,
             empty: &empty,
             profile: Profile::kubernetes(),
         };

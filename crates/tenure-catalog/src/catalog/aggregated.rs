@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 use tenure_crd::version_rank;
-use tenure_meta::{Group, Registry, Row};
+use tenure_meta::{Group, Registry, ValueExt};
 use tenure_value::{Text, Value};
 
 /// The group of APIServices, which comes before all others.

@@ -6,48 +6,13 @@ use tenure_apply::{Emptied, Evolution, Requested};
 use tenure_builtin::{BuiltinStrategy, registry, role::Role};
 use tenure_crd::{Conversion, CustomResourceStrategy, Definition};
 use tenure_meta::{
-    ApiError, Cause, CreateContext, DecodeError, Decoded, FieldError, Previous, ResetFields, Resource,
-    ScalePaths, Strategy, SystemMetadata, Timestamp,
+    ApiError, Cause, CreateContext, DecodeError, Decoded, Endpoint, FieldError, Previous, ResetFields,
+    Resource, ScalePaths, Strategy, SystemMetadata, Timestamp,
 };
 use tenure_profile::Profile;
 use tenure_schema::TypeRef;
 use tenure_store::Revision;
-use tenure_value::{Object, Text, Value};
-
-/// The part of an object that a path reads and writes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Endpoint {
-    /// The object itself.
-    Main,
-    /// Its status.
-    Status,
-    /// Its scale.
-    Scale,
-    /// Another subresource.
-    Other(Text),
-}
-
-impl Endpoint {
-    /// Returns the endpoint of a subresource; that of the empty name is the object itself.
-    pub fn of(subresource: &str) -> Endpoint {
-        match subresource {
-            "" => Endpoint::Main,
-            "status" => Endpoint::Status,
-            "scale" => Endpoint::Scale,
-            other => Endpoint::Other(other.into()),
-        }
-    }
-
-    /// Returns the endpoint as strategies take it.
-    fn of_kind(&self) -> tenure_meta::Endpoint<'_> {
-        match self {
-            Endpoint::Main => tenure_meta::Endpoint::Main,
-            Endpoint::Status => tenure_meta::Endpoint::Status,
-            Endpoint::Scale => tenure_meta::Endpoint::Scale,
-            Endpoint::Other(name) => tenure_meta::Endpoint::Other(name),
-        }
-    }
-}
+use tenure_value::{Object, Value};
 
 /// A resource at one version, with everything that a request needs to know of its kind.
 #[derive(Clone)]
@@ -216,12 +181,12 @@ impl ResourceHandler {
     /// Returns the object that results from the live and the new object at an endpoint.
     pub fn prepare_for_update(
         &self,
-        endpoint: &Endpoint,
+        endpoint: Endpoint<'_>,
         old: &Value,
         new: &Value,
         context: &mut dyn CreateContext,
     ) -> Value {
-        self.strategy().prepare_for_update(endpoint.of_kind(), old, new, context)
+        self.strategy().prepare_for_update(endpoint, old, new, context)
     }
 
     /// Returns what is invalid about a new object.
@@ -230,8 +195,8 @@ impl ResourceHandler {
     }
 
     /// Returns what is invalid about a changed object.
-    pub fn validate_update(&self, endpoint: &Endpoint, old: &Value, new: &Value) -> Vec<Cause> {
-        causes(&self.strategy().validate_update(endpoint.of_kind(), old, new, self.previous(Some(old))))
+    pub fn validate_update(&self, endpoint: Endpoint<'_>, old: &Value, new: &Value) -> Vec<Cause> {
+        causes(&self.strategy().validate_update(endpoint, old, new, self.previous(Some(old))))
     }
 
     /// Returns a valid object that replaces a live one, if there is one, as the next read will return it.
@@ -240,8 +205,8 @@ impl ResourceHandler {
     }
 
     /// Returns the fields that an endpoint takes from the live object whatever a request says.
-    pub fn reset_fields(&self, endpoint: &Endpoint) -> Arc<ResetFields> {
-        let compute = || Arc::new(self.strategy().reset_fields(endpoint.of_kind()));
+    pub fn reset_fields(&self, endpoint: Endpoint<'_>) -> Arc<ResetFields> {
+        let compute = || Arc::new(self.strategy().reset_fields(endpoint));
         match endpoint {
             Endpoint::Main => self.shared.reset_on_main.get_or_init(compute).clone(),
             Endpoint::Status => self.shared.reset_on_status.get_or_init(compute).clone(),

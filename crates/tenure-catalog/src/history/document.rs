@@ -3,7 +3,7 @@
 use crate::{Objects, Target, object::Stored};
 use tenure_apply::{OwnershipChange, State, ownership_changes};
 use tenure_fields::{FieldSet, Path};
-use tenure_history::{HistoryError, Rebuilt, Record, Step, Values, changes, field_change};
+use tenure_history::{HistoryError, Rebuilt, Record, TimelineStep, Values, changes, field_change};
 use tenure_meta::{
     ApiError, Reason,
     time::{Precision, Timestamp},
@@ -36,7 +36,7 @@ pub(super) fn refusal(error: HistoryError) -> ApiError {
 
 /// Returns a change as a document: who, when and how, and every field that differs.
 pub(super) fn item(
-    step: &Step<'_>,
+    step: &TimelineStep<'_>,
     before: Option<&State>,
     after: Option<&State>,
     target: &Target,
@@ -84,7 +84,7 @@ fn owner_changes(before: &State, after: &State, target: &Target) -> Vec<Value> {
 
 /// Returns a change of one field as a document; `None` if it did not change.
 pub(super) fn field_item(
-    step: &Step<'_>,
+    step: &TimelineStep<'_>,
     before: Option<&State>,
     after: Option<&State>,
     path: &Path,

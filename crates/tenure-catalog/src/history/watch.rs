@@ -8,10 +8,12 @@ use crate::{Objects, Target};
 use bytes::Bytes;
 use hyper::header::{self, HeaderValue};
 use std::{sync::Arc, time::Duration};
-use tenure_history::{Rebuilt, Record, Step};
+use tenure_history::{Rebuilt, Record, TimelineStep};
 use tenure_http::{BodySender, BodyStream, Request, Response, offload::Offload};
 use tenure_meta::ApiError;
-use tenure_store::{Change, Changes, Entry, LedgerPosition, LedgerRequest, Revision, Signal, WatchRequest};
+use tenure_store::{
+    Changes, Entry, KeyChange, LedgerPosition, LedgerRequest, Revision, Signal, WatchRequest,
+};
 use tenure_value::Value;
 
 /// How long a watch lasts that sets no timeout.
@@ -99,11 +101,11 @@ async fn send(
 /// Returns a change as history shows it. The store has both versions, so that none has to be rebuilt.
 fn step<'r>(
     objects: &Objects,
-    change: &Change,
+    change: &KeyChange,
     bytes: &'r [u8],
     revision: u64,
     written_at: u64,
-) -> Result<Step<'r>, ApiError> {
+) -> Result<TimelineStep<'r>, ApiError> {
     let record = Record::decode(bytes, revision).map_err(refusal)?;
     let read = |entry: &Option<Entry>| -> Result<Option<Rebuilt>, ApiError> {
         let Some(entry) = entry else { return Ok(None) };
@@ -112,11 +114,11 @@ fn step<'r>(
         Ok(Some(Rebuilt { state, revision: entry.modified.get() }))
     };
     let (before, after) = (read(&change.previous)?, read(&change.current)?);
-    Ok(Step { revision, written_at, record, before, after })
+    Ok(TimelineStep { revision, written_at, record, before, after })
 }
 
 /// Returns the bytes of both versions of a change.
-fn size(change: &Change) -> usize {
+fn size(change: &KeyChange) -> usize {
     [&change.previous, &change.current].into_iter().flatten().map(|entry| entry.value.len()).sum()
 }
 

@@ -7,7 +7,7 @@ use crate::{
     target::{Target, Verb},
 };
 use async_trait::async_trait;
-use tenure_admission::{Cluster, Endpoint, ResourceVariant};
+use tenure_admission::{Cluster, ResourceVariant, ServiceEndpoint};
 use tenure_crd::WebhookTarget;
 use tenure_meta::{ApiError, Scope};
 use tenure_profile::Profile;
@@ -76,7 +76,7 @@ impl Cluster for Objects {
         self.identifiers.draw(purpose)
     }
 
-    async fn webhook_endpoint(&self, target: &WebhookTarget) -> Result<Endpoint, String> {
+    async fn webhook_endpoint(&self, target: &WebhookTarget) -> Result<ServiceEndpoint, String> {
         webhook_route(&*self.store, target).await
     }
 }

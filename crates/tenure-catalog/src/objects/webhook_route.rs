@@ -5,20 +5,20 @@ use crate::{
     object::{Stored, key},
     objects::read_all,
 };
-use tenure_admission::Endpoint;
+use tenure_admission::ServiceEndpoint;
 use tenure_builtin::role::{ENDPOINT_SLICES, ENDPOINTS, SERVICES};
 use tenure_crd::WebhookTarget;
-use tenure_meta::{Resource, Row};
+use tenure_meta::{Resource, ValueExt};
 use tenure_store::Store;
 use tenure_value::{Text, Value};
 
 /// Resolves the addresses of a webhook.
-pub async fn to(store: &dyn Store, target: &WebhookTarget) -> Result<Endpoint, String> {
+pub async fn to(store: &dyn Store, target: &WebhookTarget) -> Result<ServiceEndpoint, String> {
     match target {
-        WebhookTarget::Url(url) => Endpoint::of_url(url),
+        WebhookTarget::Url(url) => ServiceEndpoint::of_url(url),
         WebhookTarget::Service { namespace, name, path, port } => {
             let addresses = addresses(store, namespace, name, *port).await?;
-            Endpoint::of_service((namespace, name), *port, path, addresses)
+            ServiceEndpoint::of_service((namespace, name), *port, path, addresses)
         }
     }
 }

@@ -16,7 +16,7 @@ use std::{
 };
 use tenure_meta::{ApiError, IndexTerm, IndexedBy};
 use tenure_store::{
-    Change, Changes, Error, Revision, Signal, Store, Watch, WatchRequest, WatchSource, WeakChanges,
+    Changes, Error, KeyChange, Revision, Signal, Store, Watch, WatchRequest, WatchSource, WeakChanges,
 };
 use tenure_value::{Text, Value};
 use tokio::sync::Notify;
@@ -198,7 +198,8 @@ impl Group {
                     state.seen = state.seen.max(revision);
                 }
                 Ok(Signal::Changes(changes)) => {
-                    let both = changes.iter().flat_map(|change: &Change| [&change.previous, &change.current]);
+                    let both =
+                        changes.iter().flat_map(|change: &KeyChange| [&change.previous, &change.current]);
                     let objects: Result<Vec<Value>, ApiError> =
                         both.flatten().map(|entry| objects.read_object(handler, entry)).collect();
                     let mut state = self.state.lock();

@@ -12,7 +12,7 @@ use clap::Args;
 use futures::{StreamExt, TryStreamExt, stream};
 use std::path::{Path, PathBuf};
 use tenure_client::REQUESTS_AT_ONCE;
-use tenure_ownership::{Action, Applier, Force, LiveObject, Manifest, Plan, plan};
+use tenure_ownership::{Action, Applier, ForcedFields, LiveObject, Manifest, Plan, plan};
 use tenure_schema::TypeRef;
 use tenure_value::Value;
 
@@ -47,9 +47,9 @@ impl ApplierOptions {
     /// Returns the applier.
     pub fn applier(&self, terminal: &Terminal) -> Applier {
         let force = match self.force_path.as_slice() {
-            _ if self.force_conflicts => Force::All,
-            [] => Force::None,
-            paths => Force::Paths(paths.to_vec()),
+            _ if self.force_conflicts => ForcedFields::All,
+            [] => ForcedFields::None,
+            paths => ForcedFields::Paths(paths.to_vec()),
         };
         Applier { manager: self.manager.clone(), force, now: terminal.now }
     }

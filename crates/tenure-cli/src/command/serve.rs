@@ -15,7 +15,7 @@ use std::{
 };
 use tenure_admission::{AdmissionChain, PluginConfiguration, PluginSelection};
 use tenure_builtin::allocate::AddressRange;
-use tenure_http::{Authentication, listener::bind};
+use tenure_http::{Administrator, listener::bind};
 use tenure_server::ServerOptions;
 use tenure_store::{EmbeddedOptions, EmbeddedStore, MemoryStore, Store};
 #[cfg(feature = "etcd")]
@@ -155,13 +155,13 @@ async fn serve(options: Options) -> Result<(), Error> {
     let address = listener.local_addr()?;
     let mut reloader = Reloader::default();
     let (access, tls, kubeconfig, authority) = if options.insecure_http {
-        (Authentication::Anyone, None, write_insecure_kubeconfig(&options.data_dir, address)?, String::new())
+        (Administrator::Anyone, None, write_insecure_kubeconfig(&options.data_dir, address)?, String::new())
     } else {
         let authorities = options.identity.client_authorities()?;
         let credentials = Credentials::open(&options.data_dir, address, authorities)?;
         let Credentials { authority, token, kubeconfig, tls } = credentials;
         let tls = follow_certificates(&options, address, tls, &mut reloader)?;
-        (Authentication::Token(token), Some(tls), kubeconfig, authority)
+        (Administrator::Token(token), Some(tls), kubeconfig, authority)
     };
     let mut plugins = PluginSelection {
         enabled: options.enable_admission_plugins.clone(),

@@ -27,7 +27,7 @@ use std::{
 use tenure_admission::{AdmissionChain, PluginConfiguration, PluginSelection, plugin_names};
 use tenure_builtin::allocate::AddressRange;
 use tenure_http::{
-    Authentication, ConnectionLimits,
+    Administrator, ConnectionLimits,
     listener::{self},
 };
 use tenure_profile::Profile;
@@ -90,7 +90,7 @@ pub(super) fn run(arguments: &[String]) -> Result<(), Error> {
 async fn serve(settings: Settings) -> Result<(), String> {
     let mut reloader = Reloader::default();
     // There is no token of the administrator: administrators have certificates or tokens of their own.
-    let mut options = ServerOptions::new(Authentication::Token(String::new()));
+    let mut options = ServerOptions::new(Administrator::Token(String::new()));
     options.admission = admission(settings.plugins.clone(), settings.plugin_configuration.as_deref())?;
     options.profile = settings.profile;
     options.controllers = settings.controllers;

@@ -80,7 +80,7 @@ fn documents_name_what_exists() {
 fn crates_use_only_crates_above_them_in_the_architecture() {
     let crates = crate::folders("crates");
     let root = crates[0].parent().and_then(Path::parent).expect("the repository");
-    let text = fs::read_to_string(root.join("docs/architecture.md")).expect("the architecture");
+    let text = fs::read_to_string(root.join("docs/internals/architecture.md")).expect("the architecture");
     let order: Vec<&str> =
         text.lines().filter_map(|line| line.strip_prefix("| `tenure")?.split('`').next()).collect();
     let position = |name: &str| order.iter().position(|of| name.strip_prefix("tenure") == Some(of));
@@ -88,7 +88,7 @@ fn crates_use_only_crates_above_them_in_the_architecture() {
     for path in &crates {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let Some(own) = position(&name) else {
-            wrong.push(format!("{name} is not in docs/architecture.md"));
+            wrong.push(format!("{name} is not in docs/internals/architecture.md"));
             continue;
         };
         let manifest = fs::read_to_string(path.join("Cargo.toml")).expect("a manifest");

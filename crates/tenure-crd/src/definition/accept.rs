@@ -3,7 +3,7 @@
 
 use super::ResourceNames;
 use std::collections::HashMap;
-use tenure_meta::{Row, Seen, Timestamp, time::Precision};
+use tenure_meta::{Seen, Timestamp, ValueExt, time::Precision};
 use tenure_value::{Object, Text, Value};
 
 /// The finalizer that delays the deletion of a definition until its objects are deleted.

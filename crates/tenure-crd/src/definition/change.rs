@@ -2,7 +2,7 @@
 //! a change is accepted with a warning.
 
 use std::collections::HashMap;
-use tenure_meta::Row;
+use tenure_meta::ValueExt;
 use tenure_schema::{crd, merging};
 use tenure_value::{Text, Value};
 
@@ -35,7 +35,7 @@ pub fn merge_changes(old: &Value, new: &Value) -> Vec<String> {
 }
 
 /// Compares two schemas of a version; `None` if one of them is invalid, which is reported elsewhere.
-fn changes(before: &Value, after: &Value) -> Option<Vec<merging::Change>> {
+fn changes(before: &Value, after: &Value) -> Option<Vec<merging::MergeChange>> {
     // The names are local to this function.
     const VERSION: &str = "v1";
     const KIND: &str = "Custom";

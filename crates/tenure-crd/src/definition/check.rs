@@ -3,7 +3,7 @@
 
 use super::schema_check;
 use crate::{json_path::JsonPath, path::SimplePath};
-use tenure_meta::{FieldError, FieldErrors, Row, Seen, format::webhook_url_faults};
+use tenure_meta::{FieldError, FieldErrors, Seen, ValueExt, format::webhook_url_faults};
 use tenure_profile::Profile;
 use tenure_value::{Text, Value};
 

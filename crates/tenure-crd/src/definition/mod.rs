@@ -17,7 +17,7 @@ pub use version::Version;
 pub use version_rank::version_rank;
 
 use std::{collections::HashMap, sync::Arc};
-use tenure_meta::{Previous, Row, Scope};
+use tenure_meta::{Previous, Scope, ValueExt};
 use tenure_profile::Profile;
 use tenure_schema::{Schema, SchemaError, TypeRef, crd};
 use tenure_value::{Text, Value};

@@ -8,7 +8,7 @@ use crate::{
     pattern::Pattern,
     prune, rules, validate,
 };
-use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, FieldPath, Previous, Row};
+use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, FieldPath, Previous, ValueExt};
 use tenure_profile::{Improvement, Profile};
 use tenure_schema::crd;
 use tenure_value::{Object, Text, Value};
@@ -41,7 +41,7 @@ pub(super) fn check(spec: &Value, profile: Profile, errors: &mut FieldErrors) {
 fn check_schema(schema: &Value, root: &str, profile: Profile, errors: &mut FieldErrors) {
     let mut violations = crd::check_structural_at(schema, root);
     if !profile.has(Improvement::RejectUnappliableLists) {
-        violations.retain(|violation| violation.rule == crd::Rule::Kubernetes);
+        violations.retain(|violation| violation.rule == crd::RuleOrigin::Kubernetes);
     }
     if !violations.is_empty() {
         errors.extend(violations.into_iter().map(|violation| {

@@ -13,8 +13,8 @@ use crate::{
 };
 use std::{collections::HashMap, sync::Arc};
 use tenure_meta::{
-    DecodeError, Decoded, FieldError, FieldErrorKind, FieldErrors, FieldPath, Previous, Row, ScalePaths,
-    Timestamp,
+    DecodeError, Decoded, FieldError, FieldErrorKind, FieldErrors, FieldPath, Previous, ScalePaths,
+    Timestamp, ValueExt,
 };
 use tenure_profile::Profile;
 use tenure_value::{Text, Value};

@@ -8,7 +8,7 @@ use crate::{
     path::SimplePath,
 };
 use tenure_cel::excess;
-use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, FieldPath, Row};
+use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, FieldPath, ValueExt};
 use tenure_value::{Value, json};
 
 /// The maximum estimated cost of a rule, over all values that it is evaluated for.

@@ -1,5 +1,5 @@
 //! Field sets in fewer bytes than `FieldsV1`, in three encodings: nested lists, nested lists with a string
-//! table, and binary. The binary encoding is used for storage; `docs/compact-fields.md` describes the format,
+//! table, and binary. The binary encoding is used for storage; `docs/internals/compact-fields.md` describes the format,
 //! and stored data must remain readable.
 
 pub mod binary;

@@ -7,7 +7,7 @@ use tenure_fields::{
     compact::{binary, nested_lists},
 };
 
-/// Codes of the binary encoding, from `docs/compact-fields.md`.
+/// Codes of the binary encoding, from `docs/internals/compact-fields.md`.
 const FIELD_CHILDREN: u8 = 208 + 8;
 const TEXT_ITSELF: u8 = 232;
 const VALUE_ITSELF: u8 = 244;

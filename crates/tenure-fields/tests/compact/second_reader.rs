@@ -1,4 +1,4 @@
-//! A second decoder of the binary encoding, written from `docs/compact-fields.md` alone: it shares no code
+//! A second decoder of the binary encoding, written from `docs/internals/compact-fields.md` alone: it shares no code
 //! with the first and returns nested lists. It trusts its input.
 
 use crate::{arbitrary, corpus};

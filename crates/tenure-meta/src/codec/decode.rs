@@ -7,7 +7,8 @@ use super::{
     shape::{Absent, FieldShape, ScalarShape, Shape, ShapeId, Shapes, StructShape},
 };
 use crate::{
-    Change, FieldPath, Previous, Quantity, Rebuild, Timestamp, base64, map_items, quantity, time::Precision,
+    ChangedField, FieldPath, Previous, Quantity, Rebuild, Timestamp, base64, map_items, quantity,
+    time::Precision,
 };
 use tenure_schema::UnknownFields;
 use tenure_value::{Object, Value};
@@ -167,7 +168,7 @@ impl Decoder<'_> {
     ) -> Changed {
         let mut walk = Rebuild::new(fields.fields());
         if let Some(changes) = before.changes(fields) {
-            for Change { place, name, value, before } in changes {
+            for ChangedField { place, name, value, before } in changes {
                 if let Some(field) = of.field(name) {
                     walk.keep_to(place);
                     self.field(field, value, &path.field(name), before, &mut walk)?;

@@ -2,7 +2,7 @@
 //! are added, zeros and empty lists and maps are dropped.
 
 use super::shape::{Absent, FieldShape, ScalarShape, Shape, ShapeId, Shapes, Shown, StructShape, is_zero};
-use crate::{Change, Edit, Previous, Rebuild, map_items};
+use crate::{ChangedField, Edit, Previous, Rebuild, map_items};
 use tenure_value::{Object, Value};
 
 /// Rules that run at every struct of an object, parents before children.
@@ -99,7 +99,7 @@ impl Encoder<'_> {
     fn parts(&mut self, of: &StructShape, fields: &Object, before: Previous<'_>) -> Option<Object> {
         let mut walk = Rebuild::new(fields.fields());
         if let Some(changes) = before.changes(fields) {
-            for Change { place, name, value, before } in changes {
+            for ChangedField { place, name, value, before } in changes {
                 if let Some(field) = of.field(name) {
                     walk.keep_to(place);
                     self.field(field, value, before, &mut walk);

@@ -1,7 +1,7 @@
 //! The properties of a type that the codec needs, compiled from the schema and the data on first use: for
 //! each field whether a zero counts, what is shown if it is absent, and the rules of the type's nodes.
 
-use crate::row::Row;
+use crate::value_ext::ValueExt;
 use std::{
     collections::{HashMap, HashSet},
     sync::OnceLock,

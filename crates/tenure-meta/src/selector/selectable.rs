@@ -1,6 +1,6 @@
 //! A field by which objects can be selected, and its value in an object.
 
-use crate::row::Row;
+use crate::value_ext::ValueExt;
 use tenure_value::{Text, Value};
 
 /// A field by which lists of a resource can be selected.

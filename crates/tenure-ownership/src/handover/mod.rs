@@ -1,4 +1,4 @@
-//! Changes of ownership that do not write values. A [`Handover`] is computed from a [`Step`] and becomes one JSON patch that
+//! Changes of ownership that do not write values. A [`Handover`] is computed from a [`HandoverOutcome`] and becomes one JSON patch that
 //! replaces `managedFields`; it is refused if the object is no longer the one it was computed from. Every handover has an
 //! [`Undo`].
 
@@ -6,7 +6,7 @@ mod patch;
 mod step;
 mod undo;
 
-pub use step::{Step, Values, adopt, migrate, release, transfer};
+pub use step::{HandoverOutcome, Values, adopt, migrate, release, transfer};
 pub use undo::{Undo, read_undo_file, undo_file};
 
 use crate::{LiveObject, plan::document};
@@ -48,7 +48,7 @@ struct Removal {
 
 impl Handover {
     /// Computes the effect of a step on an object.
-    pub fn new(before: &LiveObject, step: Step, ty: TypeRef<'_>) -> Handover {
+    pub fn new(before: &LiveObject, step: HandoverOutcome, ty: TypeRef<'_>) -> Handover {
         let removal = |path: Path| {
             let location = path.pointer(&before.object, ty)?;
             let value = location.resolve(&before.object)?.clone();
@@ -134,7 +134,7 @@ mod tests {
         let ty = Schema::builtin().kind("v1", "ConfigMap").unwrap();
         let paths = [".data.k", r#".metadata.annotations."x/y""#].map(|text| Path::parse(text).unwrap());
         let managers = tenure_apply::release(&before.managers, &paths[..1], |_| true);
-        Handover::new(before, Step { managers, removed: paths.to_vec(), notes: Vec::new() }, ty)
+        Handover::new(before, HandoverOutcome { managers, removed: paths.to_vec(), notes: Vec::new() }, ty)
     }
 
     fn shown(patch: &Value) -> Vec<String> {

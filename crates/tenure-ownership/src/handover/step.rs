@@ -9,7 +9,7 @@ use tenure_value::Value;
 
 /// The intended result of a handover.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct HandoverOutcome {
     /// The managers afterwards.
     pub managers: Managers,
     /// The fields that leave the object.
@@ -19,19 +19,28 @@ pub struct Step {
 }
 
 /// Moves all fields of the managers named `from` to the manager `to`.
-pub fn adopt(live: &LiveObject, from: &[String], to: &str, now: Timestamp) -> Step {
+pub fn adopt(live: &LiveObject, from: &[String], to: &str, now: Timestamp) -> HandoverOutcome {
     let selected = |manager: &Manager| from.iter().any(|name| *name == manager.name.as_str());
     adopt_selected(live, to, now, selected)
 }
 
-fn adopt_selected(live: &LiveObject, to: &str, now: Timestamp, selected: impl Fn(&Manager) -> bool) -> Step {
+fn adopt_selected(
+    live: &LiveObject,
+    to: &str,
+    now: Timestamp,
+    selected: impl Fn(&Manager) -> bool,
+) -> HandoverOutcome {
     let selected = |manager: &Manager| selected(manager) && manager.subresource.is_empty();
     let version = version_of(to, live, selected);
     let adoption = apply::adopt(&live.managers, &identity(to, &version), now, selected);
     let note = |manager: &Manager| {
         format!("{} stays: its fields are recorded at {}, not {version}", manager.name, manager.api_version)
     };
-    Step { notes: adoption.left.iter().map(note).collect(), managers: adoption.managers, removed: Vec::new() }
+    HandoverOutcome {
+        notes: adoption.left.iter().map(note).collect(),
+        managers: adoption.managers,
+        removed: Vec::new(),
+    }
 }
 
 /// Moves the fields at and below the paths to the manager `to`, from the managers named `from` or from all.
@@ -42,7 +51,7 @@ pub fn transfer(
     from: &[String],
     to: &str,
     now: Timestamp,
-) -> Result<Step, OwnershipError> {
+) -> Result<HandoverOutcome, OwnershipError> {
     let (read, selected) = select(live, ty, paths, from)?;
     let version = version_of(to, live, &selected);
     let moved = apply::transfer(&live.managers, &read, &identity(to, &version), now, selected);
@@ -52,7 +61,11 @@ pub fn transfer(
             manager.name, manager.api_version
         )
     };
-    Ok(Step { notes: moved.left.iter().map(note).collect(), managers: moved.managers, removed: Vec::new() })
+    Ok(HandoverOutcome {
+        notes: moved.left.iter().map(note).collect(),
+        managers: moved.managers,
+        removed: Vec::new(),
+    })
 }
 
 /// Takes the fields at and below the paths from the managers named `from` or from all. A field without a further owner
@@ -63,7 +76,7 @@ pub fn release(
     paths: &[String],
     from: &[String],
     values: Values,
-) -> Result<Step, OwnershipError> {
+) -> Result<HandoverOutcome, OwnershipError> {
     let (read, selected) = select(live, ty, paths, from)?;
     let managers = apply::release(&live.managers, &read, selected);
     if managers.is_empty() {
@@ -73,7 +86,7 @@ pub fn release(
         Values::Keep => Vec::new(),
         Values::Remove => read.iter().filter_map(|path| removable(path, live, &managers, ty)).collect(),
     };
-    Ok(Step { managers, removed, notes: Vec::new() })
+    Ok(HandoverOutcome { managers, removed, notes: Vec::new() })
 }
 
 /// What happens to the values of released fields.
@@ -87,7 +100,7 @@ pub enum Values {
 
 /// Moves all fields that were applied on the client, and those of the managers named `from`, to the manager `to`, and
 /// removes the annotation of client-side apply.
-pub fn migrate(live: &LiveObject, from: &[String], to: &str, now: Timestamp) -> Step {
+pub fn migrate(live: &LiveObject, from: &[String], to: &str, now: Timestamp) -> HandoverOutcome {
     let selected = |manager: &Manager| {
         let name = manager.name.as_str();
         CLIENT_SIDE_MANAGERS.contains(&name) || from.iter().any(|given| given == name)

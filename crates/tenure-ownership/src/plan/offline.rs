@@ -2,10 +2,10 @@
 //! are not part of it.
 
 use super::{Conflict, Plan, Verdict};
-use crate::{Applier, Force, LiveObject, Manifest};
+use crate::{Applier, ForcedFields, LiveObject, Manifest};
 use tenure_apply::{
-    self as apply, ApplyError, Conflicts, Live, Managers, Presence, Reset, SingleVersion, State, Versions,
-    Write,
+    self as apply, ApplyError, Conflicts, Live, Managers, Presence, ResetFields, SingleVersion, State,
+    Versions, Write,
 };
 use tenure_fields::{FieldSet, PathElement};
 use tenure_profile::Profile;
@@ -40,7 +40,7 @@ pub fn offline(manifest: &Manifest<'_>, live: Option<&LiveObject>, applier: &App
         now: Some(applier.now),
         profile: Profile::default(),
         versions: &versions,
-        reset: Reset::Fields(&status),
+        reset: &ResetFields::These(status),
         empty: &empty,
     };
     let no_managers = Managers::default();
@@ -48,11 +48,11 @@ pub fn offline(manifest: &Manifest<'_>, live: Option<&LiveObject>, applier: &App
         Some(live) => Live { object: &live.object, managers: &live.managers, presence: Presence::Stored },
         None => Live { object: &empty, managers: &no_managers, presence: Presence::New },
     };
-    let attempt = |force: &Force| apply_with(found, manifest, &write, force);
+    let attempt = |force: &ForcedFields| apply_with(found, manifest, &write, force);
     let verdict = match attempt(&applier.force) {
         Ok(state) => Verdict::Applied(state.into()),
         Err(ApplyError::Conflicts(conflicts)) => {
-            Verdict::Conflicts(explained(&conflicts), attempt(&Force::All).ok().map(LiveObject::from))
+            Verdict::Conflicts(explained(&conflicts), attempt(&ForcedFields::All).ok().map(LiveObject::from))
         }
         Err(error) => return Plan::refused(manifest, applier, live.cloned(), error),
     };
@@ -63,13 +63,13 @@ fn apply_with(
     live: Live<'_>,
     manifest: &Manifest<'_>,
     write: &Write<'_>,
-    force: &Force,
+    force: &ForcedFields,
 ) -> Result<State, ApplyError> {
     let mut set = FieldSet::default();
     let force = match force {
-        Force::None => apply::Force::No,
-        Force::All => apply::Force::All,
-        Force::Paths(paths) => {
+        ForcedFields::None => apply::Force::No,
+        ForcedFields::All => apply::Force::All,
+        ForcedFields::Paths(paths) => {
             for path in paths.iter().filter_map(|path| manifest.field(path).ok()) {
                 set.insert(&path);
             }

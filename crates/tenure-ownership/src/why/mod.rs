@@ -4,7 +4,7 @@
 mod rule;
 
 use crate::{
-    Applier, Force, LiveObject, Manifest, OwnershipError, Target,
+    Applier, ForcedFields, LiveObject, Manifest, OwnershipError, Target,
     owner::{self, Owner, owners_of},
     plan,
 };
@@ -118,7 +118,7 @@ impl Explanation {
             target: self.target.clone(),
             ty,
         };
-        let applier = Applier { manager: applier.name.to_string(), force: Force::All, now };
+        let applier = Applier { manager: applier.name.to_string(), force: ForcedFields::All, now };
         let plan = plan::offline(&manifest, Some(live), &applier);
         let Some(after) = plan.after() else { return "is refused".into() };
         let stays = self.rules.unit.resolve(&after.object, ty).is_some();

@@ -21,7 +21,7 @@ pub use options::{
 };
 pub(crate) use patch_meta::{ListStrategy, PatchMeta, field_type, item_type, lookup};
 pub use tenure_profile::{Improvement, Profile};
-pub use trace::{Decision, KeySource, OrderSource, Rule, Trace};
+pub use trace::{Decision, KeySource, OrderSource, PatchRule, Trace};
 
 use crate::{ErrorKind, PatchError};
 use apply::{Merged, Merger};
@@ -75,7 +75,7 @@ fn run(
     let live = document_root(live, "the live document", profile)?;
     let patch = document_root(patch, "the patch", profile)?;
     if matches!(ty.get(), Type::Untyped) {
-        recorder.note(|| Rule::NoSchema);
+        recorder.note(|| PatchRule::NoSchema);
         return Ok(crate::merge::apply(&live.into(), &patch.into()));
     }
     merge_objects(&live, &patch, ty, options, recorder)

@@ -8,7 +8,7 @@ use tenure_value::Text;
 /// The rule that decided a part of the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Rule {
+pub enum PatchRule {
     /// No type was given: the patch was applied as a JSON merge patch.
     NoSchema,
     /// The field or entry was absent and was added by the patch.
@@ -60,18 +60,18 @@ pub enum OrderSource {
 }
 
 /// Describes the rule in a few words.
-impl fmt::Display for Rule {
+impl fmt::Display for PatchRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Rule::NoSchema => f.write_str("no type is known: JSON merge"),
-            Rule::Added => f.write_str("added"),
-            Rule::Set => f.write_str("set"),
-            Rule::Kept => f.write_str("unchanged"),
-            Rule::RemovedByNull => f.write_str("removed by null"),
-            Rule::RemovedByDirective => f.write_str("removed by $patch: delete"),
-            Rule::ReplacedByDirective => f.write_str("replaced by $patch: replace"),
-            Rule::ReplacedByStrategy => f.write_str("replaced as a whole"),
-            Rule::MergedByKey(source, keys) => {
+            PatchRule::NoSchema => f.write_str("no type is known: JSON merge"),
+            PatchRule::Added => f.write_str("added"),
+            PatchRule::Set => f.write_str("set"),
+            PatchRule::Kept => f.write_str("unchanged"),
+            PatchRule::RemovedByNull => f.write_str("removed by null"),
+            PatchRule::RemovedByDirective => f.write_str("removed by $patch: delete"),
+            PatchRule::ReplacedByDirective => f.write_str("replaced by $patch: replace"),
+            PatchRule::ReplacedByStrategy => f.write_str("replaced as a whole"),
+            PatchRule::MergedByKey(source, keys) => {
                 let by = match source {
                     KeySource::MergeKey => "merged by",
                     KeySource::ListKeys => "merged by list keys",
@@ -79,11 +79,11 @@ impl fmt::Display for Rule {
                 };
                 write!(f, "{by} {}", keys.join("+"))
             }
-            Rule::MergedAsSet => f.write_str("merged as a set"),
-            Rule::RemovedFromSet => f.write_str("removed from the set"),
-            Rule::Cleared => f.write_str("cleared by $retainKeys"),
-            Rule::Ordered(OrderSource::Directive) => f.write_str("in the order of $setElementOrder"),
-            Rule::Ordered(OrderSource::PatchList) => f.write_str("in the order of the patch"),
+            PatchRule::MergedAsSet => f.write_str("merged as a set"),
+            PatchRule::RemovedFromSet => f.write_str("removed from the set"),
+            PatchRule::Cleared => f.write_str("cleared by $retainKeys"),
+            PatchRule::Ordered(OrderSource::Directive) => f.write_str("in the order of $setElementOrder"),
+            PatchRule::Ordered(OrderSource::PatchList) => f.write_str("in the order of the patch"),
         }
     }
 }
@@ -95,7 +95,7 @@ pub struct Decision {
     /// The path.
     pub path: Path,
     /// The rule.
-    pub rule: Rule,
+    pub rule: PatchRule,
 }
 
 /// All decisions of one apply, in order.
@@ -112,7 +112,7 @@ impl Trace {
     }
 
     /// Returns the rules that decided exactly this path.
-    pub fn at<'t>(&'t self, path: &'t Path) -> impl Iterator<Item = &'t Rule> {
+    pub fn at<'t>(&'t self, path: &'t Path) -> impl Iterator<Item = &'t PatchRule> {
         self.decisions.iter().filter(move |decision| decision.path == *path).map(|decision| &decision.rule)
     }
 }
@@ -124,11 +124,11 @@ pub(crate) trait Recorder {
     /// Leaves a part.
     fn leave(&mut self);
     /// Records the rule that decided the current part.
-    fn note(&mut self, rule: impl FnOnce() -> Rule);
+    fn note(&mut self, rule: impl FnOnce() -> PatchRule);
 
     /// Records the rule that decided a field of the current part.
     #[inline]
-    fn note_field(&mut self, name: &str, rule: impl FnOnce() -> Rule) {
+    fn note_field(&mut self, name: &str, rule: impl FnOnce() -> PatchRule) {
         self.enter(|| PathElement::field(name));
         self.note(rule);
         self.leave();
@@ -144,7 +144,7 @@ impl Recorder for Silent {
     #[inline(always)]
     fn leave(&mut self) {}
     #[inline(always)]
-    fn note(&mut self, _rule: impl FnOnce() -> Rule) {}
+    fn note(&mut self, _rule: impl FnOnce() -> PatchRule) {}
 }
 
 impl Recorder for Trace {
@@ -156,7 +156,7 @@ impl Recorder for Trace {
         self.path.pop();
     }
 
-    fn note(&mut self, rule: impl FnOnce() -> Rule) {
+    fn note(&mut self, rule: impl FnOnce() -> PatchRule) {
         self.decisions.push(Decision { path: self.path.clone(), rule: rule() });
     }
 }

@@ -9,7 +9,7 @@ mod openapi_rules;
 mod structural_rules;
 mod violation;
 
-pub use violation::{Reason, Rule, Violation};
+pub use violation::{Reason, RuleOrigin, Violation};
 
 use crate::{Schema, SchemaError, openapi::compiler::Compiler};
 use openapi_rules::Position;
@@ -71,7 +71,7 @@ pub fn check_structural_at(schema: &Value, root: &str) -> Vec<Violation> {
     let path = Path::Root(root);
     let mut report = Report::default();
     openapi_rules::check(schema, &path, Position::Root, &mut report);
-    let refused = report.0.iter().any(|violation| violation.rule == Rule::Kubernetes);
+    let refused = report.0.iter().any(|violation| violation.rule == RuleOrigin::Kubernetes);
     if let (false, Some(schema)) = (refused, schema.as_object()) {
         structural_rules::check(schema, &path, &mut report);
     }

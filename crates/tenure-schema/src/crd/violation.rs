@@ -14,7 +14,7 @@ pub struct Violation {
     /// The complete message, such as `Required value: must be specified`.
     pub message: String,
     /// The origin of the rule.
-    pub rule: Rule,
+    pub rule: RuleOrigin,
 }
 
 /// The reason of a violation.
@@ -44,7 +44,7 @@ impl Reason {
 
 /// The origin of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Rule {
+pub enum RuleOrigin {
     /// Kubernetes rejects such a definition too.
     Kubernetes,
     /// Kubernetes accepts it, but then every apply fails.
@@ -122,11 +122,11 @@ impl Report {
     pub fn unworkable(&mut self, path: &Path, found: &Value, right: &str) {
         self.invalid(path, found, right);
         if let Some(last) = self.0.last_mut() {
-            last.rule = Rule::Tenure;
+            last.rule = RuleOrigin::Tenure;
         }
     }
 
     fn add(&mut self, path: &Path, reason: Reason, message: String) {
-        self.0.push(Violation { path: path.to_string(), reason, message, rule: Rule::Kubernetes });
+        self.0.push(Violation { path: path.to_string(), reason, message, rule: RuleOrigin::Kubernetes });
     }
 }

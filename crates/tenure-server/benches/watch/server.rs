@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 use tenure_http::{
-    Authentication,
+    Administrator,
     listener::{self, bind},
 };
 use tenure_server::Server as ApiServer;
@@ -121,7 +121,7 @@ pub fn serve(directory: &str, transport: Transport) {
             .then(|| Credentials::open(Path::new(directory), address, None).expect("credentials").tls)
             .map(tenure_transport::Reloadable::new);
         println!("{address}");
-        let api = ApiServer::open(Arc::new(store), Authentication::Anyone).await.expect("an API");
+        let api = ApiServer::open(Arc::new(store), Administrator::Anyone).await.expect("an API");
         api.start_controllers();
         listener::serve(listener, tls, api, std::future::pending()).await;
     });

@@ -33,7 +33,7 @@ use tenure_catalog::{
     owner_graph::OwnerGraph,
 };
 use tenure_meta::ApiError;
-use tenure_store::{Change, Entry, ListRequest, Revision, Signal, Watch, WatchRequest};
+use tenure_store::{Entry, KeyChange, ListRequest, Revision, Signal, Watch, WatchRequest};
 use tenure_value::Text;
 use tokio::{
     sync::{mpsc, oneshot},
@@ -300,7 +300,7 @@ impl Lifecycle {
     }
 
     /// Records a change.
-    fn see(&mut self, change: &Change) {
+    fn see(&mut self, change: &KeyChange) {
         match &change.current {
             Some(entry) => self.look_at(entry),
             None => self.see_deleted(change),
@@ -308,7 +308,7 @@ impl Lifecycle {
     }
 
     /// Records a deletion: work that waited for it continues.
-    fn see_deleted(&mut self, change: &Change) {
+    fn see_deleted(&mut self, change: &KeyChange) {
         let key = key_text(&change.key);
         let namespace = self.context.defaults.namespace_of_deleted(&key).map(Text::from);
         self.plan_defaults(namespace);

@@ -28,7 +28,7 @@ const OVERHEAD: usize = 320;
 
 /// Where an encoded object is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Standing {
+pub enum Placement {
     /// Alone, as a response or in an event.
     Alone,
     /// As an item of a list.
@@ -39,28 +39,28 @@ pub enum Standing {
 
 /// What the encodings of one state of an object differ in.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Form {
+pub struct EncodedForm {
     /// The generation of the strategy: a definition that changes reads its objects differently.
     generation: u64,
     api_version: Text,
     format: Format,
-    standing: Standing,
+    standing: Placement,
 }
 
-impl Form {
+impl EncodedForm {
     /// Returns the form of objects in a format; `None` if it depends on more than the object, as a table does.
-    pub fn of(handler: &ResourceHandler, format: Format, standing: Standing) -> Option<Form> {
+    pub fn of(handler: &ResourceHandler, format: Format, standing: Placement) -> Option<EncodedForm> {
         let view = match (format.view, standing) {
             (View::Whole, _) => View::Whole,
-            (View::PartialObjectMetadata, Standing::Alone | Standing::Added)
-            | (View::PartialObjectMetadataList, Standing::InList) => View::PartialObjectMetadata,
+            (View::PartialObjectMetadata, Placement::Alone | Placement::Added)
+            | (View::PartialObjectMetadataList, Placement::InList) => View::PartialObjectMetadata,
             _ => return None,
         };
         if format.encoding == Encoding::Yaml {
             return None;
         }
         let api_version = handler.resource.api_version.clone();
-        Some(Form {
+        Some(EncodedForm {
             generation: handler.generation(),
             api_version,
             format: Format { view, ..format },
@@ -69,19 +69,19 @@ impl Form {
     }
 
     /// Returns the form of the events of a watch that starts with all objects.
-    pub fn added(handler: &ResourceHandler, format: Format) -> Option<Form> {
+    pub fn added(handler: &ResourceHandler, format: Format) -> Option<EncodedForm> {
         let view = match format.view {
             View::Whole => View::Whole,
             View::Table => return None,
             _ => View::PartialObjectMetadata,
         };
-        Form::of(handler, Format { view, ..format }, Standing::Added)
+        EncodedForm::of(handler, Format { view, ..format }, Placement::Added)
     }
 
     /// Returns what is between two encoded objects.
     pub fn separator(&self) -> &'static [u8] {
         match (self.format.encoding, self.standing) {
-            (Encoding::Json, Standing::InList) => b",",
+            (Encoding::Json, Placement::InList) => b",",
             _ => b"",
         }
     }
@@ -90,7 +90,7 @@ impl Form {
     pub fn most_kept(&self) -> usize {
         match (self.format.encoding, self.standing) {
             // Its length is needed before it is sent.
-            (Encoding::Protobuf, Standing::InList) => 4 * STREAM_FROM,
+            (Encoding::Protobuf, Placement::InList) => 4 * STREAM_FROM,
             _ => STREAM_FROM,
         }
     }
@@ -104,7 +104,7 @@ impl Form {
     ) -> Result<EncodedObject, ApiError> {
         if let Some(Spliced { text, labels }) = self.splice(handler, entry) {
             let bytes = match self.standing {
-                Standing::Added => around(Event::Added, &text, self.format.encoding),
+                Placement::Added => around(Event::Added, &text, self.format.encoding),
                 _ => text.into_boxed_slice().into(),
             };
             return Ok(EncodedObject { labels, bytes });
@@ -118,14 +118,14 @@ impl Form {
         if !is_text || handler.is_custom() || !handler.strategy().stores_as_served() {
             return None;
         }
-        let type_meta = if self.standing == Standing::InList { TypeMeta::Omitted } else { TypeMeta::Kept };
+        let type_meta = if self.standing == Placement::InList { TypeMeta::Omitted } else { TypeMeta::Kept };
         splice(entry, self.format.managed_fields, type_meta)
     }
 
     /// Encodes an object.
     pub fn encode(&self, handler: &ResourceHandler, stored: &Stored) -> Result<EncodedObject, ApiError> {
-        if self.standing == Standing::Added {
-            let alone = Form { standing: Standing::Alone, ..self.clone() };
+        if self.standing == Placement::Added {
+            let alone = EncodedForm { standing: Placement::Alone, ..self.clone() };
             let EncodedObject { labels, bytes } = alone.encode(handler, stored)?;
             let bytes = around(Event::Added, &bytes, self.format.encoding);
             return Ok(EncodedObject { labels, bytes });
@@ -133,8 +133,8 @@ impl Form {
         let labels = stored.object.at(["metadata", "labels"]).cloned().unwrap_or_default();
         if (self.format.encoding, self.format.view) == (Encoding::Json, View::Whole) {
             let object = match self.standing {
-                Standing::Alone | Standing::Added => stored.object.clone(),
-                Standing::InList => handler.list_item(stored.object.clone()),
+                Placement::Alone | Placement::Added => stored.object.clone(),
+                Placement::InList => handler.list_item(stored.object.clone()),
             };
             let form = self.format.managed_fields;
             let text = Stored { object, ..stored.clone() }.to_json(form, fields_v1::write);
@@ -154,16 +154,16 @@ impl Form {
         };
         let bytes = match (self.format.encoding, self.standing) {
             // A copy without spare capacity, since it is kept.
-            (Encoding::Protobuf, Standing::Alone | Standing::Added) => {
+            (Encoding::Protobuf, Placement::Alone | Placement::Added) => {
                 tenure_protobuf::encode_with_managers(&object, managers)
                     .map(|bytes| Bytes::copy_from_slice(&bytes))
             }
-            (Encoding::Protobuf, Standing::InList) => tenure_protobuf::item_with_managers(&object, managers)
+            (Encoding::Protobuf, Placement::InList) => tenure_protobuf::item_with_managers(&object, managers)
                 .map(|bytes| Bytes::copy_from_slice(&bytes)),
-            (Encoding::Cbor, Standing::Alone | Standing::Added) => {
+            (Encoding::Cbor, Placement::Alone | Placement::Added) => {
                 Ok(tenure_cbor::encode(&object).into_boxed_slice().into())
             }
-            (Encoding::Cbor, Standing::InList) => {
+            (Encoding::Cbor, Placement::InList) => {
                 let object = match self.format.view {
                     View::Whole => handler.list_item(object),
                     _ => object,
@@ -195,7 +195,7 @@ pub(super) struct EncodeCache(Cache<Bytes, Forms>);
 struct Forms {
     revision: Revision,
     labels: Value,
-    encoded: Vec<(Form, EncodedObject)>,
+    encoded: Vec<(EncodedForm, EncodedObject)>,
 }
 
 impl Default for EncodeCache {
@@ -208,7 +208,7 @@ impl Default for EncodeCache {
 
 impl EncodeCache {
     /// Returns an object at a revision, if it has been encoded in this form.
-    pub fn get(&self, key: &Bytes, revision: Revision, form: &Form) -> Option<EncodedObject> {
+    pub fn get(&self, key: &Bytes, revision: Revision, form: &EncodedForm) -> Option<EncodedObject> {
         self.0.look(key, |forms| {
             let mut encoded = forms.encoded.iter().filter(|_| forms.revision == revision);
             encoded.find(|(of, _)| of == form).map(|(_, encoded)| encoded.clone())
@@ -227,7 +227,7 @@ impl EncodeCache {
     }
 
     /// Keeps an encoded object, unless a newer state of it is known.
-    pub fn put(&self, key: &Bytes, revision: Revision, form: Form, object: EncodedObject) {
+    pub fn put(&self, key: &Bytes, revision: Revision, form: EncodedForm, object: EncodedObject) {
         self.0.update(key, |known| {
             let labels = object.labels.clone();
             let Some(forms) = known else {
@@ -257,7 +257,7 @@ impl Reader {
         &self,
         handler: &ResourceHandler,
         entry: &Entry,
-        form: &Form,
+        form: &EncodedForm,
     ) -> Result<EncodedObject, ApiError> {
         let keep = !handler.has_conversion_webhook();
         if keep && let Some(encoded) = self.encode_cache.get(&entry.key, entry.modified, form) {
@@ -279,7 +279,7 @@ impl Reader {
         handler: &ResourceHandler,
         key: &Bytes,
         live: &Stored,
-        form: &Form,
+        form: &EncodedForm,
     ) -> Result<EncodedObject, ApiError> {
         let keep = !handler.has_conversion_webhook();
         match self.encode_cache.get(key, live.revision, form).filter(|_| keep) {
@@ -294,7 +294,7 @@ impl Reader {
         handler: &ResourceHandler,
         key: &Bytes,
         stored: &Stored,
-        form: &Form,
+        form: &EncodedForm,
     ) -> Result<EncodedObject, ApiError> {
         let encoded = form.encode(handler, stored)?;
         if !handler.has_conversion_webhook() {
@@ -309,8 +309,8 @@ mod tests {
     use super::*;
     use tenure_http::PLAIN;
 
-    fn form(generation: u64, standing: Standing) -> Form {
-        Form { generation, api_version: "v1".into(), format: PLAIN, standing }
+    fn form(generation: u64, standing: Placement) -> EncodedForm {
+        EncodedForm { generation, api_version: "v1".into(), format: PLAIN, standing }
     }
 
     fn encoded(size: usize) -> EncodedObject {
@@ -327,7 +327,7 @@ mod tests {
 
     #[test]
     fn an_encoded_object_is_found_at_its_revision_only() {
-        let (cache, form) = (EncodeCache::default(), form(0, Standing::Alone));
+        let (cache, form) = (EncodeCache::default(), form(0, Placement::Alone));
         cache.put(&key(1), revision(5), form.clone(), encoded(10));
         assert!(cache.get(&key(1), revision(5), &form).is_some());
         assert!(cache.get(&key(1), revision(6), &form).is_none());
@@ -342,17 +342,17 @@ mod tests {
     #[test]
     fn a_changed_definition_replaces_encoded_objects() {
         let cache = EncodeCache::default();
-        cache.put(&key(1), revision(5), form(1, Standing::Alone), encoded(10));
-        cache.put(&key(1), revision(5), form(1, Standing::InList), encoded(10));
+        cache.put(&key(1), revision(5), form(1, Placement::Alone), encoded(10));
+        cache.put(&key(1), revision(5), form(1, Placement::InList), encoded(10));
         assert_eq!(cache.0.size(), (1, OVERHEAD + 20));
-        cache.put(&key(1), revision(5), form(2, Standing::Alone), encoded(10));
+        cache.put(&key(1), revision(5), form(2, Placement::Alone), encoded(10));
         assert_eq!(cache.0.size(), (1, OVERHEAD + 10));
-        assert!(cache.get(&key(1), revision(5), &form(1, Standing::InList)).is_none());
+        assert!(cache.get(&key(1), revision(5), &form(1, Placement::InList)).is_none());
     }
 
     #[test]
     fn labels_are_known_at_their_revision_and_evict_nothing() {
-        let (cache, form) = (EncodeCache::default(), form(0, Standing::Alone));
+        let (cache, form) = (EncodeCache::default(), form(0, Placement::Alone));
         let labels = |text: &str| text.parse::<Value>().unwrap();
         cache.put_labels(&key(1), revision(5), labels(r#"{"a":"1"}"#));
         assert_eq!(cache.labels(&key(1), revision(5)), Some(labels(r#"{"a":"1"}"#)));

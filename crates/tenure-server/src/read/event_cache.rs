@@ -3,7 +3,7 @@
 
 use crate::read::{
     Reader,
-    encode_cache::{Form, Standing},
+    encode_cache::{EncodedForm, Placement},
     frame::{Event, around, object_frame},
 };
 use bytes::Bytes;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tenure_catalog::{Cache, ResourceHandler, object::Stored};
 use tenure_http::{Format, View};
 use tenure_meta::ApiError;
-use tenure_store::{Change, Entry, Revision};
+use tenure_store::{Entry, KeyChange, Revision};
 use tokio::sync::OnceCell;
 
 /// The most bytes of all events together: enough that watchers who are a second or two behind still share them.
@@ -29,7 +29,7 @@ type EventKey = (Revision, Bytes, u64, usize);
 /// One change, shared by all watchers of one version of its resource.
 pub(super) struct SharedEvent {
     pub revision: Revision,
-    pub change: Change,
+    pub change: KeyChange,
     handler: ResourceHandler,
     previous: OnceCell<Option<Stored>>,
     current: OnceCell<Option<Stored>>,
@@ -44,7 +44,12 @@ impl Default for EventCache {
 
 impl EventCache {
     /// Returns the event of a change, shared with the watchers that have received it.
-    pub fn event(&self, handler: &ResourceHandler, revision: Revision, change: &Change) -> Arc<SharedEvent> {
+    pub fn event(
+        &self,
+        handler: &ResourceHandler,
+        revision: Revision,
+        change: &KeyChange,
+    ) -> Arc<SharedEvent> {
         // The event keeps the resource alive, so that no other resource has its address.
         let resource = Arc::as_ptr(&handler.resource) as usize;
         let key = (revision, change.key.clone(), handler.generation(), resource);
@@ -159,8 +164,8 @@ async fn entry_frame(
 }
 
 /// Returns the form of objects in a watch.
-fn form(handler: &ResourceHandler, format: Format) -> Result<Form, ApiError> {
+fn form(handler: &ResourceHandler, format: Format) -> Result<EncodedForm, ApiError> {
     let view = if format.view == View::Whole { View::Whole } else { View::PartialObjectMetadata };
-    Form::of(handler, Format { view, ..format }, Standing::Alone)
+    EncodedForm::of(handler, Format { view, ..format }, Placement::Alone)
         .ok_or_else(|| ApiError::internal("a watch in a format that has no frames"))
 }

@@ -2,7 +2,7 @@
 
 use crate::read::{
     Reader,
-    encode_cache::{EncodedObject, Form, Standing},
+    encode_cache::{EncodedForm, EncodedObject, Placement},
     list_body::{Items, ListMetadata, list_of},
     scan::BYTES_PER_STORED_BYTE,
     selection::Selection,
@@ -28,7 +28,7 @@ impl Reader {
     pub async fn list(self: &Arc<Self>, target: &Target, request: &Request) -> Result<Response, ApiError> {
         let format = request.format(target.offer().with_streams())?;
         let selection = Selection::of(target, request)?;
-        let form = Form::of(&target.handler, format, Standing::InList)
+        let form = EncodedForm::of(&target.handler, format, Placement::InList)
             .filter(|_| !target.handler.has_conversion_webhook());
         let Some(form) = form else {
             let Selected { items, metadata, memory } = self.select(target, request, &selection).await?;
@@ -68,7 +68,7 @@ impl Reader {
         target: &Target,
         selection: &Selection,
         entry: &Entry,
-        form: &Form,
+        form: &EncodedForm,
     ) -> Result<Option<EncodedObject>, ApiError> {
         match selection.decide(&entry.key, None) {
             Some(false) => return Ok(None),

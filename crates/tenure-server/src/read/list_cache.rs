@@ -4,7 +4,7 @@
 
 use crate::read::{
     Reader,
-    encode_cache::Form,
+    encode_cache::EncodedForm,
     list_body::{Items, list_of},
     list_range::Range,
     scan::{Scan, no_memory_for_list},
@@ -110,7 +110,7 @@ struct ListKey {
     limit: Option<usize>,
     /// What selects the objects; empty if all are listed.
     terms: Vec<IndexTerm>,
-    form: Form,
+    form: EncodedForm,
 }
 
 impl ListKey {
@@ -231,11 +231,11 @@ impl ListBuilder {
 }
 
 /// A collection, or a page of it, in one form.
-pub(super) struct Whole {
+pub(super) struct EncodedList {
     pub revision: Revision,
     /// The number of objects.
     pub count: usize,
-    pub items: WholeItems,
+    pub items: EncodedItems,
     /// The key of the first further entry, and the number of all further ones.
     pub rest: Option<(Bytes, usize)>,
     /// The memory of what is not shared with the cache.
@@ -243,7 +243,7 @@ pub(super) struct Whole {
 }
 
 /// The items of a collection.
-pub(super) enum WholeItems {
+pub(super) enum EncodedItems {
     /// Encoded, in pieces that need a separator between them.
     Pieces(Vec<Bytes>),
     /// Too large to be kept: the entries, which are encoded one by one, and their bytes as they are stored.
@@ -257,9 +257,9 @@ impl Reader {
         &self,
         handler: &ResourceHandler,
         Range { prefix, from, limit, at }: Range,
-        form: &Form,
+        form: &EncodedForm,
         failed: impl Fn(Error) -> ApiError,
-    ) -> Result<Whole, ApiError> {
+    ) -> Result<EncodedList, ApiError> {
         let key = ListKey { prefix, from, limit, terms: Vec::new(), form: form.clone() };
         let former = self.list_cache.0.get(&key);
         if let Some(whole) = self.held(former.as_deref(), at).await? {
@@ -275,14 +275,14 @@ impl Reader {
         &self,
         former: Option<&CachedList>,
         at: Option<Revision>,
-    ) -> Result<Option<Whole>, ApiError> {
+    ) -> Result<Option<EncodedList>, ApiError> {
         let Some(list) = former else { return Ok(None) };
         let Some(revision) = list.holds(&*self.objects.store, at).await? else { return Ok(None) };
         // The bytes are those of the cache, however many clients read them.
         let memory = Some(self.limits.memory.reservation());
         let count = list.pieces.iter().map(|piece| piece.items.len()).sum();
-        let (items, rest) = (WholeItems::Pieces(list.bytes()), list.rest.clone());
-        Ok(Some(Whole { revision, count, items, rest, memory }))
+        let (items, rest) = (EncodedItems::Pieces(list.bytes()), list.rest.clone());
+        Ok(Some(EncodedList { revision, count, items, rest, memory }))
     }
 
     /// Encodes what was read and keeps it, unless it is too large; what the former list has is not encoded again.
@@ -292,14 +292,14 @@ impl Reader {
         key: ListKey,
         former: Option<Arc<CachedList>>,
         Listing { entries, revision, remaining, next }: Listing,
-    ) -> Result<Whole, ApiError> {
+    ) -> Result<EncodedList, ApiError> {
         let form = &key.form;
         let (count, rest) = (entries.len(), next.map(|next| (next, remaining)));
         let bytes: usize = entries.iter().map(|entry| entry.value.len()).sum();
         if bytes > form.most_kept() {
             let memory = Some(self.reserve(count * size_of::<Entry>())?);
-            let items = WholeItems::Entries(entries.into(), bytes);
-            return Ok(Whole { revision, count, items, rest, memory });
+            let items = EncodedItems::Entries(entries.into(), bytes);
+            return Ok(EncodedList { revision, count, items, rest, memory });
         }
         let memory = if bytes > MemoryBudget::SMALL { Some(self.reserve(bytes)?) } else { None };
         let separator = form.separator();
@@ -329,9 +329,9 @@ impl Reader {
         let pieces = builder.pieces;
         let list =
             CachedList { key: key.bytes(), pieces, separator, read_at: revision, rest: rest.clone(), watch };
-        let items = WholeItems::Pieces(list.bytes());
+        let items = EncodedItems::Pieces(list.bytes());
         self.list_cache.0.insert(&key, Arc::new(list));
-        Ok(Whole { revision, count, items, rest, memory })
+        Ok(EncodedList { revision, count, items, rest, memory })
     }
 
     /// Returns a collection, or a page of it, as a list.
@@ -339,7 +339,7 @@ impl Reader {
         self: &Arc<Self>,
         target: &Target,
         format: Format,
-        form: &Form,
+        form: &EncodedForm,
         scan: &Scan<'_>,
     ) -> Result<Response, ApiError> {
         let whole = self.whole(&target.handler, scan.range(), form, |error| scan.failure(error)).await?;
@@ -351,7 +351,7 @@ impl Reader {
         self: &Arc<Self>,
         target: &Target,
         format: Format,
-        form: &Form,
+        form: &EncodedForm,
         scan: &mut Scan<'_>,
     ) -> Result<Option<Response>, ApiError> {
         let handler = &target.handler;
@@ -383,17 +383,17 @@ impl Reader {
         self: &Arc<Self>,
         target: &Target,
         format: Format,
-        form: &Form,
+        form: &EncodedForm,
         scan: &Scan<'_>,
-        Whole { revision, count, items, rest, memory }: Whole,
+        EncodedList { revision, count, items, rest, memory }: EncodedList,
     ) -> Result<Response, ApiError> {
         let handler = &target.handler;
         let metadata = scan.metadata_of(revision, rest);
         let mut response = match items {
-            WholeItems::Pieces(pieces) => {
+            EncodedItems::Pieces(pieces) => {
                 list_of(handler, format, Items::Encoded { count, pieces }, &metadata)?
             }
-            WholeItems::Entries(entries, stored) => {
+            EncodedItems::Entries(entries, stored) => {
                 let bytes = match format.encoding {
                     // The length comes first in protobuf, so that everything is encoded twice.
                     Encoding::Protobuf => self.encoded_bytes(handler, form, &entries).await?,
@@ -417,7 +417,7 @@ impl Reader {
     async fn encoded_bytes(
         &self,
         handler: &ResourceHandler,
-        form: &Form,
+        form: &EncodedForm,
         entries: &[Entry],
     ) -> Result<usize, ApiError> {
         let mut bytes = 0;

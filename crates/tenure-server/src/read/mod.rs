@@ -17,7 +17,7 @@ mod watch;
 
 use broadcast::Broadcasts;
 use encode_cache::EncodeCache;
-pub use encode_cache::{Form, Standing};
+pub use encode_cache::{EncodedForm, Placement};
 use event_cache::EventCache;
 use hyper::StatusCode;
 pub use list::Selected;
@@ -97,7 +97,7 @@ impl Reader {
         }
         let format = request.format(target.offer())?;
         let key = target.key();
-        let Some(form) = Form::of(&target.handler, format, Standing::Alone) else {
+        let Some(form) = EncodedForm::of(&target.handler, format, Placement::Alone) else {
             let is_known = self.may_be_known(request).await?;
             let bytes = self.objects.store.peek(key.as_bytes())?.map_or(0, |entry| entry.value.len());
             let show = async {

@@ -5,10 +5,10 @@
 use crate::read::{
     Reader,
     broadcast::{SharedBatch, Stream},
-    encode_cache::Form,
+    encode_cache::EncodedForm,
     event_cache::SharedEvent,
     frame::{Event, frame, object_frame},
-    list_cache::{Whole, WholeItems},
+    list_cache::{EncodedItems, EncodedList},
     list_range::Range,
     scan::{parse_version, too_old},
     selection::Selection,
@@ -453,22 +453,22 @@ impl Watcher {
         let reader = self.reader.clone();
         let handler = self.target.handler.clone();
         let at = if self.may_be_behind { Some(reader.objects.store.known()) } else { None };
-        let form = Form::added(&handler, self.format).filter(|_| !handler.has_conversion_webhook());
+        let form = EncodedForm::added(&handler, self.format).filter(|_| !handler.has_conversion_webhook());
         let Some(form) = form else { return self.everything_decoded(at).await };
         if !self.selection.is_everything() {
             return self.everything_selected(at, &form).await;
         }
-        let Whole { revision, count, items, memory: _memory, .. } = reader
+        let EncodedList { revision, count, items, memory: _memory, .. } = reader
             .whole(&handler, Range::whole(place(&self.target, &self.selection), at), &form, too_old)
             .await?;
         reader.metrics.events.fetch_add(count as u64, Relaxed);
         match items {
-            WholeItems::Pieces(pieces) => {
+            EncodedItems::Pieces(pieces) => {
                 for piece in pieces {
                     self.outlet.send(piece).await;
                 }
             }
-            WholeItems::Entries(entries, _) => {
+            EncodedItems::Entries(entries, _) => {
                 let mut batch = Batch::default();
                 for entry in entries.iter() {
                     batch.add(form.encode_entry(&reader.objects, &handler, entry)?.bytes);
@@ -481,7 +481,11 @@ impl Watcher {
     }
 
     /// Sends the selected objects, from an index if there is one.
-    async fn everything_selected(&mut self, at: Option<Revision>, form: &Form) -> Result<Revision, ApiError> {
+    async fn everything_selected(
+        &mut self,
+        at: Option<Revision>,
+        form: &EncodedForm,
+    ) -> Result<Revision, ApiError> {
         let reader = self.reader.clone();
         let target = self.target.clone();
         let mut scan = reader.scan_at(&target, &self.selection, at);

@@ -2,14 +2,14 @@
 //! copies its own labels and annotations to the pod.
 
 use super::{Subresources, success};
-use crate::write::{Change, Next, TextErrors, WriteRequest};
+use crate::write::{Next, ObjectUpdate, TextErrors, WriteRequest};
 use tenure_builtin::role::PODS;
 use tenure_catalog::{
-    Endpoint, Target,
+    Target,
     object::{Stored, fields, meta_text, metadata, seconds, with_metadata},
 };
 use tenure_http::{Format, Request, Response, WriteOptions};
-use tenure_meta::{ApiError, Cause, Timestamp};
+use tenure_meta::{ApiError, Cause, Endpoint, Timestamp};
 use tenure_profile::Improvement;
 use tenure_value::{Object, Value};
 
@@ -22,7 +22,7 @@ struct Bind<'a> {
     node: &'a str,
 }
 
-impl Change for Bind<'_> {
+impl ObjectUpdate for Bind<'_> {
     fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         let live = live.ok_or_else(|| write.target.not_found())?;
         check(write.target, live, self.binding)?;
@@ -63,7 +63,7 @@ impl Subresources {
         let pod = Target { subresource: "".into(), ..target.copy() };
         let write = WriteRequest::new(&self.writer, &pod, request, options);
         // At this endpoint a write may set fields that other writes of a pod may not.
-        let write = write.at(Endpoint::Other("binding".into())).skip_admission();
+        let write = write.at(Endpoint::Other("binding")).skip_admission();
         self.writer.write(&write, &Bind { binding, node }).await.map(|_| ())
     }
 }

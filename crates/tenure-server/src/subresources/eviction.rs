@@ -2,16 +2,16 @@
 //! again.
 
 use super::Subresources;
-use crate::write::{Change, DeleteOptions, Next, TextErrors, WriteRequest};
+use crate::write::{DeleteOptions, Next, ObjectUpdate, TextErrors, WriteRequest};
 use hyper::{HeaderMap, Method};
 use tenure_builtin::{disrupted, role::POD_DISRUPTION_BUDGETS};
 use tenure_catalog::{
-    Endpoint, Target,
+    Target,
     history::HistoryVerb,
     object::{Stored, encode, key, meta_text, seconds},
 };
 use tenure_http::{Request, WriteOptions};
-use tenure_meta::{ApiError, Cause, LabelSelector, Reason, selector_text};
+use tenure_meta::{ApiError, Cause, Endpoint, LabelSelector, Reason, selector_text};
 use tenure_profile::Improvement;
 use tenure_store::{Error, Expected, Transaction};
 use tenure_value::{Object, Value, json};
@@ -37,7 +37,7 @@ enum Verdict {
 /// Marks a pod as the target of a disruption.
 struct Disrupt;
 
-impl Change for Disrupt {
+impl ObjectUpdate for Disrupt {
     fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         let live = live.ok_or_else(|| write.target.not_found())?;
         let disrupted = disrupted(&live.object, write.now);

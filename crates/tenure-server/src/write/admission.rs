@@ -12,12 +12,12 @@ use parking_lot::Mutex;
 use tenure_admission::webhook_error;
 use tenure_apply::Managers;
 use tenure_catalog::{
-    Endpoint, Target, Verb,
+    Target, Verb,
     object::{Stored, bare, meta_text},
     scale_document::{scale_document, with_replicas},
 };
 use tenure_http::{FieldValidation, Request, WriteOptions};
-use tenure_meta::{ApiError, object_meta::one_reference_per_owner_after_admission};
+use tenure_meta::{ApiError, Endpoint, object_meta::one_reference_per_owner_after_admission};
 use tenure_store::Revision;
 use tenure_value::Value;
 

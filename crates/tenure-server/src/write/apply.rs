@@ -7,18 +7,18 @@ use super::{
     metadata_checks,
     ownership::{UNWRITTEN, as_live, invalid_version},
     patch_errors::not_a_configuration,
-    request::{Change, Next, WriteRequest},
+    request::{Next, ObjectUpdate, WriteRequest},
     update::check_name,
 };
 use crate::read::parse_version;
 use tenure_apply::{Force, Live, Managers, Presence};
 use tenure_catalog::{
-    Endpoint, Target,
+    Target,
     object::{Stored, bare, meta_text},
 };
 use tenure_fields::{FieldSet, Path};
 use tenure_http::{FieldValidation, Request, WriteOptions};
-use tenure_meta::ApiError;
+use tenure_meta::{ApiError, Endpoint};
 use tenure_profile::{Improvement, Profile};
 use tenure_value::{Text, Value};
 
@@ -31,7 +31,7 @@ struct Apply {
     uid: Text,
 }
 
-impl Change for Apply {
+impl ObjectUpdate for Apply {
     fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         let (target, config) = (write.target, &self.config);
         let (empty, none) = (target.handler.empty(), Managers::default());

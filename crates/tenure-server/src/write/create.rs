@@ -3,7 +3,7 @@
 use super::{
     Writer, body,
     commit::Written,
-    request::{Change, Next, WriteRequest},
+    request::{Next, ObjectUpdate, WriteRequest},
     retry::pause,
 };
 use tenure_builtin::role::{INITIAL_NAMESPACES, NAMESPACES};
@@ -30,7 +30,7 @@ struct Create<'a> {
     errors: &'a TextErrors,
 }
 
-impl Change for Create<'_> {
+impl ObjectUpdate for Create<'_> {
     fn next(&self, write: &WriteRequest<'_>, _: Option<&Stored>) -> Result<Next, ApiError> {
         let body = write.decode(self.document, None, self.errors)?;
         let placed = check_namespace(write.target, self.document);

@@ -1,4 +1,4 @@
-//! Writes. Every verb describes its change ([`Change`]) and hands it to the one pipeline of `pipeline.rs`, which lists the phases
+//! Writes. Every verb describes its change ([`ObjectUpdate`]) and hands it to the one pipeline of `pipeline.rs`, which lists the phases
 //! of a create or an update from top to bottom; deletion has a pipeline of its own in `delete.rs`.
 
 mod admission;
@@ -34,7 +34,7 @@ pub(crate) use delete_options::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
 pub(crate) use finalization::is_finished;
 pub(crate) use quota::{Enforcement, QuotaChange, is_counted};
 use repeated_apply::RepeatedApplies;
-pub(crate) use request::{Change, Next, WriteRequest};
+pub(crate) use request::{Next, ObjectUpdate, WriteRequest};
 pub(crate) use scale::scale_response;
 use std::sync::Arc;
 use tenure_authorization::Authorizer;

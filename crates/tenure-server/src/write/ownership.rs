@@ -4,11 +4,11 @@ use super::{request::WriteRequest, retry::MODIFIED};
 use crate::read::parse_version;
 use std::{collections::HashMap, sync::atomic::Ordering::Relaxed};
 use tenure_apply::{
-    ApplyError, Conflict, Conflicts, Live, Managers, Owner, Presence, Reset, Write, kubernetes_type_errors,
+    ApplyError, Conflict, Conflicts, Live, Managers, Owner, Presence, Write, kubernetes_type_errors,
 };
-use tenure_catalog::{Endpoint, KindVersions, Target, object::Stored};
+use tenure_catalog::{KindVersions, Target, object::Stored};
 use tenure_http::query::manager_errors;
-use tenure_meta::{ApiError, Cause, Reason, ResetFields};
+use tenure_meta::{ApiError, Cause, Endpoint, Reason};
 use tenure_store::Revision;
 use tenure_value::{Value, go_text};
 
@@ -35,7 +35,7 @@ impl WriteRequest<'_> {
         let (versions, empty, reset_fields) = (
             KindVersions::new(handler, &self.conversions, written),
             handler.empty(),
-            handler.reset_fields(&self.endpoint),
+            handler.reset_fields(self.endpoint),
         );
         with(&Write {
             manager: &self.manager,
@@ -43,7 +43,7 @@ impl WriteRequest<'_> {
             subresource,
             now: Some(tenure_apply::Timestamp::from_unix(self.now.seconds)),
             versions: &versions,
-            reset: reset(&reset_fields),
+            reset: &reset_fields,
             empty: &empty,
             profile: self.profile,
         })
@@ -197,13 +197,4 @@ pub(super) fn owner_document(owner: &Owner) -> Value {
         fields.push(("time", Value::from(time.to_string())));
     }
     Value::object(fields)
-}
-
-/// Returns reset fields as the decision on ownership takes them.
-fn reset(fields: &ResetFields) -> Reset<'_> {
-    match fields {
-        ResetFields::None => Reset::Nothing,
-        ResetFields::These(fields) => Reset::Fields(fields),
-        ResetFields::AllBut(fields) => Reset::AllBut(fields),
-    }
 }

@@ -8,7 +8,7 @@ use super::{
     create::check_namespace,
     go_conversion::conversion_error,
     patch_errors::{not_a_patch, patch_failure, undecodable},
-    request::{Change, Next, WriteRequest},
+    request::{Next, ObjectUpdate, WriteRequest},
     update::check_name,
 };
 use tenure_catalog::{Target, object::Stored};
@@ -50,7 +50,7 @@ struct Patch<'a> {
     errors: TextErrors,
 }
 
-impl Change for Patch<'_> {
+impl ObjectUpdate for Patch<'_> {
     fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         let target = write.target;
         let live = live.ok_or_else(|| target.not_found())?;

@@ -11,7 +11,7 @@ use super::{
     finalization::finalizers,
     identity::{identify, keep_identity, without_deletion_marks},
     ownership::{UNWRITTEN, as_live},
-    request::{Body, Change, Next, WriteRequest},
+    request::{Body, Next, ObjectUpdate, WriteRequest},
     retry::{ATTEMPTS, MODIFIED, pause},
 };
 use crate::admission::NAMESPACE_LIFECYCLE;
@@ -19,11 +19,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use tenure_apply::{ApplyError, Identity, Live, Managers, Operation, Presence, Requested, Settled, State};
 use tenure_builtin::role::Role;
 use tenure_catalog::{
-    Endpoint, Verb, check_size, duplicate_key_conflicts,
+    Verb, check_size, duplicate_key_conflicts,
     object::{Stored, meta_text, metadata, with_metadata},
 };
 use tenure_crd::CLEANUP_FINALIZER;
-use tenure_meta::{ApiError, Cause, Reason};
+use tenure_meta::{ApiError, Cause, Endpoint, Reason};
 use tenure_profile::Improvement;
 use tenure_store::Revision;
 use tenure_value::Value;
@@ -39,7 +39,11 @@ enum Base {
 
 impl Writer {
     /// Carries out a write of the target's object; on conflict, retries from the live object.
-    pub async fn write(&self, write: &WriteRequest<'_>, change: &dyn Change) -> Result<Written, ApiError> {
+    pub async fn write(
+        &self,
+        write: &WriteRequest<'_>,
+        change: &dyn ObjectUpdate,
+    ) -> Result<Written, ApiError> {
         // What this server knows is nearly always current, and the commit fails where it is not.
         let mut base = Base::Known;
         for attempt in 0..ATTEMPTS {
@@ -73,7 +77,7 @@ impl Writer {
     pub(super) async fn attempt(
         &self,
         write: &WriteRequest<'_>,
-        change: &dyn Change,
+        change: &dyn ObjectUpdate,
         live: Option<&Stored>,
     ) -> Result<Option<Written>, ApiError> {
         self.attempt_warned(write, change, live, &mut Vec::new()).await
@@ -83,7 +87,7 @@ impl Writer {
     pub(super) async fn attempt_warned(
         &self,
         write: &WriteRequest<'_>,
-        change: &dyn Change,
+        change: &dyn ObjectUpdate,
         live: Option<&Stored>,
         warnings: &mut Vec<String>,
     ) -> Result<Option<Written>, ApiError> {
@@ -95,7 +99,7 @@ impl Writer {
     async fn attempt_phases(
         &self,
         write: &WriteRequest<'_>,
-        change: &dyn Change,
+        change: &dyn ObjectUpdate,
         live: Option<&Stored>,
         warnings: &mut Vec<String>,
     ) -> Result<Option<Written>, ApiError> {
@@ -327,7 +331,7 @@ impl Writer {
         let handler = &write.target.handler;
         let mut context = ServerContext::new(self, write, object).await?;
         Ok(match live {
-            Some(live) => handler.prepare_for_update(&write.endpoint, &live.object, object, &mut context),
+            Some(live) => handler.prepare_for_update(write.endpoint, &live.object, object, &mut context),
             None => handler.prepare_for_create(object, &mut context),
         })
     }
@@ -375,7 +379,7 @@ impl Writer {
     ) -> Result<(), ApiError> {
         let handler = &write.target.handler;
         let mut causes = match live {
-            Some(live) => handler.validate_update(&write.endpoint, &live.object, object),
+            Some(live) => handler.validate_update(write.endpoint, &live.object, object),
             None => handler.validate(object),
         };
         let old = live.map_or(&Value::Null, |live| &live.object);

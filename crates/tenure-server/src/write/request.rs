@@ -2,9 +2,9 @@
 
 use super::{Writer, quota::Enforcement};
 use tenure_apply::{Manager, Managers, State};
-use tenure_catalog::{Conversions, Endpoint, Target, object::Stored};
+use tenure_catalog::{Conversions, Target, object::Stored};
 use tenure_http::{Metrics, Request, WriteOptions};
-use tenure_meta::{ApiError, Timestamp};
+use tenure_meta::{ApiError, Endpoint, Timestamp};
 use tenure_profile::{Improvement, Profile};
 use tenure_store::Revision;
 use tenure_value::{Text, Value};
@@ -17,7 +17,7 @@ pub(crate) struct WriteRequest<'a> {
     /// The field manager.
     pub manager: Text,
     pub now: Timestamp,
-    pub endpoint: Endpoint,
+    pub endpoint: Endpoint<'a>,
     /// Whether admission runs; it does not for writes of the server itself.
     pub admission: Admitted,
     /// The `resourceVersion` of an object to create, if it names one.
@@ -43,7 +43,7 @@ pub(crate) enum Admitted {
 }
 
 /// How a verb builds the next object from the live one. The pipeline calls this for every attempt, with the live object.
-pub(crate) trait Change: Send + Sync {
+pub(crate) trait ObjectUpdate: Send + Sync {
     /// Returns the next object; `live` is `None` if the object does not exist.
     fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError>;
 }
@@ -117,7 +117,7 @@ impl<'a> WriteRequest<'a> {
     }
 
     /// Returns the same write at another endpoint of the object.
-    pub fn at(self, endpoint: Endpoint) -> WriteRequest<'a> {
+    pub fn at(self, endpoint: Endpoint<'a>) -> WriteRequest<'a> {
         WriteRequest { endpoint, ..self }
     }
 

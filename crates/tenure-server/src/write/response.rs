@@ -4,7 +4,7 @@ use super::{
     Writer,
     commit::{Outcome, Written},
 };
-use crate::read::{Form, Standing};
+use crate::read::{EncodedForm, Placement};
 use hyper::StatusCode;
 use tenure_catalog::Target;
 use tenure_http::{Format, Request, Response};
@@ -25,7 +25,7 @@ impl Writer {
         let answer = match &written.outcome {
             Outcome::Created(document) => show(StatusCode::CREATED, document.as_ref())?,
             Outcome::Changed(document) => show(StatusCode::OK, document.as_ref())?,
-            Outcome::Unchanged => match Form::of(&target.handler, format, Standing::Alone) {
+            Outcome::Unchanged => match EncodedForm::of(&target.handler, format, Placement::Alone) {
                 Some(form) => {
                     let key = target.key().into();
                     let encoded = self.reader.encoded_live(&target.handler, &key, stored, &form)?;

@@ -8,14 +8,14 @@ use super::{
     commit::Written,
     create::check_namespace,
     patch::{PatchKind, patch_body, patch_options, patched},
-    request::{Change, Next, WriteRequest},
+    request::{Next, ObjectUpdate, WriteRequest},
     retry::MODIFIED,
     update::check_name,
 };
 use hyper::StatusCode;
 use tenure_apply::{
-    ApplyError, Live, Presence, Requested, Reset, SCALE_VERSION, SingleVersion, State, Write, from_scale,
-    to_scale,
+    ApplyError, Live, Presence, Requested, ResetFields, SCALE_VERSION, SingleVersion, State, Write,
+    from_scale, to_scale,
 };
 use tenure_catalog::{
     Target, Verb,
@@ -33,7 +33,7 @@ use tenure_value::{Object, Text, Value};
 /// A scale that replaces the live one.
 struct UpdateScale(Value);
 
-impl Change for UpdateScale {
+impl ObjectUpdate for UpdateScale {
     fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         scaled(write, live.ok_or_else(|| write.target.not_found())?, &self.0)
     }
@@ -45,7 +45,7 @@ struct PatchScale {
     patch: Value,
 }
 
-impl Change for PatchScale {
+impl ObjectUpdate for PatchScale {
     fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         let live = live.ok_or_else(|| write.target.not_found())?;
         let scale = scale_document(write.target, live);
@@ -63,7 +63,7 @@ struct ApplyScale {
     forced: Forced,
 }
 
-impl Change for ApplyScale {
+impl ObjectUpdate for ApplyScale {
     fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         let live = live.ok_or_else(|| write.target.not_found())?;
         let is_converted =
@@ -234,7 +234,7 @@ fn through_scale(
         let own = Write {
             api_version: SCALE_VERSION,
             versions: &one,
-            reset: Reset::Nothing,
+            reset: &ResetFields::None,
             empty: &empty,
             ..*whole
         };

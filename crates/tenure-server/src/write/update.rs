@@ -4,14 +4,14 @@ use super::{
     Writer, body,
     commit::Written,
     create::check_namespace,
-    request::{Body, Change, Next, WriteRequest},
+    request::{Body, Next, ObjectUpdate, WriteRequest},
 };
 use tenure_catalog::{
-    Endpoint, Target,
+    Target,
     object::{Stored, meta_text},
 };
 use tenure_http::Request;
-use tenure_meta::ApiError;
+use tenure_meta::{ApiError, Endpoint};
 use tenure_value::Value;
 
 /// A body that replaces the object.
@@ -20,7 +20,7 @@ struct Update<'a> {
     body: Body,
 }
 
-impl Change for Update<'_> {
+impl ObjectUpdate for Update<'_> {
     fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         let target = write.target;
         let creates = target.handler.resource.strategy.create_on_update && write.endpoint == Endpoint::Main;

@@ -358,7 +358,7 @@ fn a_restarted_server_calls_the_configured_webhooks_only() {
     recording_webhook.register(&server, "Validating", "all", &rule("*", "", "configmaps"), "");
     let store = server.store();
     drop(server);
-    let server = Server::over(store, tenure_http::Authentication::Anyone);
+    let server = Server::over(store, tenure_http::Administrator::Anyone);
     server.create(MAPS, &map("a", ""));
     assert_eq!(recording_webhook.requests().len(), 1);
     let configuration = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/all";

@@ -4,7 +4,7 @@ use crate::{
     http::{Request, Response},
     server::Server,
 };
-use tenure_http::Authentication;
+use tenure_http::Administrator;
 use tenure_value::Value;
 
 const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";
@@ -15,7 +15,7 @@ fn send(server: &Server, token: &str, method: &str, path: &str, body: &str) -> R
 }
 
 fn locked() -> Server {
-    let server = Server::with(Authentication::Token("right".into()));
+    let server = Server::with(Administrator::Token("right".into()));
     let made = send(&server, "right", "POST", ACCOUNTS, r#"{"metadata":{"name":"robot"}}"#);
     assert_eq!(made.code, 201, "{}", made.text());
     // The account has all permissions, so that only authentication is tested.
@@ -63,7 +63,7 @@ fn a_token_authenticates_while_its_account_exists() {
     assert_eq!(user(&token).as_deref(), Some("system:serviceaccount:default:robot"));
     assert_eq!(user("right").as_deref(), Some("admin"));
     assert_eq!(send(&server, &format!("{token}x"), "GET", ACCOUNTS, "").code, 401);
-    let other = Server::with(Authentication::Token("other".into()));
+    let other = Server::with(Administrator::Token("other".into()));
     assert_eq!(send(&other, &token, "GET", ACCOUNTS, "").code, 401, "another control plane's");
 
     let status = review(&server, &token, "[]");

@@ -6,7 +6,7 @@ use crate::{
 };
 use std::path::Path;
 use tenure_audit::{AuditOptions, LogOptions, Policy};
-use tenure_http::Authentication;
+use tenure_http::Administrator;
 use tenure_value::Value;
 
 const TOKEN: &str = "an-administrators-token";
@@ -19,7 +19,7 @@ fn request(method: &str, path: &str) -> Request {
 fn audited(directory: &Path, policy: &str) -> Server {
     let policy = Policy::parse(policy).expect("a policy");
     let log = Some(LogOptions::new(directory.join("audit.log")));
-    Server::audited(Authentication::Token(TOKEN.into()), AuditOptions { policy, log, webhook: None })
+    Server::audited(Administrator::Token(TOKEN.into()), AuditOptions { policy, log, webhook: None })
 }
 
 /// Waits until the log has a number of events, and returns them.

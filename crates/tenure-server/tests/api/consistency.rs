@@ -17,7 +17,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use tenure_http::Authentication;
+use tenure_http::Administrator;
 use tenure_store::MemoryStore;
 use tenure_value::{Limits, Value, json};
 
@@ -229,7 +229,7 @@ fn follow(shared: &Shared, mut random: Random) {
 #[test]
 fn a_watcher_always_converges_to_the_list() {
     let store = Arc::new(MemoryStore::new());
-    let server = Server::over(store.clone(), Authentication::Anyone);
+    let server = Server::over(store.clone(), Administrator::Anyone);
     let shared = Shared {
         address: Mutex::new(server.address),
         writing: AtomicBool::new(true),
@@ -252,7 +252,7 @@ fn a_watcher_always_converges_to_the_list() {
             thread::sleep(Duration::from_millis(900));
             // Connections break at arbitrary positions.
             drop(server);
-            server = Server::over(store.clone(), Authentication::Anyone);
+            server = Server::over(store.clone(), Administrator::Anyone);
             *shared.address.lock().expect("no thread has panicked") = server.address;
         }
         shared.writing.store(false, SeqCst);

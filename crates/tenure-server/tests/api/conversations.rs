@@ -14,7 +14,7 @@ use std::{
     sync::atomic::Ordering::Relaxed,
     thread,
 };
-use tenure_http::Authentication;
+use tenure_http::Administrator;
 use tenure_server::{Improvement, Profile};
 
 #[allow(dead_code)]
@@ -81,7 +81,7 @@ fn the_authored_conversations_replay() {
 
 #[test]
 fn the_conversations_about_permissions_and_quotas_replay() {
-    let server = Server::with(Authentication::Token(TOKEN.into())).with_controllers();
+    let server = Server::with(Administrator::Token(TOKEN.into())).with_controllers();
     let scenarios = WITH_USERS.map(|name| workspace().join("conformance/scenarios").join(name));
     println!("{}", replay_at(server.address, Waivers::None, &["--token", TOKEN], &scenarios));
 }

@@ -18,7 +18,7 @@ use tenure_authentication::{
     credentials::{SigningKey, TokenFile},
     oidc::{ALGORITHMS, AnonymousConfig, AuthenticationConfiguration, JwtAuthenticators},
 };
-use tenure_http::Authentication;
+use tenure_http::Administrator;
 use tenure_server::{Clock, ServerOptions, TokenKeys};
 use tenure_transport::Reloadable;
 use tenure_value::Value;
@@ -30,7 +30,7 @@ const SECRETS: &str = "/api/v1/namespaces/default/secrets";
 const WHO_AM_I: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 
 fn options() -> ServerOptions {
-    ServerOptions::new(Authentication::Token(ADMIN.into()))
+    ServerOptions::new(Administrator::Token(ADMIN.into()))
 }
 
 fn send(server: &Server, token: &str, method: &str, path: &str, body: &str) -> Response {

@@ -3,14 +3,14 @@
 
 use crate::server::{MERGE_PATCH, Server};
 use std::{sync::Arc, thread, time::Duration};
-use tenure_http::Authentication;
+use tenure_http::Administrator;
 use tenure_store::MemoryStore;
 use tenure_value::Value;
 
 const AUTHORITY: &str = "-----BEGIN CERTIFICATE-----";
 
 fn server_with_default_objects(store: Arc<MemoryStore>) -> Server {
-    Server::over(store, Authentication::Anyone).with_default_objects(AUTHORITY).with_controllers()
+    Server::over(store, Administrator::Anyone).with_default_objects(AUTHORITY).with_controllers()
 }
 
 fn account(namespace: &str) -> String {

@@ -6,7 +6,7 @@ use crate::{
     http::{Request, Response},
     server::{Server, version},
 };
-use tenure_http::Authentication;
+use tenure_http::Administrator;
 use tenure_server::{Improvement, Profile};
 use tenure_value::Value;
 
@@ -144,7 +144,7 @@ fn every_recorded_error_replays() {
     // The recorded server had CBOR off, as is the default of Kubernetes.
     let mut profile = Profile::tenure();
     profile.set(Improvement::ServeCbor, false);
-    let (server, locked) = (Server::behaving(profile), Server::with(Authentication::Token("right".into())));
+    let (server, locked) = (Server::behaving(profile), Server::with(Administrator::Token("right".into())));
     prepare(&server);
     server.forget_history();
     let mut failures = Vec::new();

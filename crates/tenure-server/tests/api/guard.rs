@@ -1,7 +1,7 @@
 //! Requests that a server refuses before it looks at their path.
 
 use crate::{http::Request, server::Server};
-use tenure_http::Authentication;
+use tenure_http::Administrator;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const MAP: &str = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}"#;
@@ -31,7 +31,7 @@ fn a_server_without_authentication_refuses_what_a_web_page_could_send() {
 
 #[test]
 fn an_impersonated_request_has_the_permissions_of_its_user() {
-    let server = Server::with(Authentication::Token("administrators-token".into()));
+    let server = Server::with(Administrator::Token("administrators-token".into()));
     let get = || Request::new("GET", MAPS).header("Authorization", "Bearer administrators-token");
     assert_eq!(server.send(&get()).code, 200);
     let jane = server.send(&get().header("Impersonate-User", "jane"));

@@ -11,7 +11,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use tenure_http::Authentication;
+use tenure_http::Administrator;
 use tenure_ownership::{Blame, LiveObject};
 use tenure_schema::Schema;
 use tenure_value::Value;
@@ -255,7 +255,7 @@ fn values_of_secrets_stay_out() {
 
 #[test]
 fn history_has_a_permission_of_its_own() {
-    let server = Server::with(Authentication::Token(TOKEN.into()));
+    let server = Server::with(Administrator::Token(TOKEN.into()));
     let admin = |request: Request| request.header("Authorization", &format!("Bearer {TOKEN}"));
     let send = |method: &str, path: &str, body: &str| {
         let response = server.send(&admin(Request::new(method, path).body("application/json", body)));

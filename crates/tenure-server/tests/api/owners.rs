@@ -9,7 +9,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use tenure_http::Authentication;
+use tenure_http::Administrator;
 use tenure_value::Value;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -244,7 +244,7 @@ fn a_restart_keeps_pending_deletions() {
     before.delete("/api/v1/namespaces/short");
     let store = before.store();
     drop(before);
-    let after = Server::over(store, Authentication::Anyone).with_controllers();
+    let after = Server::over(store, Administrator::Anyone).with_controllers();
     for path in
         [item("top"), item("child"), item("left-behind"), item("orphaner"), "/api/v1/namespaces/short".into()]
     {

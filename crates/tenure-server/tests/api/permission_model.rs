@@ -10,7 +10,7 @@ use proptest::{
     sample::{select, subsequence},
 };
 use std::collections::{BTreeMap, BTreeSet};
-use tenure_http::Authentication;
+use tenure_http::Administrator;
 
 const TOKEN: &str = "an-administrators-token";
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
@@ -355,7 +355,7 @@ proptest! {
         roles in proptest::collection::vec(role(), 1..4),
         writes in proptest::collection::vec(write(), 1..16),
     ) {
-        let server = Server::with(Authentication::Token(TOKEN.into()));
+        let server = Server::with(Administrator::Token(TOKEN.into()));
         roles.iter().enumerate().for_each(|(at, role)| install(&server, at, role));
         let mut model = Model::default();
         for seed in NAMES {

@@ -4,7 +4,7 @@ use crate::{
     http::{Request, Response},
     server::{APPLY, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Server},
 };
-use tenure_http::Authentication;
+use tenure_http::Administrator;
 use tenure_value::Value;
 
 const TOKEN: &str = "an-administrators-token";
@@ -39,7 +39,7 @@ fn deployment(replicas: u32, image: &str) -> String {
 
 /// Starts a server with a deployment and a user `scaler` who may change only `.spec.replicas`.
 fn server_with_scaler() -> Server {
-    let server = Server::with(Authentication::Token(TOKEN.into()));
+    let server = Server::with(Administrator::Token(TOKEN.into()));
     admin(&server, "POST", DEPLOYMENTS, &deployment(1, "one"));
     let rules = r#"[{"apiGroups":["apps"],"resources":["deployments","deployments/scale","deployments/status"],"verbs":["*"]}]"#;
     let limits =

@@ -7,7 +7,7 @@ use crate::{
 use base64::{Engine, engine::general_purpose::STANDARD};
 use std::sync::Arc;
 use tenure_authentication::credentials::{SigningKey, sign};
-use tenure_http::Authentication;
+use tenure_http::Administrator;
 use tenure_server::{Clock, ClusterAuthentication, ServerOptions, TokenKeys};
 use tenure_transport::Reloadable;
 use tenure_value::{Value, time::Precision};
@@ -70,7 +70,7 @@ fn create(server: &Server, key: &SigningKey, secret: &str) -> String {
 #[test]
 fn a_token_lasts_as_long_as_its_secret_and_its_account() {
     let key = Arc::new(SigningKey::generate().unwrap().0);
-    let mut options = ServerOptions::new(Authentication::Token(ADMIN.into()));
+    let mut options = ServerOptions::new(Administrator::Token(ADMIN.into()));
     options.identity.tokens.keys =
         Reloadable::new(TokenKeys { signing: Some(key.clone()), verifying: Vec::new() });
     let authentication = ClusterAuthentication::default();

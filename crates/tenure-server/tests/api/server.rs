@@ -9,7 +9,7 @@ use std::{
 };
 use tenure_audit::{AuditOptions, Auditor};
 use tenure_http::{
-    Authentication,
+    Administrator,
     listener::{bind, serve},
 };
 use tenure_server::Profile;
@@ -19,7 +19,7 @@ use tenure_value::Value;
 use tokio::runtime::Runtime;
 
 /// Returns the options of a server with every improvement.
-pub fn improved(access: Authentication) -> ServerOptions {
+pub fn improved(access: Administrator) -> ServerOptions {
     let mut options = ServerOptions::new(access);
     options.profile = Profile::tenure();
     options
@@ -36,10 +36,10 @@ pub struct Server {
 impl Server {
     /// Starts a server without authentication.
     pub fn start() -> Server {
-        Server::with(Authentication::Anyone)
+        Server::with(Administrator::Anyone)
     }
 
-    pub fn with(access: Authentication) -> Server {
+    pub fn with(access: Administrator) -> Server {
         Server::over(Arc::new(MemoryStore::new()), access)
     }
 
@@ -74,18 +74,18 @@ impl Server {
     }
 
     /// Starts a server that records audit events.
-    pub fn audited(access: Authentication, audit: AuditOptions) -> Server {
+    pub fn audited(access: Administrator, audit: AuditOptions) -> Server {
         Server::with_options(Arc::new(MemoryStore::new()), improved(access), Some(audit))
     }
 
     /// Starts a server over a store that is new or was used by another server.
-    pub fn over(store: Arc<MemoryStore>, access: Authentication) -> Server {
+    pub fn over(store: Arc<MemoryStore>, access: Administrator) -> Server {
         Server::with_options(store, improved(access), None)
     }
 
     /// Starts a server of a profile.
     pub fn behaving(profile: Profile) -> Server {
-        let mut options = ServerOptions::new(Authentication::Anyone);
+        let mut options = ServerOptions::new(Administrator::Anyone);
         options.profile = profile;
         Server::with_options(Arc::new(MemoryStore::new()), options, None)
     }

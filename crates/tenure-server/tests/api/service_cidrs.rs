@@ -4,7 +4,7 @@
 use crate::server::{MERGE_PATCH, Server};
 use std::sync::Arc;
 use tenure_builtin::allocate::AddressRange;
-use tenure_http::Authentication;
+use tenure_http::Administrator;
 use tenure_server::{Controllers, ServerOptions};
 use tenure_store::{Expected, MemoryStore, Store, Transaction};
 use tenure_value::Value;
@@ -14,7 +14,7 @@ const ADDRESSES: &str = "/apis/networking.k8s.io/v1/ipaddresses";
 const SERVICES: &str = "/api/v1/namespaces/default/services";
 
 fn options(range: &str) -> ServerOptions {
-    let mut options = ServerOptions::new(Authentication::Anyone);
+    let mut options = ServerOptions::new(Administrator::Anyone);
     options.service_addresses = AddressRange::parse_of_server(range).unwrap();
     options
 }
@@ -176,7 +176,7 @@ fn a_deleted_service_cidr_stays_while_services_need_it() {
 #[test]
 fn addresses_of_earlier_versions_become_objects() {
     let store = Arc::new(MemoryStore::default());
-    let server = Server::over(store.clone(), Authentication::Anyone);
+    let server = Server::over(store.clone(), Administrator::Anyone);
     let address = new_service(&server, "old");
     // Earlier versions had a key instead of the object.
     let claim = format!("claims/address/{address}");
@@ -185,7 +185,7 @@ fn addresses_of_earlier_versions_become_objects() {
         .put(claim.clone(), Expected::Absent, "objects/core/services/default/old");
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(store.commit(before)).unwrap();
-    let server = Server::over(store, Authentication::Anyone);
+    let server = Server::over(store, Administrator::Anyone);
     let object = server.get(&format!("{ADDRESSES}/{address}")).document();
     assert_eq!(text(&object, &["spec", "parentRef", "name"]), "old");
     assert!(server.keys("claims/address/").is_empty());

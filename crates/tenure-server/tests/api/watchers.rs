@@ -7,7 +7,7 @@ use crate::{
     stream::Stream,
 };
 use std::{sync::Arc, thread};
-use tenure_http::Authentication;
+use tenure_http::Administrator;
 use tenure_store::{HistoryLimits, MemoryStore};
 use tenure_value::Value;
 
@@ -145,7 +145,7 @@ fn a_watch_of_one_object_sees_only_that_object() {
 #[test]
 fn a_slow_watcher_expires_and_does_not_delay_others() {
     let limits = HistoryLimits { count: 5, ..HistoryLimits::default() };
-    let server = Server::over(Arc::new(MemoryStore::with_limits(limits)), Authentication::Anyone);
+    let server = Server::over(Arc::new(MemoryStore::with_limits(limits)), Administrator::Anyone);
     map(&server, "big", "a");
     let start = server.revision();
     // This watcher reads nothing while more changes happen than all buffers hold.

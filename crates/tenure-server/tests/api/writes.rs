@@ -6,7 +6,7 @@ use crate::{
 };
 use proptest::prelude::*;
 use std::sync::Arc;
-use tenure_http::Authentication;
+use tenure_http::Administrator;
 use tenure_meta::Timestamp;
 use tenure_server::{Clock, Identifiers, ServerOptions};
 use tenure_store::MemoryStore;
@@ -228,7 +228,7 @@ proptest! {
     ) {
         // Some messages contain the object, with its identifier and times.
         let start = || {
-            let mut options = ServerOptions::new(Authentication::Anyone);
+            let mut options = ServerOptions::new(Administrator::Anyone);
             options.identifiers = Identifiers::seeded(1);
             options.clock = Clock::new(|| Timestamp { seconds: 1_700_000_000, nanos: 0 });
             Server::with_options(Arc::new(MemoryStore::new()), options, None)

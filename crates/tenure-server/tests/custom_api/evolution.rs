@@ -4,7 +4,7 @@ use crate::{
     http::Request,
     server::{JSON_PATCH, MERGE_PATCH, Server, metadata, version},
 };
-use tenure_http::Authentication;
+use tenure_http::Administrator;
 use tenure_value::Value;
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -22,7 +22,7 @@ fn definition(list: &str, version: &str) -> String {
 
 /// Starts another server over the same store, as after a restart.
 fn started_again(server: &Server) -> Server {
-    Server::over(server.store.clone(), Authentication::Anyone)
+    Server::over(server.store.clone(), Administrator::Anyone)
 }
 
 const ATOMIC: &str = "";

@@ -6,7 +6,7 @@ mod reads;
 mod watches;
 mod writes;
 
-use crate::{Change, Changes, Committed, Expected, Result, Revision, Signal, Store, Transaction, Watch};
+use crate::{Changes, Committed, Expected, KeyChange, Result, Revision, Signal, Store, Transaction, Watch};
 use bytes::Bytes;
 use std::sync::Arc;
 use std::time::Duration;
@@ -92,7 +92,7 @@ impl<S: Store> Scope<S> {
     }
 
     /// Writes a change as `key: before -> after`, for comparing whole histories as text.
-    fn describe(&self, change: &Change) -> String {
+    fn describe(&self, change: &KeyChange) -> String {
         let text = |entry: &Option<crate::Entry>| {
             entry.as_ref().map_or("none".to_owned(), |entry| entry.value.bytes().escape_ascii().to_string())
         };

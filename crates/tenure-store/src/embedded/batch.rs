@@ -1,9 +1,9 @@
 //! The bytes of the journal's batches. A batch is written and read whole, under one checksum, which tells a batch that
-//! reached the disk from one that did not. The layout is described in `docs/store.md`.
+//! reached the disk from one that did not. The layout is described in `docs/internals/store.md`.
 
 use crate::encryption::{Form, Session};
 use crate::entry::Commit;
-use crate::{Change, Error, Result, Revision};
+use crate::{Error, KeyChange, Result, Revision};
 use bytes::Bytes;
 use std::sync::Arc;
 
@@ -61,13 +61,13 @@ impl Batch<'_> {
 }
 
 fn encoded_size(commit: &Commit) -> usize {
-    let value = |change: &Change| change.current.as_ref().map_or(0, |entry| entry.value.len());
+    let value = |change: &KeyChange| change.current.as_ref().map_or(0, |entry| entry.value.len());
     let changes = commit.changes.iter().map(|change| CHANGE_HEADER + change.key.len() + value(change));
     let records = commit.records.iter().map(|(key, record)| CHANGE_HEADER + key.len() + record.len());
     COMMIT_HEADER + changes.chain(records).sum::<usize>()
 }
 
-fn put_change(bytes: &mut Vec<u8>, encryption: &Session, change: &Change) -> Result<()> {
+fn put_change(bytes: &mut Vec<u8>, encryption: &Session, change: &KeyChange) -> Result<()> {
     match &change.current {
         Some(entry) => {
             put_value(bytes, encryption, (PUT, SEALED_PUT), entry.created, &change.key, &entry.value.bytes())
@@ -286,7 +286,7 @@ mod tests {
                     created: Revision::from_number(3),
                     modified: revision,
                 };
-                Change { key: key.clone(), previous: None, current: value.as_ref().map(entry) }
+                KeyChange { key: key.clone(), previous: None, current: value.as_ref().map(entry) }
             };
             let records = puts.iter().map(|(key, _)| (key.clone().into(), Bytes::from("record"))).collect();
             let changes = puts.iter().map(change).collect();
@@ -310,7 +310,7 @@ mod tests {
 
     fn items(commit: &Commit) -> Vec<(Bytes, Item)> {
         let stored = |bytes: &Bytes| Stored { form: Form::Plaintext, bytes: bytes.clone() };
-        let change = |change: &Change| match &change.current {
+        let change = |change: &KeyChange| match &change.current {
             Some(entry) => Item::Put { created: entry.created, value: stored(&entry.value.bytes()) },
             None => Item::Delete,
         };

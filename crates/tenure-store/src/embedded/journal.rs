@@ -287,7 +287,7 @@ mod tests {
             created: revision,
             modified: revision,
         };
-        let change = crate::Change { key, previous: None, current: Some(current) };
+        let change = crate::KeyChange { key, previous: None, current: Some(current) };
         let commit = Arc::new(Commit { revision, changes: Box::new([change]), ..Commit::default() });
         let batch = Batch { after: revision.back(1), commits: &[commit], forgotten: Revision::ZERO };
         journal.append(&batch).unwrap();

@@ -1,5 +1,5 @@
 //! The store on disk. Reads and watches are served from memory, as in the memory store; a write is answered when it has
-//! reached the disk. The format and its guarantees are described in `docs/store.md`.
+//! reached the disk. The format and its guarantees are described in `docs/internals/store.md`.
 
 mod batch;
 mod checkpoint;

@@ -1,6 +1,6 @@
 //! The bytes of the table's rows: one per entry, under its key, and one per ledger record, under its revision and key. Each
 //! carries a checksum over key and content that is checked whenever it is read, since the engine checks its pages only
-//! after a crash. The layout is described in `docs/store.md`.
+//! after a crash. The layout is described in `docs/internals/store.md`.
 
 use super::directory::StoreId;
 use crate::encryption::{Form, Session};

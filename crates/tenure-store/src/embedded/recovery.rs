@@ -8,7 +8,7 @@ use crate::history::History;
 use crate::index::Index;
 use crate::ledger::Ledger;
 use crate::state::State;
-use crate::{Change, Entry, Revision};
+use crate::{Entry, KeyChange, Revision};
 use std::sync::Arc;
 
 /// A state that is being rebuilt.
@@ -76,7 +76,7 @@ impl Recovery {
                     Some(Entry { key: key.clone(), value, created, modified: revision })
                 }
             };
-            changes.push(Change { key, previous, current });
+            changes.push(KeyChange { key, previous, current });
         }
         let (changes, records) = (changes.into(), records.into());
         self.state.apply(Arc::new(Commit { revision, written_at, changes, records }));

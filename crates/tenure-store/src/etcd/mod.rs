@@ -1,6 +1,6 @@
 //! The store on etcd, which any number of servers share. Each server mirrors everything under the prefix and serves reads and
 //! watches from the mirror, as the embedded store serves from memory; etcd replaces the disk. A write is answered
-//! when etcd has committed it. The layout of the keys and the protocol are described in `docs/store.md`.
+//! when etcd has committed it. The layout of the keys and the protocol are described in `docs/internals/store.md`.
 
 mod batch;
 mod call_error;

@@ -9,7 +9,7 @@ use crate::{
 use tenure_client::{Cluster, Rebase};
 use tenure_ownership::{
     Handover, LiveObject,
-    handover::{self, Step, Values, undo_file},
+    handover::{self, HandoverOutcome, Values, undo_file},
 };
 use tenure_schema::TypeRef;
 use tenure_value::{Object, Value};
@@ -67,7 +67,7 @@ impl Request {
         }
     }
 
-    fn step(&self, live: &LiveObject, ty: TypeRef<'static>) -> Result<Step, PageError> {
+    fn step(&self, live: &LiveObject, ty: TypeRef<'static>) -> Result<HandoverOutcome, PageError> {
         Ok(match self.action {
             Action::Transfer => handover::transfer(live, ty, &self.paths, &self.from, &self.to, now())?,
             Action::Release => handover::release(live, ty, &self.paths, &self.from, self.values)?,

@@ -4,7 +4,7 @@ use super::{digest, now, with};
 use crate::{PageError, request::text};
 use tenure_client::{Cluster, Draft};
 use tenure_ownership::{
-    Applier, Conflict, Force, Handover, LiveObject, Manifest, Plan, Settlement, handover, settle,
+    Applier, Conflict, ForcedFields, Handover, LiveObject, Manifest, Plan, Settlement, handover, settle,
 };
 use tenure_value::{Limits, Object, Value, yaml};
 
@@ -53,7 +53,7 @@ pub(super) async fn settled(cluster: &Cluster, body: &Value) -> Result<Vec<Settl
     }
     let mut all = Vec::with_capacity(drafts.len());
     for (at, draft) in drafts.iter().enumerate() {
-        let applier = Applier { manager: manager.clone(), force: Force::None, now: now() };
+        let applier = Applier { manager: manager.clone(), force: ForcedFields::None, now: now() };
         let first = tenure_client::plan(draft, &drafts, &applier, cluster).await?;
         let mut settled =
             Settled { draft: draft.clone(), applier, first, second: None, transferred: Vec::new() };

@@ -8,7 +8,7 @@ use crate::{
 };
 use clap::Args;
 use std::{collections::HashMap, fmt::Write, path::PathBuf};
-use tenure_patch::strategic::{self, Decision, Rule, Trace};
+use tenure_patch::strategic::{self, Decision, PatchRule, Trace};
 use tenure_schema::TypeRef;
 use tenure_value::{Pointer, Value, yaml};
 
@@ -63,13 +63,13 @@ fn to_value(result: &Value, trace: &Trace) -> Value {
 
 /// The lines of the result, each with its rules, and what is gone.
 struct Beside {
-    lines: Vec<(String, Vec<Rule>)>,
+    lines: Vec<(String, Vec<PatchRule>)>,
     gone: Vec<Decision>,
 }
 
 impl Beside {
     fn of(result: &Value, trace: &Trace, ty: TypeRef<'_>) -> Beside {
-        let mut rules: HashMap<Pointer, Vec<Rule>> = HashMap::new();
+        let mut rules: HashMap<Pointer, Vec<PatchRule>> = HashMap::new();
         let mut gone = Vec::new();
         for decision in trace.decisions() {
             match decision.path.pointer(result, ty) {
@@ -79,7 +79,7 @@ impl Beside {
         }
         let lines = yaml::to_lines(result).into_iter().map(|line| {
             // A line may begin an item and its first field at once; a rule is shown once, where its value begins.
-            let rules: Vec<Rule> =
+            let rules: Vec<PatchRule> =
                 line.at.ancestors().rev().filter_map(|at| rules.remove(&at)).flatten().collect();
             (line.text, rules)
         });
@@ -111,14 +111,14 @@ impl Beside {
 }
 
 /// Whether a rule removes something.
-fn is_removal(rule: &Rule) -> bool {
-    matches!(rule, Rule::RemovedByNull | Rule::RemovedByDirective | Rule::RemovedFromSet | Rule::Cleared)
+fn is_removal(rule: &PatchRule) -> bool {
+    matches!(rule, PatchRule::RemovedByNull | PatchRule::RemovedByDirective | PatchRule::RemovedFromSet | PatchRule::Cleared)
 }
 
-fn ink(rules: &[Rule]) -> Ink {
+fn ink(rules: &[PatchRule]) -> Ink {
     match rules.last() {
-        Some(Rule::Added) => Ink::Added,
-        Some(Rule::Set | Rule::ReplacedByDirective | Rule::ReplacedByStrategy) => Ink::Changed,
+        Some(PatchRule::Added) => Ink::Added,
+        Some(PatchRule::Set | PatchRule::ReplacedByDirective | PatchRule::ReplacedByStrategy) => Ink::Changed,
         _ => Ink::Faint,
     }
 }

@@ -15,7 +15,7 @@ use tenure_client::Selection;
 use tenure_ownership::{LiveObject, effect};
 use tenure_schema::{
     Schema,
-    merging::{self, Change},
+    merging::{self, MergeChange},
 };
 use tenure_value::{Text, Value};
 
@@ -62,7 +62,7 @@ struct KindChange {
     kind: Text,
     /// Its apiVersion in the new definition.
     becomes: Text,
-    changes: Vec<(Change, Vec<Affected>)>,
+    changes: Vec<(MergeChange, Vec<Affected>)>,
 }
 
 /// A manager that owns an affected field.
@@ -150,7 +150,7 @@ fn affected(
     objects: &[Document],
     api_version: &str,
     kind: &str,
-    change: &Change,
+    change: &MergeChange,
 ) -> Result<Vec<Affected>, Error> {
     let group = |version: &str| version.rsplit_once('/').map_or("", |(group, _)| group).to_owned();
     let mut affected = Vec::new();
@@ -207,7 +207,7 @@ fn render(kinds: &[KindChange], looked: bool, terminal: &Terminal) -> String {
 }
 
 fn to_value(kind: &KindChange) -> Value {
-    let change = |(change, affected): &(Change, Vec<Affected>)| {
+    let change = |(change, affected): &(MergeChange, Vec<Affected>)| {
         let affected = affected.iter().map(|affected| (affected.object.clone(), &affected.manager));
         effect::change_to_value(change, affected)
     };

@@ -3,7 +3,7 @@
 
 use crate::{Error, document::Document};
 use std::sync::Arc;
-use tenure_http::{Authentication, RequestBody, ResponseBody};
+use tenure_http::{Administrator, RequestBody, ResponseBody};
 use tenure_server::Server;
 use tenure_store::MemoryStore;
 use tenure_value::{Limits, Object, Value, json};
@@ -60,7 +60,7 @@ impl Sandbox {
     pub fn with(definitions: &[Document]) -> Result<Sandbox, Error> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(Error::Runtime)?;
-        let api = runtime.block_on(Server::open(Arc::new(MemoryStore::new()), Authentication::Anyone));
+        let api = runtime.block_on(Server::open(Arc::new(MemoryStore::new()), Administrator::Anyone));
         let api = api.map_err(|failure| Error::usage(format!("cannot start: {failure}")))?;
         let mut sandbox = Sandbox { runtime, api, custom: Vec::new() };
         for definition in definitions {

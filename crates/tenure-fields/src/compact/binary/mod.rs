@@ -1,5 +1,5 @@
 //! The binary encoding: a version byte, then codes. A code is a phrase of the table or a single step; the
-//! arguments of its steps follow. `docs/compact-fields.md` specifies the bytes; an incompatible change is a
+//! arguments of its steps follow. `docs/internals/compact-fields.md` specifies the bytes; an incompatible change is a
 //! new layout and needs a new version byte.
 
 mod codes;

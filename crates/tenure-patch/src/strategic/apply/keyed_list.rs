@@ -16,7 +16,7 @@ use crate::{
         merge_keys::{MergeKeys, no_key},
         order::{NONE, Standing, arrange},
         patch_meta::{self, PatchMeta},
-        trace::{KeySource, OrderSource, Recorder, Rule},
+        trace::{KeySource, OrderSource, PatchRule, Recorder},
     },
 };
 use tenure_fields::PathElement;
@@ -65,7 +65,7 @@ impl<R: Recorder> Merger<'_, R> {
         };
         let mut list = Slots::new(keys, live.len(), entries.merging.len());
         if entries.replace.is_some() {
-            self.recorder.note(|| Rule::ReplacedByDirective);
+            self.recorder.note(|| PatchRule::ReplacedByDirective);
             for entry in &entries.merging {
                 let value = new_value(&entry.map.clone().into(), item, Context::Replacing, profile)?;
                 list.join(entries.keys_of(entry, keys), value, NONE);
@@ -84,7 +84,7 @@ impl<R: Recorder> Merger<'_, R> {
         let (arranged, moved) = list.arrange(self.options.live_only);
         if moved {
             let source = if order.is_some() { OrderSource::Directive } else { OrderSource::PatchList };
-            self.recorder.note(|| Rule::Ordered(source));
+            self.recorder.note(|| PatchRule::Ordered(source));
         }
         Ok(match !moved && list.is_unchanged() {
             true => Merged::Same,
@@ -109,7 +109,7 @@ impl<R: Recorder> Merger<'_, R> {
             }
             list.delete(first);
             self.recorder.enter(|| PathElement::Key(keys.of(entry.map)));
-            self.recorder.note(|| Rule::RemovedByDirective);
+            self.recorder.note(|| PatchRule::RemovedByDirective);
             self.recorder.leave();
         }
         Ok(())
@@ -175,14 +175,14 @@ impl<R: Recorder> Merger<'_, R> {
             Some(Content::Made(Value::Object(live))) => live,
             Some(_) => return Ok(Merged::Same),
             None => {
-                self.recorder.note(|| Rule::Added);
+                self.recorder.note(|| PatchRule::Added);
                 let context = if entry.replaces { Context::Replacing } else { Context::Joining };
                 let value = new_value(&map.clone().into(), item, context, profile)?;
                 return Ok(value.map_or(Merged::Gone, Merged::New));
             }
         };
         if entry.replaces {
-            self.recorder.note(|| Rule::ReplacedByDirective);
+            self.recorder.note(|| PatchRule::ReplacedByDirective);
             return self.replace(&live.clone().into(), &map.clone().into(), item);
         }
         self.recorder.note(|| merged_by(keys));
@@ -371,11 +371,11 @@ impl<'v> Slots<'v> {
     }
 }
 
-fn merged_by(keys: &MergeKeys<'_>) -> Rule {
+fn merged_by(keys: &MergeKeys<'_>) -> PatchRule {
     let source = match keys {
         MergeKeys::One { .. } => KeySource::MergeKey,
         MergeKeys::Declared(_) => KeySource::ListKeys,
         MergeKeys::Named(_) => KeySource::Directive,
     };
-    Rule::MergedByKey(source, keys.names().map(Text::from).collect())
+    PatchRule::MergedByKey(source, keys.names().map(Text::from).collect())
 }

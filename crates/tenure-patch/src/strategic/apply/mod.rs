@@ -15,7 +15,7 @@ use super::{
     },
     merge_keys::MergeKeys,
     patch_meta::{self, ListStrategy, PatchMeta},
-    trace::{Recorder, Rule},
+    trace::{PatchRule, Recorder},
 };
 use crate::{ErrorKind, PatchError};
 use new_value::{Context, new_value};
@@ -94,14 +94,14 @@ impl<'o, R: Recorder> Merger<'o, R> {
     ) -> Result<Merged, PatchError> {
         match PatchValue::read(value, patch)? {
             PatchValue::Delete => {
-                self.recorder.note(|| Rule::RemovedByDirective);
+                self.recorder.note(|| PatchRule::RemovedByDirective);
                 Ok(match self.options.profile.has(Improvement::RemoveDeletedMaps) {
                     true => Merged::Gone,
                     false => Merged::New(Object::default().into()),
                 })
             }
             PatchValue::Replace => {
-                self.recorder.note(|| Rule::ReplacedByDirective);
+                self.recorder.note(|| PatchRule::ReplacedByDirective);
                 self.replace(&live.clone().into(), &patch.without(PATCH).into(), ty)
             }
         }
@@ -146,7 +146,7 @@ impl<'o, R: Recorder> Merger<'o, R> {
             if is_listed(&field.0) {
                 kept.push(field.clone());
             } else if patch.get(&field.0).is_none() {
-                self.recorder.note_field(&field.0, || Rule::Cleared);
+                self.recorder.note_field(&field.0, || PatchRule::Cleared);
             }
         }
         Ok(Some(Object::from_sorted(kept)))
@@ -226,7 +226,7 @@ impl<'o, R: Recorder> Merger<'o, R> {
         match (live, patch) {
             (None, Value::Null) => Ok(Merged::Same),
             (Some(_), Value::Null) => {
-                self.recorder.note_field(name, || Rule::RemovedByNull);
+                self.recorder.note_field(name, || PatchRule::RemovedByNull);
                 Ok(Merged::Gone)
             }
             (Some(Value::Object(live)), Value::Object(map)) => {
@@ -244,7 +244,8 @@ impl<'o, R: Recorder> Merger<'o, R> {
                 Ok(outcome)
             }
             (Some(live), patch) if patch.is_scalar() => {
-                self.recorder.note_field(name, || if live == patch { Rule::Kept } else { Rule::Set });
+                self.recorder
+                    .note_field(name, || if live == patch { PatchRule::Kept } else { PatchRule::Set });
                 Ok(if live == patch { Merged::Same } else { Merged::New(patch.clone()) })
             }
             (live, patch) => self.add(live, patch, name, ty),
@@ -256,7 +257,7 @@ impl<'o, R: Recorder> Merger<'o, R> {
         {
             return self.object(live, patch, meta.ty);
         }
-        self.recorder.note(|| Rule::ReplacedByStrategy);
+        self.recorder.note(|| PatchRule::ReplacedByStrategy);
         self.replace(&live.clone().into(), &patch.clone().into(), meta.ty)
     }
 
@@ -281,9 +282,9 @@ impl<'o, R: Recorder> Merger<'o, R> {
                 None => Merged::Gone,
             };
         self.recorder.note_field(name, || match (&outcome, live) {
-            (Merged::New(_), Some(_)) => Rule::Set,
-            (Merged::New(_), None) => Rule::Added,
-            _ => Rule::RemovedByDirective,
+            (Merged::New(_), Some(_)) => PatchRule::Set,
+            (Merged::New(_), None) => PatchRule::Added,
+            _ => PatchRule::RemovedByDirective,
         });
         Ok(outcome)
     }
@@ -346,7 +347,7 @@ impl<'o, R: Recorder> Merger<'o, R> {
             ListStrategy::Set => self.set(live, patched, order),
             ListStrategy::Replace => match order {
                 None => {
-                    self.recorder.note(|| Rule::ReplacedByStrategy);
+                    self.recorder.note(|| PatchRule::ReplacedByStrategy);
                     let patched = patched.cloned().unwrap_or_default();
                     self.replace(&live.clone().into(), &patched.into(), meta.ty)
                 }
@@ -378,7 +379,7 @@ impl<'o, R: Recorder> Merger<'o, R> {
             }
             _ => set::check_order(patch, order)?,
         }
-        self.recorder.note(|| Rule::Added);
+        self.recorder.note(|| PatchRule::Added);
         Ok(match new_value(&patch.clone().into(), meta.ty, Context::New, self.options.profile)? {
             Some(value) => Merged::New(value),
             None => Merged::Gone,
@@ -398,7 +399,7 @@ impl<'o, R: Recorder> Merger<'o, R> {
         }
         match (live, deletions) {
             (Some(_), Value::Null) => {
-                self.recorder.note_field(name, || Rule::RemovedByNull);
+                self.recorder.note_field(name, || PatchRule::RemovedByNull);
                 Ok(Merged::Gone)
             }
             (Some(Value::Array(live)), Value::Array(listed)) => {
@@ -415,7 +416,7 @@ impl<'o, R: Recorder> Merger<'o, R> {
                 match set::without(live, listed)? {
                     None => Ok(Merged::Same),
                     Some(kept) => {
-                        self.recorder.note_field(name, || Rule::RemovedFromSet);
+                        self.recorder.note_field(name, || PatchRule::RemovedFromSet);
                         Ok(Merged::New(kept.into()))
                     }
                 }

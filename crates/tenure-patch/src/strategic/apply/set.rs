@@ -8,7 +8,7 @@ use crate::{
         key_index::{InOrder, KeyIndex, Numbers},
         order::{NONE, Standing, arrange},
         scalars::check_scalars,
-        trace::{OrderSource, Recorder, Rule},
+        trace::{OrderSource, PatchRule, Recorder},
     },
 };
 use tenure_value::{Array, Kind, Text, Value};
@@ -52,7 +52,7 @@ impl<R: Recorder> Merger<'_, R> {
                 }
             }
         }
-        self.recorder.note(|| Rule::MergedAsSet);
+        self.recorder.note(|| PatchRule::MergedAsSet);
         self.finish_scalars(live, items, standings, order)
     }
 
@@ -67,7 +67,7 @@ impl<R: Recorder> Merger<'_, R> {
         check_scalars(live, patch)?;
         check_order(patch, order)?;
         let standings = vec![Standing { rank: NONE, place: NONE }; base.len()];
-        self.recorder.note(|| Rule::ReplacedByStrategy);
+        self.recorder.note(|| PatchRule::ReplacedByStrategy);
         self.finish_scalars(live, base.iter().collect(), standings, Some(order))
     }
 
@@ -88,7 +88,7 @@ impl<R: Recorder> Merger<'_, R> {
         let arranged = arrange(standings.into_iter().map(Some), self.options.live_only);
         if !arranged.iter().enumerate().all(|(at, number)| at == *number as usize) {
             let source = if order.is_some() { OrderSource::Directive } else { OrderSource::PatchList };
-            self.recorder.note(|| Rule::Ordered(source));
+            self.recorder.note(|| PatchRule::Ordered(source));
         }
         let same = arranged.len() == live.len()
             && arranged.iter().zip(live).all(|(number, value)| items[*number as usize] == value);

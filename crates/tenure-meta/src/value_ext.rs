@@ -2,8 +2,8 @@
 
 use tenure_value::{Text, Value};
 
-/// Access to members of a row of data.
-pub trait Row {
+/// Members of an object, read with a default for those that are absent.
+pub trait ValueExt {
     /// Returns a string; empty if absent.
     fn text(&self, name: &str) -> Text;
     /// Returns a list of strings; empty if absent.
@@ -14,7 +14,7 @@ pub trait Row {
     fn flag(&self, name: &str) -> bool;
 }
 
-impl Row for Value {
+impl ValueExt for Value {
     fn text(&self, name: &str) -> Text {
         self.get(name).and_then(Value::as_str).map(Text::new).unwrap_or_default()
     }

@@ -1,18 +1,18 @@
 //! The administrator: the client with the token, or every client of a server without TLS on a loopback socket.
 
-/// How requests are authenticated.
+/// Who the administrator is.
 #[derive(Clone)]
-pub enum Authentication {
+pub enum Administrator {
     /// Only the holder of this bearer token is the administrator. An empty token authenticates no client.
     Token(String),
     /// Every client is the administrator; the server listens on a loopback address only.
     Anyone,
 }
 
-impl Authentication {
+impl Administrator {
     /// Whether a token is that of the administrator.
     pub fn knows(&self, given: &str) -> bool {
-        matches!(self, Authentication::Token(token) if same_secret(given.as_bytes(), token.as_bytes()))
+        matches!(self, Administrator::Token(token) if same_secret(given.as_bytes(), token.as_bytes()))
     }
 }
 
@@ -29,17 +29,17 @@ mod tests {
 
     #[test]
     fn only_the_token_is_known() {
-        let token = Authentication::Token("secret".into());
+        let token = Administrator::Token("secret".into());
         assert!(token.knows("secret"));
         for wrong in ["wrong!", "secret2", "", "secre"] {
             assert!(!token.knows(wrong), "{wrong:?}");
         }
-        assert!(!Authentication::Anyone.knows("secret"));
+        assert!(!Administrator::Anyone.knows("secret"));
     }
 
     #[test]
     fn an_empty_token_does_not_authenticate() {
-        let empty = Authentication::Token(String::new());
+        let empty = Administrator::Token(String::new());
         assert!(!empty.knows(""));
     }
 }
