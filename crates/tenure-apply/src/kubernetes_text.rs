@@ -201,13 +201,8 @@ mod tests {
                 r#"{"spec":{"containers":[{"name":"c","resources":{"limits":{"cpu":[]}}}]}}"#,
                 Some(".spec.containers[name=\"c\"].resources.limits.cpu: expected any scalar, got &{[]}"),
             ),
-            (
-                r#"{"spec":{"containers":[{"image":"c"}]}}"#,
-                Some(concat!(
-                    ".spec.containers: element 0: associative list with keys has an element that omits all key fields ",
-                    "[\"name\"] (and doesn't have default values for any key fields)",
-                )),
-            ),
+            // The key of this list has a default.
+            (r#"{"spec":{"containers":[{"image":"c"}]}}"#, None),
         ] {
             let config: Value = config.parse().expect("JSON");
             assert_eq!(kubernetes_type_errors(&config, pod).as_deref(), expected, "{config}");

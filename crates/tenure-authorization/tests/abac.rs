@@ -126,8 +126,8 @@ fn policies_are_rules() {
     assert_eq!(
         shown("ann", "ns"),
         [
-            r#"{APIGroups:[""], Resources:["pods"], Verbs:["get", "list", "watch"]}"#,
-            r#"{NonResourceURLs:["/x"], Verbs:["get", "list", "watch"]}"#
+            r#"{APIGroups:[""], Resources:["pods"], Verbs:["get" "list" "watch"]}"#,
+            r#"{NonResourceURLs:["/x"], Verbs:["get" "list" "watch"]}"#
         ]
     );
     assert_eq!(shown("ann", "other"), Vec::<String>::new());

@@ -36,6 +36,8 @@ fn schema() -> Schema {
     let mut types = SchemaBuilder::default();
     let scalar = Scalar { kind: ScalarKind::String, format: Text::default(), values: [].into() };
     let scalar = types.add(Type::Scalar(scalar));
+    let number = Scalar { kind: ScalarKind::Integer, format: Text::default(), values: [].into() };
+    let number = types.add(Type::Scalar(number));
     let untyped = types.add(Type::Untyped);
     let pair = types.add(structure(&[("x", scalar), ("y", scalar)], Granular, Foreign));
     let whole = types.add(structure(&[("x", scalar)], Atomic, Foreign));
@@ -46,7 +48,7 @@ fn schema() -> Schema {
     let atomic = types.add(list(pair, ListTopology::Atomic));
     let set = types.add(list(scalar, ListTopology::Set));
     let port =
-        types.add(structure(&[("port", scalar), ("protocol", scalar), ("name", scalar)], Granular, Foreign));
+        types.add(structure(&[("port", number), ("protocol", scalar), ("name", scalar)], Granular, Foreign));
     let keys = [
         Key { name: "port".into(), default: None },
         Key { name: "protocol".into(), default: Some("TCP".into()) },
