@@ -3,7 +3,7 @@
 
 use super::{
     MemoryBudget, RequestBody, Reservation,
-    listener::{BodyFault, discard_body, read_body_within},
+    body_reader::{BodyFault, discard_body, read_body_within},
     request_guard::{self, HostGuard},
 };
 use bytes::Bytes;

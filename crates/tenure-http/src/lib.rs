@@ -7,6 +7,7 @@
 //! The crate exists because its border keeps the protocol out of the way of a request. Internal: no promises about its API.
 
 mod administrator;
+mod body_reader;
 mod body_stream;
 mod chunked_body;
 pub mod compression;

@@ -1,8 +1,6 @@
 //! The memory of requests in flight: bodies that are being read or worked on, and responses that clients have not read yet. All
 //! of them share one budget; a request that does not fit is answered with 429, so that clients retry and the process survives.
 
-use super::Response;
-use hyper::Method;
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering::Relaxed},
@@ -60,20 +58,6 @@ impl MemoryBudget {
     /// Returns a reservation of nothing for a body that is still small.
     pub fn small_reservation(&self) -> Reservation {
         Reservation { counter: self.small.clone(), bytes: 0 }
-    }
-
-    /// Reserves the memory of a large response until the client has read it. A read that does not fit is refused; the result of a
-    /// write is sent in any case.
-    pub fn hold(&self, mut response: Response, method: &Method) -> Response {
-        let bytes = response.body.bytes();
-        if response.memory.is_some() || bytes <= MemoryBudget::SMALL {
-            return response;
-        }
-        response.memory = self.reserve(bytes);
-        match response.memory.is_none() && *method == Method::GET {
-            true => Response::busy("the server has too many large responses in flight, try again later"),
-            false => response,
-        }
     }
 
     /// Reserves bytes, if there are so many left.

@@ -1,9 +1,13 @@
 //! Responses: a status code, headers, and a body that is complete, chunked or streamed.
 
-use super::{BodyStream, ChunkedBody, Encoding, Format, View, memory::Reservation, warning};
+use super::{
+    BodyStream, ChunkedBody, Encoding, Format, View,
+    memory::{MemoryBudget, Reservation},
+    warning,
+};
 use bytes::Bytes;
 use hyper::{
-    HeaderMap, StatusCode,
+    HeaderMap, Method, StatusCode,
     body::{Body, Frame, SizeHint},
     header::{self, HeaderName, HeaderValue},
 };
@@ -37,6 +41,22 @@ pub enum ResponseBody {
     Chunked(Box<ChunkedBody>),
     /// A body that is produced as the client reads.
     Stream(BodyStream),
+}
+
+impl MemoryBudget {
+    /// Reserves the memory of a large response until the client has read it. A read that does not fit is refused; the result of a
+    /// write is sent in any case.
+    pub fn hold(&self, mut response: Response, method: &Method) -> Response {
+        let bytes = response.body.bytes();
+        if response.memory.is_some() || bytes <= MemoryBudget::SMALL {
+            return response;
+        }
+        response.memory = self.reserve(bytes);
+        match response.memory.is_none() && *method == Method::GET {
+            true => Response::busy("the server has too many large responses in flight, try again later"),
+            false => response,
+        }
+    }
 }
 
 impl Response {

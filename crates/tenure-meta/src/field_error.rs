@@ -1,6 +1,6 @@
 //! Field errors with the messages of Kubernetes: a kind of error, the value, and what would be right.
 
-use crate::Cause;
+use crate::{ApiError, Cause};
 use std::fmt::Write;
 use tenure_value::{Value, go_text::Quoted};
 
@@ -176,7 +176,7 @@ impl FieldError {
         self
     }
 
-    /// Returns the error as a cause of an [`ApiError`](crate::ApiError).
+    /// Returns the error as a cause of an [`ApiError`].
     pub fn cause(&self) -> Cause {
         Cause {
             reason: self.kind.reason().into(),
@@ -184,6 +184,13 @@ impl FieldError {
             field: self.path.clone(),
             extension: None,
         }
+    }
+}
+
+impl ApiError {
+    /// Several query parameters violate rules of their options.
+    pub fn invalid_options(options: &str, errors: &[FieldError]) -> ApiError {
+        ApiError::invalid("meta.k8s.io", options, "", errors.iter().map(FieldError::cause).collect())
     }
 }
 

@@ -1,6 +1,6 @@
 //! The formats of names and values, each a function that returns what is wrong with a text.
 
-use crate::{NameFormat, Quantity};
+use crate::Quantity;
 use std::net::{IpAddr, Ipv6Addr};
 
 /// All that is wrong with a text; empty if it is valid.
@@ -377,6 +377,26 @@ pub fn service_path(text: &str) -> Verdict {
             parts.iter().enumerate().flat_map(wrong_segment).collect()
         }
     }
+}
+
+/// The format of object names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NameFormat {
+    /// A DNS subdomain of at most 253 characters.
+    #[default]
+    Subdomain,
+    /// A DNS subdomain of at most 63 characters.
+    ShortSubdomain,
+    /// A DNS label of at most 63 characters.
+    Label,
+    /// Any path segment.
+    Segment,
+    /// An IP address in its canonical form.
+    Address,
+    /// The plural name and the group of a CustomResourceDefinition.
+    Definition,
+    /// The version and the group of an APIService.
+    Service,
 }
 
 /// Says what is wrong with the name of an object; a prefix for generated names may end in `-`.

@@ -35,12 +35,13 @@ pub use edit::{Edit, Rebuild, map_items};
 pub use field_error::{FieldError, FieldErrorKind};
 pub use field_errors::FieldErrors;
 pub use field_path::FieldPath;
+pub use format::NameFormat;
 pub use openapi::OpenApiVersion;
 pub use previous::{ChangedField, Previous};
 pub use quantity::Quantity;
 pub use resource::{
-    GenerationTriggers, Group, NameFormat, Refills, Registry, Resource, Scope, StatusOnCreate,
-    StrategyOptions, Subresource, api_version,
+    GenerationTriggers, Group, Refills, Registry, Resource, Scope, StatusOnCreate, StrategyOptions,
+    Subresource, api_version,
 };
 pub use seen::Seen;
 pub use selector::{FieldSelector, IndexTerm, IndexedBy, LabelSelector, SelectableField, selector_text};

@@ -1,7 +1,7 @@
 //! Descriptions of resources: names, verbs, scope, versions, and the rules by which they are written. The
 //! built-in ones are rows of `data/resources.json`; other registries can be built from further rows.
 
-use crate::{selector::SelectableField, value_ext::ValueExt};
+use crate::{format::NameFormat, selector::SelectableField, value_ext::ValueExt};
 use std::{collections::HashMap, sync::Arc};
 use tenure_schema::{Schema, TypeId, TypeRef};
 use tenure_value::{Text, Value};
@@ -23,26 +23,6 @@ impl Scope {
             Scope::Cluster => "Cluster",
         }
     }
-}
-
-/// The format of object names.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum NameFormat {
-    /// A DNS subdomain of at most 253 characters.
-    #[default]
-    Subdomain,
-    /// A DNS subdomain of at most 63 characters.
-    ShortSubdomain,
-    /// A DNS label of at most 63 characters.
-    Label,
-    /// Any path segment.
-    Segment,
-    /// An IP address in its canonical form.
-    Address,
-    /// The plural name and the group of a CustomResourceDefinition.
-    Definition,
-    /// The version and the group of an APIService.
-    Service,
 }
 
 /// The names of formats in the data.

@@ -1,7 +1,6 @@
 //! API errors and their conversion to a Kubernetes `Status`. Clients act on code and reason, humans read the
 //! message.
 
-use crate::FieldError;
 use std::collections::HashSet;
 use tenure_value::{Text, Value};
 
@@ -292,11 +291,6 @@ impl ApiError {
         let cause =
             Cause { reason: reason.into(), message: message.into(), field: field.into(), extension: None };
         ApiError::invalid("meta.k8s.io", options, "", vec![cause])
-    }
-
-    /// Several query parameters violate rules of their options.
-    pub fn invalid_options(options: &str, errors: &[FieldError]) -> ApiError {
-        ApiError::invalid("meta.k8s.io", options, "", errors.iter().map(FieldError::cause).collect())
     }
 
     /// A webhook denied the request, possibly with a `Status` of its own.

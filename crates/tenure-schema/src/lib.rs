@@ -8,8 +8,8 @@
 //! type is decoded on first use. [`openapi`] compiles types from OpenAPI documents, [`crd`] from
 //! CustomResourceDefinitions.
 //!
-//! The crate exists for programs that need the merge rules of a type. It does not know the contents of documents, or patches. Public
-//! API: it follows semantic versioning.
+//! The crate exists for programs that need the merge rules of a type. It does not know the contents of documents, or patches.
+//! Public API: it follows semantic versioning.
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 

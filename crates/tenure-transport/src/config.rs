@@ -98,6 +98,17 @@ pub(crate) struct Credentials {
     pub identity: Option<Identity>,
 }
 
+/// Returns the names of the contexts of the kubeconfig that the options name.
+pub fn contexts(options: &ConnectOptions) -> Result<Vec<String>, ConnectError> {
+    let kubeconfig = match &options.kubeconfig {
+        Some(file) => Some(Kubeconfig::read(std::slice::from_ref(file))?),
+        None => Kubeconfig::find()?,
+    };
+    Ok(kubeconfig
+        .map(|kubeconfig| kubeconfig.contexts.into_iter().map(|entry| entry.name).collect())
+        .unwrap_or_default())
+}
+
 impl ConnectOptions {
     pub(crate) fn config(&self) -> Result<Config, ConnectError> {
         let chosen = self.context.is_some() || self.cluster.is_some() || self.user.is_some();

@@ -1,7 +1,7 @@
 //! Kubeconfig files. Several files are merged as `kubectl` merges them: the first entry of a name counts, relative paths are
 //! relative to the file that contains them.
 
-use crate::{ConnectError, ConnectOptions, did_you_mean};
+use crate::{ConnectError, did_you_mean};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use std::path::{Path, PathBuf};
 use tenure_value::{Limits, Value, yaml};
@@ -11,14 +11,14 @@ use tenure_value::{Limits, Value, yaml};
 pub(crate) struct Kubeconfig {
     clusters: Vec<Entry>,
     users: Vec<Entry>,
-    contexts: Vec<Entry>,
+    pub contexts: Vec<Entry>,
     current_context: Option<String>,
 }
 
 /// A named cluster, user or context.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
-    name: String,
+    pub name: String,
     value: Value,
     directory: PathBuf,
 }
@@ -87,17 +87,6 @@ impl Kubeconfig {
     pub fn user(&self, name: &str) -> Result<&Entry, ConnectError> {
         entry(&self.users, "user", name)
     }
-}
-
-/// Returns the names of the contexts of the kubeconfig that the options name.
-pub fn contexts(options: &ConnectOptions) -> Result<Vec<String>, ConnectError> {
-    let kubeconfig = match &options.kubeconfig {
-        Some(file) => Some(Kubeconfig::read(std::slice::from_ref(file))?),
-        None => Kubeconfig::find()?,
-    };
-    Ok(kubeconfig
-        .map(|kubeconfig| kubeconfig.contexts.into_iter().map(|entry| entry.name).collect())
-        .unwrap_or_default())
 }
 
 fn entry<'k>(entries: &'k [Entry], what: &str, name: &str) -> Result<&'k Entry, ConnectError> {

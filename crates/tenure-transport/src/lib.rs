@@ -35,12 +35,11 @@ mod trusted_certificates;
 mod web;
 
 pub use any_certificate::AnyCertificate;
-pub use config::{ConnectOptions, Impersonate, REQUEST_TIMEOUT, SILENCE};
+pub use config::{ConnectOptions, Impersonate, REQUEST_TIMEOUT, SILENCE, contexts};
 pub use connection::Connection;
 pub use dialer::Dialer;
 pub use error::ConnectError;
 pub use escape::escaped;
-pub use kubeconfig::contexts;
 pub use reloadable::Reloadable;
 pub use reloader::Reloader;
 pub use review::ReviewWebhook;

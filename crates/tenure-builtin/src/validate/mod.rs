@@ -26,6 +26,7 @@ mod pod;
 mod pod_status;
 mod pod_update;
 mod quota;
+mod removed_paths;
 mod resources;
 mod selector;
 mod service;

@@ -1,7 +1,7 @@
 //! What an update of a pod may change: its deadline only shrinks, scheduling gates only go, and while a pod is gated its node
 //! selector and node affinity only narrow. A new pod has neither ephemeral containers nor a node that its gates exclude.
 
-use super::{context::items, diff::diff, update::without};
+use super::{context::items, diff::diff, removed_paths::without};
 use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, Seen};
 use tenure_value::{Text, Value};
 

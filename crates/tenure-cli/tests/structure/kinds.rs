@@ -28,7 +28,7 @@ const CRATES: [&str; 19] = [
 ];
 
 /// Files and folders that may name kinds, and the kinds that they may name; none for all.
-const SUBJECTS: [(&str, &[&str]); 17] = [
+const SUBJECTS: [(&str, &[&str]); 18] = [
     // Each file is about the kinds of its endpoint.
     ("tenure-server/src/subresources", &[]),
     ("tenure-catalog/src/scale_document.rs", &["Scale"]),
@@ -38,6 +38,7 @@ const SUBJECTS: [(&str, &[&str]); 17] = [
     ("tenure-authorization/src/rbac", &[]),
     ("tenure-authorization/src/node", &[]),
     ("tenure-authorization/src/claim_status.rs", &[]),
+    ("tenure-authorization/src/escalation.rs", &["ClusterRole", "Role"]),
     // Reviews that webhooks are sent, and whom a user may act as.
     ("tenure-authorization/src/review_document.rs", &["SubjectAccessReview"]),
     ("tenure-authentication/src/credentials/token_review.rs", &["TokenReview"]),

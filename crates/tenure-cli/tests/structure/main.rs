@@ -5,6 +5,7 @@ mod documents;
 mod graph;
 mod kinds;
 mod modules;
+mod phases;
 mod tokens;
 
 use modules::Crate;

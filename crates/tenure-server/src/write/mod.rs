@@ -18,6 +18,7 @@ mod ownership;
 mod ownership_report;
 mod patch;
 mod patch_errors;
+mod patch_kind;
 mod pipeline;
 mod quota;
 mod repeated_apply;

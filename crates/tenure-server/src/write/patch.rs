@@ -8,6 +8,7 @@ use super::{
     create::check_namespace,
     go_conversion::conversion_error,
     patch_errors::{not_a_patch, patch_failure, undecodable},
+    patch_kind::PatchKind,
     request::{Next, ObjectUpdate, WriteRequest},
     update::check_name,
 };
@@ -19,15 +20,6 @@ use tenure_meta::{ApiError, FieldError, Reason};
 use tenure_patch::strategic;
 use tenure_profile::{Improvement, Profile};
 use tenure_value::{Value, go_text};
-
-/// The kind of a patch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PatchKind {
-    Json,
-    Merge,
-    Strategic,
-    Apply,
-}
 
 /// The content types of patches.
 const PATCHES: [(&str, PatchKind); 5] = [

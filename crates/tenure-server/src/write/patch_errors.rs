@@ -1,6 +1,6 @@
 //! Patches that cannot be applied: what this server answers, and beside it what Kubernetes answers to the same patch.
 
-use super::patch::PatchKind;
+use super::patch_kind::PatchKind;
 use std::fmt::Display;
 use tenure_catalog::Target;
 use tenure_fields::PathElement;

@@ -1,6 +1,6 @@
-//! Life of a write: the phases of every create and update, in order. [`Writer::attempt`] is the list; each phase is a function of
-//! its own. Before a request comes here the server has authenticated and authorized it and resolved its target; what a write needs
-//! beyond that, such as permissions on fields, is a phase (`authorize.rs`).
+//! The phases of every create and update, in order: [`Writer::attempt_phases`] is the list, and each phase is a function of its own.
+//! A test compares it with the table of `docs/internals/architecture.md`. The request has passed the handler chain; what a write
+//! needs beyond that, such as permissions on fields, is a phase (`authorize.rs`).
 
 use super::{
     Writer, admission,
