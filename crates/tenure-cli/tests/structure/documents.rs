@@ -99,3 +99,39 @@ fn crates_use_only_crates_above_them_in_the_architecture() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// The anchors of a document's headings, as they are linked.
+fn anchors(text: &str) -> Vec<String> {
+    let headings =
+        text.lines().filter_map(|line| line.strip_prefix('#')).map(|line| line.trim_start_matches('#'));
+    let anchor = |heading: &str| {
+        let kept =
+            heading.trim().chars().filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter));
+        kept.map(|letter| if letter == ' ' { '-' } else { letter.to_ascii_lowercase() }).collect()
+    };
+    headings.map(anchor).collect()
+}
+
+#[test]
+fn links_of_documents_lead_to_files_and_headings() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository");
+    let mut broken = Vec::new();
+    for document in everything(&root).iter().filter(|path| path.extension().is_some_and(|of| of == "md")) {
+        let text = fs::read_to_string(document).expect("a document can be read");
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        for link in links.filter(|link| !link.contains("://") && !link.contains([' ', '\n', '`'])) {
+            let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = match path {
+                "" => document.clone(),
+                path => document.parent().unwrap_or(&root).join(path),
+            };
+            let leads =
+                || anchors(&fs::read_to_string(&target).unwrap_or_default()).iter().any(|of| of == anchor);
+            if !target.exists() || !anchor.is_empty() && !leads() {
+                broken
+                    .push(format!("{}: {link}", document.strip_prefix(&root).unwrap_or(document).display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "these links lead nowhere:\n{}", broken.join("\n"));
+}
