@@ -37,6 +37,7 @@ mod page;
 mod past;
 mod place;
 mod plan_text;
+mod saved_plan;
 mod sign_in;
 mod signal;
 mod source;

@@ -19,6 +19,7 @@ fn ink(action: Action) -> Ink {
         Action::Unchanged => Ink::Faint,
         Action::Create => Ink::Added,
         Action::Owners | Action::Change => Ink::Changed,
+        Action::Delete => Ink::Removed,
         Action::Conflict | Action::Refused => Ink::Problem,
     }
 }
@@ -27,7 +28,7 @@ fn ink(action: Action) -> Ink {
 pub fn outcome(action: Action) -> Outcome {
     match action {
         Action::Unchanged | Action::Refused => Outcome::Done,
-        Action::Create | Action::Owners | Action::Change => Outcome::Changes,
+        Action::Create | Action::Owners | Action::Change | Action::Delete => Outcome::Changes,
         Action::Conflict => Outcome::Conflicts,
     }
 }
@@ -88,6 +89,7 @@ fn text(plan: &Plan, typed: &Typed, terminal: &Terminal) -> String {
             page.values(plan);
             page.owners(plan);
         }
+        Verdict::Deleted => page.deletion(plan),
     }
     page.findings(plan);
     out
@@ -152,6 +154,13 @@ impl Page<'_> {
             }
             (None, None) => {}
         }
+    }
+
+    fn deletion(&mut self, plan: &Plan) {
+        let managers = plan.before.iter().flat_map(|before| before.managers.iter());
+        let owners: Vec<Owner> = managers.map(Owner::from).collect();
+        let owners = describe_all(&owners, self.terminal.now);
+        self.line('-', Ink::Removed, format_args!("the whole object, written by {owners}"));
     }
 
     fn conflicts(&mut self, plan: &Plan, typed: &Typed) {
@@ -294,6 +303,7 @@ pub fn summary(plans: &[Plan]) -> String {
         (Action::Create, "to create"),
         (Action::Change, "to change"),
         (Action::Owners, "with changed owners"),
+        (Action::Delete, "to delete"),
         (Action::Unchanged, "unchanged"),
         (Action::Conflict, "with conflicts"),
         (Action::Refused, "refused"),

@@ -10,7 +10,7 @@ use std::{
 };
 use tenure_apply::Timestamp;
 use tenure_ownership::{
-    Undo,
+    AppliedPlan, Undo,
     handover::{read_undo_file, undo_file},
 };
 use tenure_value::{Object, Value};
@@ -28,8 +28,32 @@ pub struct Kept {
     pub server: String,
     /// When it was done.
     pub time: Option<Timestamp>,
-    /// How to undo it, object by object.
-    pub undos: Vec<Undo>,
+    /// How to undo it.
+    pub step: Undoable,
+}
+
+/// What can be undone.
+pub enum Undoable {
+    /// Changes of ownership, object by object.
+    Owners(Vec<Undo>),
+    /// A saved plan that was carried out.
+    Plan(Box<AppliedPlan>),
+}
+
+impl Undoable {
+    /// Returns the objects in a few words each.
+    pub fn objects(&self) -> Vec<String> {
+        match self {
+            Undoable::Owners(undos) => {
+                undos.iter().map(|undo| format!("{}/{}", undo.kind().to_lowercase(), undo.name())).collect()
+            }
+            Undoable::Plan(plan) => plan
+                .steps
+                .iter()
+                .map(|step| format!("{}/{}", step.target.kind.to_lowercase(), step.target.name))
+                .collect(),
+        }
+    }
 }
 
 /// Returns the directory of the files.
@@ -49,8 +73,19 @@ pub fn write(
     now: Timestamp,
 ) -> Result<PathBuf, Error> {
     let described = undo_file(undos).as_object().cloned().unwrap_or_default();
-    let described: Object =
-        described.with("title", title).with("server", server).with("time", now.to_string());
+    write_document(described.with("title", title).with("server", server), given, now)
+}
+
+/// Writes the file of a plan that was carried out.
+pub fn write_plan(applied: &AppliedPlan, server: &str, given: Option<&Path>) -> Result<PathBuf, Error> {
+    let described = applied.to_value().as_object().cloned().unwrap_or_default();
+    let digest = applied.digest.strip_prefix("sha256:").unwrap_or(&applied.digest);
+    let title = format!("plan {}", digest.get(..12).unwrap_or(digest));
+    write_document(described.with("title", title).with("server", server), given, applied.time)
+}
+
+fn write_document(described: Object, given: Option<&Path>, now: Timestamp) -> Result<PathBuf, Error> {
+    let described = described.with("time", now.to_string());
     let content = Format::Json.render(&Value::Object(described));
     if let Some(file) = given {
         return create(file, &content)
@@ -85,10 +120,13 @@ fn create(path: &Path, content: &str) -> std::io::Result<()> {
 /// Reads a file.
 pub fn read(path: &Path) -> Result<Kept, Error> {
     let document = document::read_one(path)?;
-    let undos = read_undo_file(&document.value).map_err(|error| Error::document(&document.place, error))?;
-    let object = |undo: &Undo| format!("{}/{}", undo.kind().to_lowercase(), undo.name());
+    let wrong = |error| Error::document(&document.place, error);
+    let step = match AppliedPlan::is_document(&document.value) {
+        true => Undoable::Plan(Box::new(AppliedPlan::read(&document.value).map_err(wrong)?)),
+        false => Undoable::Owners(read_undo_file(&document.value).map_err(wrong)?),
+    };
     let title = match text(&document.value, "title") {
-        "" => undos.iter().map(object).collect::<Vec<_>>().join(", "),
+        "" => step.objects().join(", "),
         title => title.to_owned(),
     };
     Ok(Kept {
@@ -96,16 +134,26 @@ pub fn read(path: &Path) -> Result<Kept, Error> {
         title,
         server: text(&document.value, "server").to_owned(),
         time: Timestamp::parse(text(&document.value, "time")),
-        undos,
+        step,
     })
 }
 
-/// Reads the files of a server, the newest first. Files that cannot be read are left out.
+/// Finds the file of a plan by its digest, the newest first.
+pub fn of_plan(digest: &str) -> Option<Kept> {
+    newest().into_iter().find(|kept| matches!(&kept.step, Undoable::Plan(plan) if plan.digest == digest))
+}
+
+/// Reads the files of a server, the newest first.
 pub fn all(server: &str) -> Vec<Kept> {
+    newest().into_iter().filter(|kept| kept.server == server).collect()
+}
+
+/// Reads the files, the newest first. Files that cannot be read are left out.
+fn newest() -> Vec<Kept> {
     let entries = directory().and_then(|directory| std::fs::read_dir(directory).ok());
     let mut paths: Vec<PathBuf> = entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|end| end == "json"));
     // The names are times.
     paths.sort();
-    paths.iter().rev().filter_map(|path| read(path).ok()).filter(|kept| kept.server == server).collect()
+    paths.iter().rev().filter_map(|path| read(path).ok()).collect()
 }

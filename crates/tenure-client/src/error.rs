@@ -1,6 +1,7 @@
 //! Why a request to a server failed. Each message says what failed and what to do next.
 
 use tenure_apply::ApplyError;
+use tenure_ownership::OwnershipError;
 use tenure_schema::SchemaError;
 use tenure_transport::ConnectError;
 
@@ -81,6 +82,29 @@ pub enum ClientError {
         /// What is wrong, and what to do.
         problem: String,
     },
+    /// A plan was made for another cluster.
+    #[error(
+        "the plan is for another cluster: it was made for {planned}, and this is {server}; choose the cluster with --context"
+    )]
+    OtherCluster {
+        /// The server that it was made for.
+        planned: String,
+        /// The server of the command.
+        server: String,
+    },
+    /// A step of a plan lacks the values of a Secret.
+    #[error(
+        "{what}: the plan has no values of Secrets; give the manifests that it was made from with -f ({source_name})"
+    )]
+    Withheld {
+        /// The object.
+        what: String,
+        /// Where the manifest was read.
+        source_name: String,
+    },
+    /// A plan cannot be made or used.
+    #[error(transparent)]
+    Ownership(#[from] OwnershipError),
     /// An object was changed after the step that is to be undone.
     #[error(
         "{what} was changed after the step; to undo the step and keep the later changes, run the command again with --rebase"

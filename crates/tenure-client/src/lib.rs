@@ -3,6 +3,7 @@
 //! - [`Cluster`] sends requests, discovers the kinds that the server has ([`Resource`]) and returns their types.
 //! - [`Cluster::page`] and [`Cluster::watch`] read the objects of a kind page by page and follow their changes.
 //! - [`Draft`] is a manifest for a server; [`plan`] and [`apply`] show and carry out a server-side apply of it.
+//! - [`save`] makes a plan that can be kept; [`carry_out`] carries it out under its pins, and [`undo_plan`] computes its undo.
 //! - [`Past`], [`PastChange`] and [`Restored`] read the history of an object, undo a change of it and bring it back.
 //! - [`hand_over`] and [`undo`] move ownership without changing values.
 //!
@@ -17,9 +18,11 @@ mod cluster;
 mod error;
 mod handover;
 mod managed_fields;
+mod order;
 mod past;
 mod resource;
 mod response;
+mod saved;
 mod select;
 mod watch;
 
@@ -27,8 +30,13 @@ pub use apply::{Draft, Mode, apply, plan};
 pub use cluster::{APPLY_PATCH, Cluster, JSON_PATCH, REQUESTS_AT_ONCE};
 pub use error::ClientError;
 pub use handover::{Rebase, hand_over, undo};
+pub use order::{PHASES, establish, phase};
 pub use past::{Log, Past, PastChange, Restored};
 pub use resource::{Resource, Scope};
 pub use response::Response;
+pub use saved::{
+    CarriedOut, End, UndoConflict, UndoPlan, applied_from_history, carry_out, deletion, save, stale,
+    undo_plan,
+};
 pub use select::{Found, Page, Selection};
 pub use watch::{Event, Watch};

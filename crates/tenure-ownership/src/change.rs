@@ -60,6 +60,11 @@ impl Change {
         self.values.is_empty() && self.owners.is_empty()
     }
 
+    /// Returns the values that changed, with those of a Secret redacted.
+    pub fn shown_values(&self) -> Vec<Difference> {
+        self.values.iter().map(|value| document::redacted(value, &self.word)).collect()
+    }
+
     /// Returns the change as a document; values of a Secret are not shown.
     pub fn to_value(&self) -> Value {
         let value = |difference| document::value(&document::redacted(difference, &self.word));

@@ -31,6 +31,26 @@ pub enum OwnershipError {
         /// The object's name.
         name: String,
     },
+    /// A document is not a plan that can be carried out.
+    #[error("the plan cannot be used: {problem}")]
+    Plan {
+        /// What is wrong, and what to do.
+        problem: String,
+    },
+    /// An apply cannot be part of a saved plan.
+    #[error("{target}: cannot be part of a saved plan: {problem}")]
+    NotSavable {
+        /// The object.
+        target: String,
+        /// Why.
+        problem: String,
+    },
+    /// The values of a Secret are not those that were planned.
+    #[error("{target}: the manifest is not the one that was planned: its values differ; make a new plan")]
+    OtherValues {
+        /// The object.
+        target: String,
+    },
     /// A document is not an undo file.
     #[error("not an undo file; it must be an object with a list named \"undo\": {problem}")]
     Undo {

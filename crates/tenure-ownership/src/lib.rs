@@ -6,6 +6,8 @@
 //! - [`Blame`] lists the owners of every line and field.
 //! - [`Explanation`] explains one field: owners, merge rules, and the effect of each kind of write.
 //! - [`Plan`] is the result of a server-side apply before it happens, computed offline or from a server's dry run.
+//! - [`SavedPlan`] is a plan of many objects that is kept: pinned to what it relies on, approved by its digest, undone as a plan
+//!   ([`AppliedPlan`]).
 //! - [`diagnosis`] names the cause of a conflict and its remedies.
 //! - [`settle`] turns the decision about a conflict into a manifest and the fields to force.
 //! - [`Change`] is what a write did to an object: its authors, values and owners.
@@ -56,6 +58,7 @@ pub mod owner;
 mod path;
 pub mod plan;
 mod refusal;
+mod saved;
 mod settle;
 mod summary;
 mod survey;
@@ -71,6 +74,10 @@ pub use live::LiveObject;
 pub use manifest::{Applier, ForcedFields, Manifest};
 pub use plan::{Action, Conflict, Difference, Plan, Verdict};
 pub use refusal::{Cause, Refusal};
+pub use saved::{
+    AppliedPlan, AppliedStep, ClusterIdentity, Pinning, PlannedStep, PlannedWrite, SavedPlan, Stale,
+    Staleness, Withholding,
+};
 pub use settle::{Settlement, settle};
 pub use summary::Summary;
 pub use survey::{ManagerActivity, Survey};

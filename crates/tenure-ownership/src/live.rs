@@ -20,6 +20,17 @@ impl LiveObject {
         Ok(LiveObject { managers: Managers::from_value(managers)?, object: without_managers(shown) })
     }
 
+    /// Returns the object as a server shows it, with `managedFields`.
+    pub fn to_value(&self) -> Value {
+        let metadata = self.object.get("metadata").and_then(Value::as_object);
+        match (self.object.as_object(), metadata) {
+            (Some(object), Some(metadata)) if !self.managers.is_empty() => Value::Object(
+                object.with("metadata", metadata.with("managedFields", self.managers.to_value())),
+            ),
+            _ => self.object.clone(),
+        }
+    }
+
     /// Returns the apiVersion; empty if missing.
     pub fn api_version(&self) -> &str {
         self.text(&["apiVersion"])

@@ -5,14 +5,15 @@ use crate::{
     connection::Connection,
     document::{self, Document, Files},
     plan_text::{self, Shown, Typed},
+    saved_plan,
     terminal::{Format, Progress, Terminal, quoted},
     types::{SchemaFiles, Types},
 };
-use clap::Args;
+use clap::{Args, ValueEnum};
 use futures::{StreamExt, TryStreamExt, stream};
 use std::path::{Path, PathBuf};
-use tenure_client::REQUESTS_AT_ONCE;
-use tenure_ownership::{Action, Applier, ForcedFields, LiveObject, Manifest, Plan, plan};
+use tenure_client::{Cluster, Draft, REQUESTS_AT_ONCE};
+use tenure_ownership::{Action, Applier, ForcedFields, LiveObject, Manifest, Pinning, Plan, SavedPlan, plan};
 use tenure_schema::TypeRef;
 use tenure_value::Value;
 
@@ -83,6 +84,10 @@ For every object: which values change, which managers gain and lose which fields
 values that the apply would own unintentionally, and fields that are not in the manifest but stay because another manager
 owns them. Nothing is written.
 
+With --out the plan is saved, pinned to the objects as they are now (--pin versions) or to the values and owners that it relies on
+(--pin fields). `tenure apply FILE` carries out exactly this plan or refuses it; its digest is what a reviewer approves
+(`tenure apply FILE --expect DIGEST`). Values of Secrets are not in it. `tenure plan FILE` shows a saved plan.
+
 With --live the plan is computed from a live object in a file, without a server and so without its defaulting and
 validation.
 
@@ -92,8 +97,13 @@ Examples:
   tenure plan -f deployment.yaml
   tenure plan -f manifests/ -R --manager ci
   kustomize build | tenure plan -f -
+  tenure plan -f manifests/ --delete configmap/old --out plan.json
+  tenure plan plan.json
   tenure plan -f deployment.yaml --live live.yaml --output json")]
 pub struct Options {
+    /// A saved plan to show.
+    #[arg(value_name = "PLAN", conflicts_with_all = ["files", "kustomizations", "live", "out", "delete"])]
+    saved: Option<PathBuf>,
     #[command(flatten)]
     files: Files,
     #[command(flatten)]
@@ -101,6 +111,15 @@ pub struct Options {
     /// Compute the plan from live objects in this file, or - for standard input, without a server.
     #[arg(long, value_name = "FILE")]
     live: Option<PathBuf>,
+    /// Delete this object as a part of the plan; may be repeated.
+    #[arg(long, value_name = "KIND/NAME", conflicts_with = "live")]
+    delete: Vec<String>,
+    /// Save the plan to this file.
+    #[arg(long, value_name = "FILE", conflicts_with = "live")]
+    out: Option<PathBuf>,
+    /// What must not have changed when the saved plan is carried out.
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t, requires = "out")]
+    pin: Pin,
     /// The output format.
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
@@ -110,32 +129,71 @@ pub struct Options {
     connection: Connection,
 }
 
+/// What a saved plan is pinned to.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub enum Pin {
+    /// The resourceVersions of the objects.
+    #[default]
+    Versions,
+    /// The values and owners of the fields that the plan relies on.
+    Fields,
+}
+
+impl From<Pin> for Pinning {
+    fn from(pin: Pin) -> Pinning {
+        match pin {
+            Pin::Versions => Pinning::Versions,
+            Pin::Fields => Pinning::Fields,
+        }
+    }
+}
+
 /// Shows the plans.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
+    if let Some(file) = &options.saved {
+        return saved_plan::show(file, options.output, terminal);
+    }
     let documents = options.files.read()?;
-    if documents.is_empty() {
+    if documents.is_empty() && options.delete.is_empty() {
         return Err(Error::usage("nothing to plan; name a file or directory with -f FILE, or - for standard input"));
     }
     let applier = options.applier.applier(terminal);
-    let plans = match &options.live {
-        Some(file) => from_file(documents, file, &options.schemas.types()?, &applier, &options.connection)?,
-        None => from_server(documents, &applier, &options.connection, terminal)?,
+    let (plans, saved) = match &options.live {
+        Some(file) => {
+            (from_file(documents, file, &options.schemas.types()?, &applier, &options.connection)?, None)
+        }
+        None => from_server(documents, &applier, &options, terminal)?,
     };
     let typed = options.applier.typed(&options.files, &options.connection);
-    show(&plans, options.output, options.applier.shown(), &typed, terminal)
+    let outcome = show(&plans, options.output, options.applier.shown(), &typed, terminal)?;
+    if let (Some(file), Some(saved)) = (&options.out, saved) {
+        saved_plan::write(&saved, file)?;
+        terminal.note(format_args!(
+            "saved to {}; approve or carry it out with\n  tenure apply {} --expect {}{}",
+            file.display(),
+            quoted(&file.to_string_lossy()),
+            saved.digest(),
+            options.connection.typed()
+        ));
+    }
+    Ok(outcome)
 }
 
-/// Plans all objects with the server, several at once, in the order of the files.
+/// Plans all objects with the server, several at once, in the order of the files, and saves the plan if it can be carried out.
 fn from_server(
     documents: Vec<Document>,
     applier: &Applier,
-    connection: &Connection,
+    options: &Options,
     terminal: &Terminal,
-) -> Result<Vec<Plan>, Error> {
-    connection.run(async |cluster| {
+) -> Result<(Vec<Plan>, Option<SavedPlan>), Error> {
+    options.connection.run(async |cluster| {
         let mut drafts = Vec::with_capacity(documents.len());
         for document in documents {
             drafts.push(document.draft(&cluster).await?);
+        }
+        let mut deletions = Vec::with_capacity(options.delete.len());
+        for word in &options.delete {
+            deletions.push(deletion(word, &cluster).await?);
         }
         let progress = Progress::new(terminal, "planning", drafts.len());
         applier.check(drafts.iter().map(|draft| &draft.manifest))?;
@@ -144,12 +202,36 @@ fn from_server(
             let applier = applier.for_manifest(&draft.manifest);
             let plan = tenure_client::plan(draft, together, &applier, server).await;
             steps.step();
-            plan
+            Ok::<(&Draft, Applier, Plan), Error>((draft, applier, plan?))
         });
-        let plans = plans.buffered(REQUESTS_AT_ONCE).try_collect().await;
+        let planned: Result<Vec<_>, Error> = plans.buffered(REQUESTS_AT_ONCE).try_collect().await;
         progress.finish();
-        Ok(plans?)
+        let planned = planned?;
+        let is_refused = |plan: &Plan| matches!(plan.action(), Action::Conflict | Action::Refused);
+        let saved = match planned.iter().any(|(_, _, plan)| is_refused(plan)) {
+            _ if options.out.is_none() => None,
+            true => {
+                terminal.note("the plan is not saved, because it could not be carried out");
+                None
+            }
+            false => {
+                let applies = planned.iter().map(|(draft, applier, plan)| (*draft, applier, plan));
+                let pinning = options.pin.into();
+                Some(tenure_client::save(applies, &deletions, pinning, terminal.now, &cluster).await?)
+            }
+        };
+        let plans = planned.into_iter().map(|(_, _, plan)| plan).chain(deletions);
+        Ok((plans.collect(), saved))
     })
+}
+
+/// Plans the deletion of an object that is named as KIND/NAME.
+async fn deletion(word: &str, cluster: &Cluster) -> Result<Plan, Error> {
+    let named = word.split_once('/').filter(|(kind, name)| !kind.is_empty() && !name.is_empty());
+    let (kind, name) =
+        named.ok_or_else(|| Error::usage(format!("--delete {word}: name the object as KIND/NAME, such as configmap/old")))?;
+    let found = cluster.object(&cluster.kind_named(kind).await?, name).await?;
+    Ok(tenure_client::deletion(&found)?)
 }
 
 /// Plans all objects with the live objects of a file.

@@ -3,15 +3,17 @@
 use crate::{
     Error, Outcome, change_text,
     connection::Connection,
+    document,
     past::{Past, text as text_of},
+    saved_plan,
     terminal::{Audience, Format, Ink, Terminal, table},
-    undo_files::{self, Kept},
+    undo_files::{self, Kept, Undoable},
 };
 use clap::Args;
 use std::{fmt::Write, path::Path};
 use tenure_client::{Cluster, PastChange, Rebase};
 use tenure_history::undo::{OnConflict, Plan};
-use tenure_ownership::owner::age;
+use tenure_ownership::{SavedPlan, owner::age};
 use tenure_value::Value;
 
 /// Undo a past change, or revert an adopt, transfer, release or migrate.
@@ -25,6 +27,10 @@ set, changed or removed get back the values and the owners from before it. Where
 the conflicts are shown, with who made them, and the exit code is 3. --keep undoes the rest and leaves these fields as they are;
 --force undoes everything.
 
+With a saved plan that was carried out, its reverse is computed as a plan, from the file that `tenure apply` kept or from the history
+of the server: created objects are deleted, deleted ones created again, and fields get back their values and owners. It is shown, and
+carried out after a question. What others changed since stops it, as above.
+
 With a file, an object that was written since is left alone. With --rebase the step is reverted on the object as it is now:
 every manager gets back the fields that the step took from it and gives up those that it gained, removed values return where
 nothing has taken their place, and everything else stays.
@@ -34,9 +40,10 @@ Examples:
   tenure undo --list
   tenure undo deployment/web
   tenure undo deployment/web --revision 4711 --dry-run
+  tenure undo plan.json
   tenure undo step.json --rebase")]
 pub struct Options {
-    /// The object, as KIND/NAME, or an undo file [default: the last step on this server].
+    /// The object, as KIND/NAME, a saved plan, or an undo file [default: the last step on this server].
     #[arg(value_name = "KIND/NAME|FILE")]
     what: Option<String>,
     /// The change to undo, by its revision, as `tenure log` shows it [default: the last one].
@@ -75,8 +82,36 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
             let change = PastChange::find(Past::of(&cluster, what).await?, options.revision, &cluster).await?;
             take_back(change, &options, &cluster, terminal).await
         }
-        Some(file) => revert(&undo_files::read(Path::new(file))?, &options, &cluster, terminal).await,
+        Some(file) => {
+            let document = document::read_one(Path::new(file))?;
+            if !SavedPlan::is_document(&document.value) {
+                return revert(&undo_files::read(Path::new(file))?, &options, &cluster, terminal).await;
+            }
+            let plan = saved_plan::read(Path::new(file))?;
+            let digest = plan.digest();
+            if let Some(kept) = undo_files::of_plan(&digest) {
+                return revert(&kept, &options, &cluster, terminal).await;
+            }
+            let applied = tenure_client::applied_from_history(&plan, digest, &cluster).await?;
+            if applied.steps.is_empty() {
+                return Err(Error::usage(format!(
+                    "{file}: no file of its undo is in the private directory, and the history of the server has nothing that the plan did"
+                )));
+            }
+            saved_plan::undo(&applied, &options.undo_way(), &cluster, terminal).await
+        }
     })
+}
+
+impl Options {
+    fn undo_way(&self) -> saved_plan::UndoWay {
+        let on_conflict = match (self.force, self.keep) {
+            (true, _) => saved_plan::OnUndoConflict::Overwrite,
+            (_, true) => saved_plan::OnUndoConflict::Keep,
+            _ => saved_plan::OnUndoConflict::Stop,
+        };
+        saved_plan::UndoWay { on_conflict, dry_run: self.dry_run, yes: self.yes, output: self.output }
+    }
 }
 
 /// Whether a word names an object and not a file.
@@ -101,8 +136,7 @@ async fn last_step(options: &Options, cluster: &Cluster, terminal: &Terminal) ->
         return Ok(Outcome::Done);
     };
     let row = |kept: &Kept| {
-        let objects = kept.undos.iter().map(|undo| format!("{}/{}", undo.kind().to_lowercase(), undo.name()));
-        [age(kept.time, terminal.now), objects.collect::<Vec<_>>().join(", "), kept.title.clone()]
+        [age(kept.time, terminal.now), kept.step.objects().join(", "), kept.title.clone()]
     };
     let rows: Vec<[String; 3]> = kept.iter().map(row).collect();
     terminal.print(table(["AGE", "OBJECTS", "STEP"], &rows, terminal))?;
@@ -124,9 +158,19 @@ async fn last_step(options: &Options, cluster: &Cluster, terminal: &Terminal) ->
 /// Reverts a step, its last object first. A file of the private directory is removed then.
 async fn revert(kept: &Kept, options: &Options, cluster: &Cluster, terminal: &Terminal) -> Result<Outcome, Error> {
     let rebase = if options.rebase { Rebase::Yes } else { Rebase::No };
-    for undo in kept.undos.iter().rev() {
-        let what = tenure_client::undo(undo, rebase, cluster).await?;
-        terminal.print(format!("{what}: restored\n"))?;
+    match &kept.step {
+        Undoable::Owners(undos) => {
+            for undo in undos.iter().rev() {
+                let what = tenure_client::undo(undo, rebase, cluster).await?;
+                terminal.print(format!("{what}: restored\n"))?;
+            }
+        }
+        Undoable::Plan(applied) => {
+            let outcome = saved_plan::undo(applied, &options.undo_way(), cluster, terminal).await?;
+            if outcome != Outcome::Done || options.dry_run {
+                return Ok(outcome);
+            }
+        }
     }
     if undo_files::directory().is_some_and(|directory| kept.path.parent() == Some(&directory)) {
         let failed = |source| Error::Write { path: kept.path.clone(), source };

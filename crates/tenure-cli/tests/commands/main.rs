@@ -13,6 +13,7 @@ mod plan;
 mod process;
 mod proxy;
 mod recorded;
+mod saved;
 mod slow;
 mod unusual;
 mod why;

@@ -4,6 +4,7 @@ mod restore;
 mod undo;
 
 pub use restore::Restored;
+pub(crate) use restore::WITHOUT_IDENTITY;
 pub use undo::PastChange;
 
 use crate::{ClientError, Cluster, Resource};
@@ -134,6 +135,6 @@ pub struct Log {
 }
 
 /// Returns a text of a document; empty if it is missing.
-fn text<'v>(item: &'v Value, name: &str) -> &'v str {
+pub(crate) fn text<'v>(item: &'v Value, name: &str) -> &'v str {
     item.get(name).and_then(Value::as_str).unwrap_or_default()
 }

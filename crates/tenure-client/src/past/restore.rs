@@ -12,7 +12,7 @@ const WRITER: &str = "tenure-restore";
 /// How often setting the owners is retried if another client writes the new object at once.
 const ATTEMPTS: usize = 8;
 /// Metadata that belongs to the object that is gone.
-const OLD_METADATA: [&str; 8] = [
+pub(crate) const WITHOUT_IDENTITY: [&str; 8] = [
     "uid",
     "resourceVersion",
     "creationTimestamp",
@@ -81,7 +81,7 @@ async fn recreated(
 ) -> Result<Value, ClientError> {
     let root = old.object.as_object().cloned().unwrap_or_default().without("status");
     let metadata = root.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
-    let mut metadata = OLD_METADATA.iter().fold(metadata, |metadata, name| metadata.without(name));
+    let mut metadata = WITHOUT_IDENTITY.iter().fold(metadata, |metadata, name| metadata.without(name));
     if let Some(finalizers) = metadata.get("finalizers").and_then(Value::as_array) {
         let stays = |name: &&Value| !name.as_str().is_some_and(|name| DELETION_FINALIZERS.contains(&name));
         let kept: Vec<Value> = finalizers.iter().filter(stays).cloned().collect();

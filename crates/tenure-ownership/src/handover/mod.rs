@@ -7,7 +7,7 @@ mod step;
 mod undo;
 
 pub use step::{HandoverOutcome, Values, adopt, migrate, release, transfer};
-pub use undo::{Undo, read_undo_file, undo_file};
+pub use undo::{Undo, read_undo_file, reverted, undo_file};
 
 use crate::{LiveObject, plan::document};
 use patch::{guard, operation, replace_managers};

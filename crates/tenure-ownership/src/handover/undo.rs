@@ -85,16 +85,7 @@ impl Undo {
     /// Returns the undo for an object that was changed after the handover: each manager gets back the fields that it lost
     /// and gives up those that it gained, and removed values return where nothing took their place.
     pub fn rebased(&self, live: &LiveObject) -> Undo {
-        let fields = |managers: &Managers, manager: &Manager| {
-            managers.get(&manager.identity()).map(|manager| manager.fields.clone()).unwrap_or_default()
-        };
-        let involved = self.before.iter().filter(|manager| live.managers.get(&manager.identity()).is_none());
-        let managers = live.managers.iter().chain(involved).filter_map(|manager| {
-            let (before, after) = (fields(&self.before, manager), fields(&self.after, manager));
-            let now: FieldSet = fields(&live.managers, manager);
-            let restored = now.difference(&after.difference(&before)).union(&before.difference(&after));
-            (!restored.is_empty()).then(|| Manager { fields: restored, ..manager.clone() })
-        });
+        let managers = reverted(&self.before, &self.after, &live.managers, &FieldSet::default());
         let mut added = Vec::new();
         for (at, value) in &self.added {
             let tokens: Vec<&str> = at.split('/').skip(1).collect();
@@ -102,7 +93,7 @@ impl Undo {
         }
         Undo {
             object: self.object.clone(),
-            before: managers.collect(),
+            before: managers,
             after: live.managers.clone(),
             added,
             version: live.resource_version(),
@@ -143,6 +134,26 @@ impl Undo {
             version: value_of(first),
         })
     }
+}
+
+/// Returns the managers of an object from which a change of managers is taken back: each gets back the fields that it lost and gives
+/// up those that it gained, but for those that are `kept`. A manager that then owns what it owned before is as it was, with its time.
+pub fn reverted(before: &Managers, after: &Managers, live: &Managers, kept: &FieldSet) -> Managers {
+    let fields = |managers: &Managers, manager: &Manager| {
+        managers.get(&manager.identity()).map(|manager| manager.fields.clone()).unwrap_or_default()
+    };
+    let involved = before.iter().filter(|manager| live.get(&manager.identity()).is_none());
+    let managers = live.iter().chain(involved).filter_map(|manager| {
+        let (old, left) = (fields(before, manager), fields(after, manager));
+        let (gained, lost) = (left.difference(&old), old.difference(&left));
+        let now: FieldSet = fields(live, manager);
+        let restored =
+            now.difference(&gained.recursive_difference(kept)).union(&lost.recursive_difference(kept));
+        let former = before.get(&manager.identity()).filter(|former| former.fields == restored);
+        let manager = former.unwrap_or(manager);
+        (!restored.is_empty()).then(|| Manager { fields: restored, ..manager.clone() })
+    });
+    managers.collect()
 }
 
 /// Collects the additions that restore a value at a place: missing parents, and the missing fields of an object that exists.

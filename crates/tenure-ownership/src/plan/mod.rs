@@ -16,6 +16,7 @@ pub use offline::offline;
 use crate::{Applier, LiveObject, Manifest, Target, owner::Owner};
 use tenure_apply::{Managers, Operation, OwnershipChange, State, ownership_changes};
 use tenure_fields::{FieldSet, Path};
+use tenure_schema::TypeRef;
 use tenure_value::Value;
 
 /// What an apply would do to one object.
@@ -50,6 +51,8 @@ pub enum Verdict {
     Conflicts(Vec<Conflict>, Option<LiveObject>),
     /// It is refused for another reason.
     Refused(String),
+    /// It is not an apply: the object is deleted.
+    Deleted,
 }
 
 /// A field that would change and that other managers own.
@@ -76,6 +79,8 @@ pub enum Action {
     Owners,
     /// Values change.
     Change,
+    /// The object is deleted.
+    Delete,
     /// There are conflicts.
     Conflict,
     /// The apply is refused.
@@ -90,6 +95,7 @@ impl Action {
             Action::Create => "create",
             Action::Owners => "owners change",
             Action::Change => "change",
+            Action::Delete => "delete",
             Action::Conflict => "conflict",
             Action::Refused => "refused",
         }
@@ -107,7 +113,7 @@ impl Plan {
         let after = match &verdict {
             Verdict::Applied(after) => Some(after),
             Verdict::Conflicts(_, after) => after.as_ref(),
-            Verdict::Refused(_) => None,
+            Verdict::Refused(_) | Verdict::Deleted => None,
         };
         let live = before.as_ref();
         let owners = |after: &LiveObject| {
@@ -143,6 +149,40 @@ impl Plan {
         Plan::new(manifest, applier, before, Verdict::Refused(message))
     }
 
+    /// Returns the plan of a deletion.
+    pub fn deletion(target: Target, before: LiveObject) -> Plan {
+        Plan::bare(target, Some(before), Verdict::Deleted)
+    }
+
+    /// Returns the plan that gives an object the content and the owners of another state of it, or creates it.
+    pub fn restoration(
+        target: Target,
+        before: Option<LiveObject>,
+        after: LiveObject,
+        ty: TypeRef<'_>,
+    ) -> Plan {
+        let none = || LiveObject { object: Value::Object(Default::default()), managers: Managers::default() };
+        let old = before.clone().unwrap_or_else(none);
+        let owners = ownership_changes(&old.state(), &after.state(), ty);
+        let owners = owners.into_iter().filter(|change| !change.is_empty()).collect();
+        let values = differences(before.as_ref().map(|live| &live.object), &after.object, ty);
+        Plan { values, owners, ..Plan::bare(target, before, Verdict::Applied(after)) }
+    }
+
+    fn bare(target: Target, before: Option<LiveObject>, verdict: Verdict) -> Plan {
+        Plan {
+            target,
+            before,
+            verdict,
+            values: Vec::new(),
+            owners: Vec::new(),
+            zeros: Vec::new(),
+            lingering: Vec::new(),
+            warnings: Vec::new(),
+            declared: FieldSet::default(),
+        }
+    }
+
     /// Adds warnings of the server.
     pub fn with_warnings(mut self, warnings: Vec<String>) -> Plan {
         self.warnings.extend(warnings);
@@ -173,6 +213,7 @@ impl Plan {
     pub fn action(&self) -> Action {
         match (&self.verdict, &self.before) {
             (Verdict::Refused(_), _) => Action::Refused,
+            (Verdict::Deleted, _) => Action::Delete,
             (Verdict::Conflicts(..), _) => Action::Conflict,
             (Verdict::Applied(_), None) => Action::Create,
             (Verdict::Applied(_), Some(_)) if !self.values.is_empty() => Action::Change,
@@ -188,7 +229,7 @@ impl Plan {
         match &self.verdict {
             Verdict::Applied(after) => Some(after),
             Verdict::Conflicts(_, after) => after.as_ref(),
-            Verdict::Refused(_) => None,
+            Verdict::Refused(_) | Verdict::Deleted => None,
         }
     }
 

@@ -1,5 +1,6 @@
 //! `tenure apply`: server-side apply of many objects in the order of their dependencies, with the plan of each. Everything is planned
-//! first, then questions are asked, then objects are written. Objects with conflicts are not applied, the others are.
+//! first, then questions are asked, then objects are written. Objects with conflicts are not applied, the others are. A saved plan is
+//! carried out as it is, or refused.
 
 mod applyset;
 mod interactive;
@@ -12,7 +13,7 @@ use crate::{
     Error, Outcome,
     connection::Connection,
     document::{Document, Files},
-    plan_text,
+    plan_text, saved_plan,
     terminal::{Format, Progress, Terminal},
 };
 use applyset::ApplySet;
@@ -20,17 +21,13 @@ use clap::Args;
 use futures::{StreamExt, TryStreamExt, stream};
 use report::{Applied, Status};
 use stop::Stop;
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
 use tenure_client::{Cluster, Draft, Mode, REQUESTS_AT_ONCE};
 use tenure_ownership::{Action, Applier, Manifest, Plan, Verdict};
 use tenure_value::Value;
 
 /// How often an object that others keep changing is read again.
 const ATTEMPTS: usize = 8;
-
-/// How long to wait until the kind of a new definition is served, and how often to check.
-const ESTABLISHED_WITHIN: Duration = Duration::from_secs(30);
-const CHECK_EVERY: Duration = Duration::from_millis(100);
 
 /// Apply objects with server-side apply, and show the plan.
 #[derive(Args)]
@@ -42,15 +39,29 @@ settle a conflict are printed with it. Ctrl-C ends after the objects under way, 
 With --prune, objects that an earlier apply of the same set created and that are no longer in the files are deleted. The
 set is stored in a Secret (or another object, given as KIND/NAME), in the format of `kubectl apply --applyset`.
 
-Exit codes: 0 success, 1 error, 3 conflicts.
+With PLAN, a plan that `tenure plan --out` saved is carried out: exactly that plan, in order, or nothing if what it relies on has
+changed; then what changed, and who changed it, is shown. A plan has no values of Secrets; they are read from the manifests given
+with -f, which must be those that were planned. `tenure undo PLAN` takes it back.
+
+Exit codes: 0 success, 1 error, 3 conflicts, or a plan that no longer holds.
 
 Examples:
+  tenure apply plan.json --expect sha256:5f70bf18…
   tenure apply -f deployment.yaml
   tenure apply -f manifests/ -R --manager ci
   tenure apply -f deployment.yaml --force-path .spec.replicas
   tenure apply -f deployment.yaml --interactive
   tenure apply -f manifests/ --prune --applyset web -n default")]
 pub struct Options {
+    /// A saved plan to carry out.
+    #[arg(value_name = "PLAN", conflicts_with_all = ["interactive", "prune", "force_path", "force_conflicts"])]
+    plan: Option<PathBuf>,
+    /// Carry out the saved plan only if this is its digest.
+    #[arg(long, value_name = "DIGEST", requires = "plan")]
+    expect: Option<String>,
+    /// The file from which the saved plan can be undone [default: one in $XDG_STATE_HOME/tenure/undo].
+    #[arg(long, value_name = "FILE", requires = "plan")]
+    undo: Option<PathBuf>,
     #[command(flatten)]
     files: Files,
     #[command(flatten)]
@@ -83,6 +94,14 @@ impl Options {
 /// Applies objects.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let documents = options.files.read()?;
+    if let Some(file) = &options.plan {
+        let way = saved_plan::Way {
+            undo: options.undo.as_deref(),
+            mode: options.mode(),
+            output: options.output,
+        };
+        return saved_plan::apply(file, options.expect.as_deref(), documents, way, &options.connection, terminal);
+    }
     if documents.is_empty() {
         return Err(Error::usage("nothing to apply; name a file or directory with -f FILE, or - for standard input"));
     }
@@ -268,29 +287,12 @@ impl Run<'_> {
 
     /// Waits until the kinds of new definitions are served.
     async fn establish(&self, done: &[Applied]) -> Result<(), Error> {
-        let definitions = done.iter().filter(|done| {
-            done.plan.target.kind == "CustomResourceDefinition" && matches!(done.status, Status::Applied(_))
-        });
+        let definitions = done.iter().filter(|done| matches!(done.status, Status::Applied(_)));
         for done in definitions {
-            let path = format!("/apis/{}/customresourcedefinitions/{}", done.plan.target.api_version, done.plan.target.name);
-            let start = Instant::now();
-            while !is_established(self.cluster.find(&path).await?.as_ref()) && start.elapsed() < ESTABLISHED_WITHIN {
-                tokio::time::sleep(CHECK_EVERY).await;
-            }
-            self.cluster.rediscover();
+            tenure_client::establish(&done.plan.target, &self.cluster).await?;
         }
         Ok(())
     }
-}
-
-fn is_established(definition: Option<&Value>) -> bool {
-    let conditions = definition.and_then(|definition| definition.at(["status", "conditions"])?.as_array());
-    conditions.is_some_and(|conditions| {
-        conditions.iter().any(|condition| {
-            let text = |name| condition.get(name).and_then(Value::as_str);
-            text("type") == Some("Established") && text("status") == Some("True")
-        })
-    })
 }
 
 fn uid(object: Option<&Value>) -> String {
