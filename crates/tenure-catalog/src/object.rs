@@ -204,7 +204,8 @@ pub(crate) fn split(bytes: &[u8]) -> Result<(&[u8], &[u8]), String> {
     Ok(rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or("it is too short")?)
 }
 
-fn decode(bytes: &[u8]) -> Result<(Value, Managers), String> {
+/// Reads the object and the managers of a value of the store, or says what is wrong with it.
+pub fn decode(bytes: &[u8]) -> Result<(Value, Managers), String> {
     let (compact, document) = split(bytes)?;
     let managers = Managers::decode(compact).map_err(|error| error.to_string())?;
     let object = json::parse(document, &Limits::TRUSTED).map_err(|error| error.to_string())?;

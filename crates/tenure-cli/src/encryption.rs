@@ -32,6 +32,12 @@ pub struct EncryptionConfig {
 }
 
 impl EncryptionFlags {
+    /// Returns the flags that the environment sets, for commands without flags of their own.
+    pub fn from_environment() -> EncryptionFlags {
+        let file = std::env::var_os("TENURE_ENCRYPTION_PROVIDER_CONFIG").map(PathBuf::from);
+        EncryptionFlags { encryption_provider_config: file }
+    }
+
     /// Reads the file, if one is given.
     pub fn load(&self) -> Result<EncryptionConfig, String> {
         let Some(path) = &self.encryption_provider_config else {

@@ -3,7 +3,7 @@
 
 use crate::Error;
 use clap::Args;
-use tenure_client::{Cluster, Found, Selection};
+use tenure_client::{Cluster, Found, Resource, Selection};
 
 /// The arguments and flags that name live objects.
 #[derive(Args, Clone, Debug, Default)]
@@ -78,6 +78,26 @@ impl Targets {
             _ => {}
         }
         Ok(pairs)
+    }
+
+    /// Returns what to follow: kinds with the selections of their objects, which need not exist. A kind alone stands for all its
+    /// objects.
+    pub async fn followed(
+        &self,
+        cluster: &Cluster,
+    ) -> Result<Vec<(Resource, Option<String>, Selection)>, Error> {
+        let all = self.all || (self.words.len() == 1 && !self.words[0].contains('/'));
+        let mut followed = Vec::new();
+        for (kind, name) in (Targets { all, ..self.clone() }).pairs()? {
+            let resource = cluster.kind_named(kind).await?;
+            let namespace = (!self.all_namespaces).then(|| cluster.namespace.clone());
+            let fields = match name {
+                Some(name) => Some(format!("metadata.name={name}")),
+                None => self.field_selector.clone(),
+            };
+            followed.push((resource, namespace, Selection { labels: self.selector.clone(), fields }));
+        }
+        Ok(followed)
     }
 
     /// Reads the objects from a server.

@@ -76,6 +76,14 @@ pub enum ClientError {
         /// The object.
         what: String,
     },
+    /// The server keeps no history, and no recorder is known.
+    #[error(
+        "{server} keeps no history; start `tenure record` in another terminal or in the cluster, and what changes from then on is kept"
+    )]
+    NoHistory {
+        /// The server.
+        server: String,
+    },
     /// History does not have what is asked for, or it cannot be undone.
     #[error("{problem}")]
     History {

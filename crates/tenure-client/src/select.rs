@@ -128,6 +128,25 @@ impl Cluster {
         if let Some(token) = token {
             query += &format!("&continue={}", escaped(token));
         }
+        self.listed(resource, namespace, &query).await
+    }
+
+    /// Reads the selected objects of a kind with one request, for lists that grow old before their last page is read.
+    pub async fn whole(
+        &self,
+        resource: &Resource,
+        namespace: Option<&str>,
+        selection: &Selection,
+    ) -> Result<Page, ClientError> {
+        self.listed(resource, namespace, &format!("?limit=0{}", selection.query())).await
+    }
+
+    async fn listed(
+        &self,
+        resource: &Resource,
+        namespace: Option<&str>,
+        query: &str,
+    ) -> Result<Page, ClientError> {
         let list = self.get(&format!("{}{query}", resource.collection(namespace))).await?;
         let items = list.get("items").and_then(Value::as_array).into_iter().flatten();
         let text = |name| list.at(["metadata", name]).and_then(Value::as_str).filter(|text| !text.is_empty());

@@ -42,8 +42,32 @@ impl Cluster {
         selection: &Selection,
         resource_version: &str,
     ) -> Result<Watch, ClientError> {
+        self.begin_watch(resource, namespace, selection, resource_version, "").await
+    }
+
+    /// Watches for so many seconds at most.
+    pub async fn watch_for(
+        &self,
+        resource: &Resource,
+        namespace: Option<&str>,
+        selection: &Selection,
+        resource_version: &str,
+        seconds: u64,
+    ) -> Result<Watch, ClientError> {
+        let limit = format!("&timeoutSeconds={seconds}");
+        self.begin_watch(resource, namespace, selection, resource_version, &limit).await
+    }
+
+    async fn begin_watch(
+        &self,
+        resource: &Resource,
+        namespace: Option<&str>,
+        selection: &Selection,
+        resource_version: &str,
+        limit: &str,
+    ) -> Result<Watch, ClientError> {
         let path = format!(
-            "{}?watch=true&allowWatchBookmarks=true&resourceVersion={}{}",
+            "{}?watch=true&allowWatchBookmarks=true&resourceVersion={}{limit}{}",
             resource.collection(namespace),
             escaped(resource_version),
             selection.query()

@@ -3,6 +3,7 @@
 //! - [`encode`] writes the [`Record`] of a change: its author and a reverse delta, computed in one walk of the two versions.
 //! - [`Timeline`] walks back from the live object, and [`rebuild`] returns the version of a revision or a time.
 //! - [`changes`] and [`field_change`] describe what a change did to an object and to one field.
+//! - [`attribute`] tells who made a change that was only observed, from `managedFields`.
 //! - [`undo`] plans how to undo a past change, and which later changes conflict with it.
 //! - [`Fights`] finds managers that keep overwriting each other, and [`Churn`] counts who writes what; both in bounded memory.
 //!
@@ -33,6 +34,7 @@
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod attribution;
 mod changes;
 mod churn;
 mod codec;
@@ -45,6 +47,7 @@ pub mod secret;
 mod timeline;
 pub mod undo;
 
+pub use attribution::{Attribution, attribute, writers};
 pub use changes::{FieldChange, changes, field_change};
 pub use churn::{Churn, FieldCount, WriterCount};
 pub use error::HistoryError;

@@ -67,15 +67,28 @@ pub fn redact(object: &Value, values: Values) -> Value {
 }
 
 pub(crate) fn redact_at(value: &Value, place: Place) -> Value {
+    replaced_below(value, place, &|value| match is_withheld(value) {
+        true => value.clone(),
+        false => Value::from(WITHHELD),
+    })
+}
+
+/// Returns a Secret with others in the place of the values that would be withheld, such as digests.
+pub fn replaced(object: &Value, other: &dyn Fn(&Value) -> Value) -> Value {
+    replaced_below(object, Place::Root, other)
+}
+
+fn replaced_below(value: &Value, place: Place, other: &dyn Fn(&Value) -> Value) -> Value {
     match (place, value) {
         (Place::Open, _) => value.clone(),
-        (Place::Hidden, value) if is_withheld(value) => value.clone(),
-        (Place::Hidden, _) => Value::from(WITHHELD),
+        (Place::Hidden, _) => other(value),
         (_, Value::Object(fields)) => Value::Object(Object::from_sorted(
-            fields.iter().map(|(name, value)| (name.clone(), redact_at(value, place.below(name)))),
+            fields
+                .iter()
+                .map(|(name, value)| (name.clone(), replaced_below(value, place.below(name), other))),
         )),
         (Place::Map, Value::Null) => Value::Null,
-        (Place::Map, _) => Value::from(WITHHELD),
+        (Place::Map, _) => other(value),
         _ => value.clone(),
     }
 }

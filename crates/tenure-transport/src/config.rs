@@ -49,6 +49,19 @@ pub struct ConnectOptions {
     pub request_timeout: Option<Duration>,
     /// Is told once that a request waits for the server for longer than [`SILENCE`].
     pub on_silence: Option<fn(&str)>,
+    /// Where the history of the cluster is, if not on the server itself.
+    pub history: Option<HistoryServer>,
+}
+
+/// A server that has the history of a cluster: a recorder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryServer {
+    /// Its address.
+    pub url: String,
+    /// Its own token, instead of the credentials for the cluster.
+    pub token: Option<String>,
+    /// The file of the authorities of its certificate; if `None`, those of the system.
+    pub certificate_authority: Option<PathBuf>,
 }
 
 /// The user and the groups that requests are made as.
@@ -151,6 +164,29 @@ impl ConnectOptions {
         if self.insecure_skip_tls_verify {
             config.tls.insecure = true;
         }
+        Ok(config)
+    }
+
+    /// Returns the configuration for the server of the history.
+    pub(crate) fn history_config(&self, history: &HistoryServer) -> Result<Config, ConnectError> {
+        let credentials = match &history.token {
+            Some(token) => ConnectOptions {
+                token: Some(token.clone()),
+                impersonate: Impersonate::default(),
+                ..self.clone()
+            },
+            None => self.clone(),
+        };
+        let server = Some(history.url.clone());
+        let mut config = ConnectOptions { server, history: None, ..credentials }.config()?;
+        let authority = history.certificate_authority.as_ref().map(|file| {
+            std::fs::read(file).map_err(|error| ConnectError::config(format!("{}: {error}", file.display())))
+        });
+        config.tls = TlsOptions {
+            authority: authority.transpose()?,
+            insecure: self.insecure_skip_tls_verify,
+            server_name: None,
+        };
         Ok(config)
     }
 

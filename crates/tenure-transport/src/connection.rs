@@ -42,7 +42,16 @@ impl Session {
 impl Connection {
     /// Finds the server and reads the credentials. Nothing is sent yet.
     pub async fn open(options: &ConnectOptions) -> Result<Connection, ConnectError> {
-        let config = options.config()?;
+        Connection::of(options.config()?, options).await
+    }
+
+    /// Finds the server of the history, if it is another one.
+    pub async fn open_history(options: &ConnectOptions) -> Result<Option<Connection>, ConnectError> {
+        let Some(history) = &options.history else { return Ok(None) };
+        Connection::of(options.history_config(history)?, options).await.map(Some)
+    }
+
+    async fn of(config: Config, options: &ConnectOptions) -> Result<Connection, ConnectError> {
         let session = Session::open(&config, &config.auth).await?;
         Ok(Connection {
             server: config.server.to_string().trim_end_matches('/').to_owned(),

@@ -35,7 +35,7 @@ mod trusted_certificates;
 mod web;
 
 pub use any_certificate::AnyCertificate;
-pub use config::{ConnectOptions, Impersonate, REQUEST_TIMEOUT, SILENCE, contexts};
+pub use config::{ConnectOptions, HistoryServer, Impersonate, REQUEST_TIMEOUT, SILENCE, contexts};
 pub use connection::Connection;
 pub use dialer::Dialer;
 pub use error::ConnectError;

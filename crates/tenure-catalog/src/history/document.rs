@@ -1,4 +1,4 @@
-//! Changes as documents, at the version of the API that a request names.
+//! Changes as documents, for servers and recorders alike; versions are given at the version of the API that a request names.
 
 use crate::{Objects, Target, object::Stored};
 use tenure_apply::{OwnershipChange, State, ownership_changes};
@@ -9,6 +9,7 @@ use tenure_meta::{
     time::{Precision, Timestamp},
 };
 use tenure_ownership::{Difference, owner};
+use tenure_schema::TypeRef;
 use tenure_store::Revision;
 use tenure_value::{Object, Value};
 
@@ -25,7 +26,7 @@ pub(super) async fn converted(
 }
 
 /// Returns the answer to a request for history that cannot be read.
-pub(super) fn refusal(error: HistoryError) -> ApiError {
+pub fn refusal(error: HistoryError) -> ApiError {
     match error {
         HistoryError::TooOld { .. } => ApiError::new(Reason::Expired, error.to_string()),
         HistoryError::Absent { .. } => ApiError::new(Reason::NotFound, error.to_string()),
@@ -35,15 +36,15 @@ pub(super) fn refusal(error: HistoryError) -> ApiError {
 }
 
 /// Returns a change as a document: who, when and how, and every field that differs.
-pub(super) fn item(
+pub fn item(
     step: &TimelineStep<'_>,
     before: Option<&State>,
     after: Option<&State>,
-    target: &Target,
+    ty: TypeRef<'_>,
     values: Values,
 ) -> Value {
     let (old, new) = (before.map(|state| &state.object), after.map(|state| &state.object));
-    let changes = changes(old, new, target.handler.type_ref(), values);
+    let changes = changes(old, new, ty, values);
     let item = header(&step.record, step.revision, step.written_at);
     let marked = |object: Option<&Value>| {
         object.and_then(|object| object.at(["metadata", "deletionTimestamp"])).cloned()
@@ -54,7 +55,7 @@ pub(super) fn item(
     };
     let item = item.with("changes", Value::array(changes.into_iter().map(change)));
     let owners = match (before, after) {
-        (Some(before), Some(after)) => owner_changes(before, after, target),
+        (Some(before), Some(after)) => owner_changes(before, after, ty),
         _ => Vec::new(),
     };
     match owners.is_empty() {
@@ -64,8 +65,8 @@ pub(super) fn item(
 }
 
 /// Returns what each manager gained and lost by a change.
-fn owner_changes(before: &State, after: &State, target: &Target) -> Vec<Value> {
-    let changes = ownership_changes(before, after, target.handler.type_ref());
+fn owner_changes(before: &State, after: &State, ty: TypeRef<'_>) -> Vec<Value> {
+    let changes = ownership_changes(before, after, ty);
     let paths = |fields: &FieldSet| {
         let leaves = fields.leaves();
         Value::array(leaves.iter().map(|path| Value::from(path.quoted().to_string())))
@@ -83,15 +84,15 @@ fn owner_changes(before: &State, after: &State, target: &Target) -> Vec<Value> {
 }
 
 /// Returns a change of one field as a document; `None` if it did not change.
-pub(super) fn field_item(
+pub fn field_item(
     step: &TimelineStep<'_>,
     before: Option<&State>,
     after: Option<&State>,
     path: &Path,
-    target: &Target,
+    ty: TypeRef<'_>,
     values: Values,
 ) -> Option<Value> {
-    let found = field_change(before, after, path, target.handler.type_ref(), values)?;
+    let found = field_change(before, after, path, ty, values)?;
     let changed = found.changed;
     let difference = Difference { path: path.clone(), before: found.from, after: found.to };
     let item = header(&step.record, step.revision, step.written_at);
@@ -103,11 +104,16 @@ pub(super) fn field_item(
     )
 }
 
-fn header(record: &Record<'_>, revision: u64, written_at: u64) -> Object {
+/// Returns a time in milliseconds since 1970 as documents show it.
+pub fn time_text(milliseconds: u64) -> String {
     let time = Timestamp {
-        seconds: i64::try_from(written_at / 1000).unwrap_or_default(),
-        nanos: (written_at % 1000) as u32 * 1_000_000,
+        seconds: i64::try_from(milliseconds / 1000).unwrap_or_default(),
+        nanos: (milliseconds % 1000) as u32 * 1_000_000,
     };
+    time.format(Precision::Micros)
+}
+
+fn header(record: &Record<'_>, revision: u64, written_at: u64) -> Object {
     let kind = match (record.previous, record.remains) {
         (None, _) => "Created",
         (Some(_), true) => "Modified",
@@ -115,7 +121,7 @@ fn header(record: &Record<'_>, revision: u64, written_at: u64) -> Object {
     };
     let mut item = Object::default()
         .with("revision", revision.to_string())
-        .with("time", time.format(Precision::Micros))
+        .with("time", time_text(written_at))
         .with("type", kind)
         .with("verb", record.verb.as_str())
         .with("user", record.user.clone())

@@ -1,7 +1,6 @@
-//! Fights as people and programs read them.
+//! Fights and counts of writes as people and programs read them.
 
-use crate::{Catalog, Target};
-use tenure_history::{Fight, Side};
+use tenure_history::{Churn, FieldCount, Fight, Side, WriterCount};
 use tenure_meta::time::{Precision, Timestamp};
 use tenure_value::{Object, Value};
 
@@ -31,25 +30,41 @@ pub fn advice(fight: &Fight) -> String {
     )
 }
 
-/// Returns the fights that are not over as a document.
-pub(super) fn document(catalog: &Catalog, fights: &[Fight]) -> Value {
+/// Returns the fights that are not over as a document; `object` tells which object a key of the store is.
+pub fn document(fights: &[Fight], object: impl Fn(&str) -> Value) -> Value {
     Value::object([
         ("apiVersion", Value::from("tenure.dev/v1")),
         ("kind", Value::from("FightList")),
-        ("items", Value::array(fights.iter().map(|fight| one(catalog, fight)))),
+        ("items", Value::array(fights.iter().map(|fight| one(object(&fight.key), fight)))),
     ])
 }
 
-fn one(catalog: &Catalog, fight: &Fight) -> Value {
-    let object = match Target::of_key(catalog, &fight.key) {
-        Some(target) => Value::object([
-            ("apiVersion", Value::from(target.handler.resource.api_version.clone())),
-            ("kind", Value::from(target.handler.resource.kind.clone())),
-            ("name", Value::from(target.name.clone())),
-            ("namespace", Value::from(target.namespace.clone())),
-        ]),
-        None => Value::object([("name", Value::from(fight.key.as_str()))]),
+/// Returns who wrote most and which fields changed most, as a document.
+pub fn writers(churn: &Churn, most: usize) -> Value {
+    let writer = |count: WriterCount| {
+        Value::object([
+            ("manager", Value::from(count.manager)),
+            ("changes", Value::unsigned(count.changes)),
+            ("noops", Value::unsigned(count.noops)),
+        ])
     };
+    let field = |count: FieldCount| {
+        Value::object([
+            ("resource", Value::from(count.resource)),
+            ("path", Value::from(count.path)),
+            ("changes", Value::unsigned(count.changes)),
+            ("manager", Value::from(count.manager)),
+        ])
+    };
+    Value::object([
+        ("apiVersion", Value::from("tenure.dev/v1")),
+        ("kind", Value::from("WriterList")),
+        ("writers", Value::array(churn.writers(most).into_iter().map(writer))),
+        ("fields", Value::array(churn.fields(most).into_iter().map(field))),
+    ])
+}
+
+fn one(object: Value, fight: &Fight) -> Value {
     let side = |side: &Side| {
         let shown = Object::default()
             .with("manager", side.manager.as_str())

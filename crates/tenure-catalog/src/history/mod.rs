@@ -3,10 +3,11 @@
 
 mod document;
 mod fights;
+mod page;
 mod read;
 mod watch;
 
-use crate::{Catalog, ResourceHandler, object::Stored};
+use crate::{Catalog, ResourceHandler, Target, object::Stored};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tenure_apply::Managers;
@@ -19,11 +20,13 @@ use tenure_store::Transaction;
 use tenure_value::Value;
 use tokio::sync::mpsc;
 
-pub use fights::{advice, describe};
+pub use document::{field_item, item, refusal, time_text};
+pub use fights::{advice, describe, document as fights_document, writers as writers_document};
+pub use page::{AtVersion, PageRequest, Subject, moment, page};
 pub use read::HistoryReader;
 
 /// The largest record that is kept. The value of the object is in the same transaction, which etcd limits to 1.5 MB.
-const MAX_RECORD: usize = 512 * 1024;
+pub const MAX_RECORD: usize = 512 * 1024;
 /// How many reports of fights may wait; one that does not fit is made again a minute later.
 const WAITING_REPORTS: usize = 64;
 
@@ -186,7 +189,15 @@ impl History {
     /// Returns the fights that are not over, as a document.
     pub fn fights(&self, catalog: &Catalog, now: Timestamp) -> Value {
         let current = self.fights.lock().current(milliseconds(now));
-        fights::document(catalog, &current)
+        fights::document(&current, |key| match Target::of_key(catalog, key) {
+            Some(target) => Value::object([
+                ("apiVersion", Value::from(target.handler.resource.api_version.clone())),
+                ("kind", Value::from(target.handler.resource.kind.clone())),
+                ("name", Value::from(target.name.clone())),
+                ("namespace", Value::from(target.namespace.clone())),
+            ]),
+            None => Value::object([("name", Value::from(key))]),
+        })
     }
 
     /// Brings the metrics of history up to date.
@@ -198,28 +209,7 @@ impl History {
 
     /// Returns who wrote most and which fields changed most, as a document.
     pub fn writers(&self, most: usize) -> Value {
-        let churn = self.churn.lock();
-        let writer = |count: tenure_history::WriterCount| {
-            Value::object([
-                ("manager", Value::from(count.manager)),
-                ("changes", Value::unsigned(count.changes)),
-                ("noops", Value::unsigned(count.noops)),
-            ])
-        };
-        let field = |count: tenure_history::FieldCount| {
-            Value::object([
-                ("resource", Value::from(count.resource)),
-                ("path", Value::from(count.path)),
-                ("changes", Value::unsigned(count.changes)),
-                ("manager", Value::from(count.manager)),
-            ])
-        };
-        Value::object([
-            ("apiVersion", Value::from("tenure.dev/v1")),
-            ("kind", Value::from("WriterList")),
-            ("writers", Value::array(churn.writers(most).into_iter().map(writer))),
-            ("fields", Value::array(churn.fields(most).into_iter().map(field))),
-        ])
+        fights::writers(&self.churn.lock(), most)
     }
 }
 

@@ -93,7 +93,7 @@ async fn send(
         None => None,
     };
     let values = history.values(&target.handler);
-    let item = item(&step, before.as_ref(), after.as_ref(), target, values);
+    let item = item(&step, before.as_ref(), after.as_ref(), target.handler.type_ref(), values);
     outlet.send(frame("ADDED", &item)).await;
     Ok(())
 }

@@ -3,6 +3,7 @@
 use crate::{
     Error, Outcome, change_text,
     connection::Connection,
+    history_source::HistorySource,
     moment::moment,
     past::Past,
     terminal::{Format, Terminal},
@@ -35,12 +36,14 @@ pub struct Options {
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
     #[command(flatten)]
+    history: HistorySource,
+    #[command(flatten)]
     connection: Connection,
 }
 
 /// Shows the differences.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
-    let found = options.connection.run(async |cluster| {
+    let found = options.history.run(&options.connection, async |cluster| {
         let past = Past::of(&cluster, &options.object).await?;
         let ty = past.type_of(&cluster).await?;
         let from = past.at(&cluster, &moment(&options.from, terminal.now)?).await?;

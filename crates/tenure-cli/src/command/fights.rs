@@ -3,6 +3,7 @@
 use crate::{
     Error, Outcome,
     connection::Connection,
+    history_source::HistorySource,
     past::text,
     terminal::{Format, Ink, Terminal},
 };
@@ -27,12 +28,14 @@ pub struct Options {
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
     #[command(flatten)]
+    history: HistorySource,
+    #[command(flatten)]
     connection: Connection,
 }
 
 /// Shows the fights.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
-    let found = options.connection.run(async |cluster| Ok(cluster.get("/history/fights").await?))?;
+    let found = options.history.run(&options.connection, async |cluster| Ok(cluster.history("/history/fights").await?.success("read", "the fights")?))?;
     let items = found.get("items").and_then(Value::as_array).cloned().unwrap_or_default();
     match options.output {
         Format::Text if items.is_empty() => terminal.print("No managers fight.\n")?,

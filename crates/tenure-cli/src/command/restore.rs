@@ -3,6 +3,7 @@
 use crate::{
     Error, Outcome,
     connection::Connection,
+    history_source::HistorySource,
     moment::moment,
     past::Past,
     terminal::{Format, Terminal},
@@ -35,13 +36,15 @@ pub struct Options {
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
     #[command(flatten)]
+    history: HistorySource,
+    #[command(flatten)]
     connection: Connection,
 }
 
 /// Restores an object.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let at = options.at.as_deref().map(|at| moment(at, terminal.now)).transpose()?;
-    options.connection.run(async |cluster| {
+    options.history.run(&options.connection, async |cluster| {
         let past = Past::of(&cluster, &options.object).await?;
         let what = past.what();
         let restored = Restored::find(past, at.as_deref(), &cluster).await?;

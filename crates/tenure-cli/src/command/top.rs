@@ -3,6 +3,7 @@
 use crate::{
     Error, Outcome,
     connection::Connection,
+    history_source::HistorySource,
     past::text,
     terminal::{Format, Terminal, table},
 };
@@ -29,6 +30,8 @@ pub struct Options {
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
     #[command(flatten)]
+    history: HistorySource,
+    #[command(flatten)]
     connection: Connection,
 }
 
@@ -43,7 +46,7 @@ enum What {
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let What::Writers = options.what;
     let path = format!("/history/writers?limit={}", options.limit);
-    let found = options.connection.run(async |cluster| Ok(cluster.get(&path).await?))?;
+    let found = options.history.run(&options.connection, async |cluster| Ok(cluster.history(&path).await?.success("read", "the writers")?))?;
     if options.output != Format::Text {
         terminal.print_value(&found, options.output)?;
         return Ok(Outcome::Done);

@@ -1,6 +1,6 @@
 //! `tenure ui`: serves the page for any cluster of the kubeconfig on a loopback port, and opens the browser.
 
-use crate::{Error, Outcome, connection::Connection, page::PageEndpoint, sign_in, terminal::Terminal};
+use crate::{Error, Outcome, connection::Connection, history_source::HistorySource, page::PageEndpoint, sign_in, terminal::Terminal};
 use clap::Args;
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -30,6 +30,8 @@ pub struct Options {
     #[arg(long)]
     no_open: bool,
     #[command(flatten)]
+    history: HistorySource,
+    #[command(flatten)]
     connection: Connection,
 }
 
@@ -43,7 +45,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
 }
 
 async fn serve(options: &Options, terminal: &Terminal) -> Result<Outcome, Error> {
-    let connect = options.connection.options();
+    let connect = options.history.options(&options.connection).await?;
     // An unusable kubeconfig is an error here, and not on the page.
     let server = Cluster::connect(&connect).await?.server().to_owned();
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, options.port));

@@ -4,6 +4,7 @@ use crate::{
     Error, Outcome, change_text,
     connection::Connection,
     document,
+    history_source::HistorySource,
     past::{Past, text as text_of},
     saved_plan,
     terminal::{Audience, Format, Ink, Terminal, table},
@@ -22,7 +23,7 @@ use tenure_value::Value;
 Without an argument, the last adopt, transfer, release or migrate on this server is shown and, after a question, reverted; --list only
 lists them. They are kept in $XDG_STATE_HOME/tenure/undo (else ~/.local/state/tenure/undo), which only you can read.
 
-With an object, its last change is undone, or that of --revision (only a Tenure server keeps history): the fields that the change
+With an object, its last change is undone, or that of --revision (it needs a history: a Tenure server, or `tenure record`): the fields that the change
 set, changed or removed get back the values and the owners from before it. Where a field was changed again since, nothing is written:
 the conflicts are shown, with who made them, and the exit code is 3. --keep undoes the rest and leaves these fields as they are;
 --force undoes everything.
@@ -71,12 +72,14 @@ pub struct Options {
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
     #[command(flatten)]
+    history: HistorySource,
+    #[command(flatten)]
     connection: Connection,
 }
 
 /// Undoes a change, or reverts the steps of a file.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
-    options.connection.run(async |cluster| match options.what.as_deref() {
+    options.history.run(&options.connection, async |cluster| match options.what.as_deref() {
         None => last_step(&options, &cluster, terminal).await,
         Some(what) if is_object(what) => {
             let change = PastChange::find(Past::of(&cluster, what).await?, options.revision, &cluster).await?;

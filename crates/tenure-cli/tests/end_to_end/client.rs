@@ -13,14 +13,20 @@ pub type Body<'a> = Option<(&'a str, &'a str)>;
 
 /// Sends a request; `None` if no complete response arrives.
 pub fn send(address: &str, method: &str, path: &str, body: Body<'_>) -> Option<(u16, Value)> {
-    let mut stream = connect(address)?;
     let (media_type, body) = body.unwrap_or(("application/json", ""));
-    write!(
-        stream,
-        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: {media_type}\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .ok()?;
+    let headers = format!("Content-Type: {media_type}\r\nContent-Length: {}\r\n", body.len());
+    exchange(address, method, path, &headers, body)
+}
+
+/// Sends a request with a token and without a body; `None` if no complete response arrives.
+pub fn send_with_token(address: &str, method: &str, path: &str, token: &str) -> Option<(u16, Value)> {
+    exchange(address, method, path, &format!("Authorization: Bearer {token}\r\n"), "")
+}
+
+fn exchange(address: &str, method: &str, path: &str, headers: &str, body: &str) -> Option<(u16, Value)> {
+    let mut stream = connect(address)?;
+    let head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}");
+    write!(stream, "{head}\r\n{body}").ok()?;
     let mut response = Vec::new();
     stream.read_to_end(&mut response).ok()?;
     let end = response.windows(4).position(|window| window == b"\r\n\r\n")?;

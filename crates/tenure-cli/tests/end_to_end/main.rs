@@ -14,6 +14,7 @@ mod history;
 mod kubectl;
 mod life;
 mod process;
+mod recorder;
 mod rotation;
 mod rust_client;
 mod serve;

@@ -31,6 +31,8 @@ const LIMITS: Limits = Limits { bytes: 1 << 30, depth: Limits::DEPTH, nodes: 200
 /// An API server.
 pub struct Cluster {
     connection: Connection,
+    /// The server of the history, if it is another one.
+    history: Option<Connection>,
     /// The namespace of objects without one.
     pub namespace: String,
     discovery: Discovery,
@@ -42,7 +44,9 @@ impl Cluster {
     pub async fn connect(options: &ConnectOptions) -> Result<Cluster, ClientError> {
         let connection = Connection::open(options).await?;
         let namespace = connection.namespace().to_owned();
-        Ok(Cluster { connection, namespace, discovery: Discovery::default(), schemas: Schemas::default() })
+        let history = Connection::open_history(options).await?;
+        let (discovery, schemas) = (Discovery::default(), Schemas::default());
+        Ok(Cluster { connection, history, namespace, discovery, schemas })
     }
 
     /// Returns the address of the server.
@@ -59,6 +63,33 @@ impl Cluster {
         accept: &str,
         body: Option<(&str, Vec<u8>)>,
     ) -> Result<Response, ClientError> {
+        self.send_to(&self.connection, method, path, accept, body).await
+    }
+
+    /// Reads a path of the history, from the server that has it, and returns the response with any code.
+    pub async fn history(&self, path: &str) -> Result<Response, ClientError> {
+        let server = self.history.as_ref().unwrap_or(&self.connection);
+        let response = self.send_to(server, Method::GET, path, JSON, None).await?;
+        if response.code == 404 && !self.keeps_history(server).await? {
+            return Err(ClientError::NoHistory { server: server.server().to_owned() });
+        }
+        Ok(response)
+    }
+
+    /// Whether a server keeps history, which most do not.
+    async fn keeps_history(&self, server: &Connection) -> Result<bool, ClientError> {
+        let known = self.send_to(server, Method::GET, "/history/writers?limit=1", JSON, None).await?;
+        Ok(known.code != 404)
+    }
+
+    async fn send_to(
+        &self,
+        server: &Connection,
+        method: Method,
+        path: &str,
+        accept: &str,
+        body: Option<(&str, Vec<u8>)>,
+    ) -> Result<Response, ClientError> {
         let accept = if accept == JSON { managed_fields::accepted() } else { accept };
         let mut request = Request::builder().method(method).uri(path).header(header::ACCEPT, accept);
         let body = match body {
@@ -68,8 +99,8 @@ impl Cluster {
             }
             None => Bytes::new(),
         };
-        let request = request.body(body).map_err(|error| self.connection.unreachable(&error))?;
-        let (parts, bytes) = self.connection.exchange(request).await?.into_parts();
+        let request = request.body(body).map_err(|error| server.unreachable(&error))?;
+        let (parts, bytes) = server.exchange(request).await?.into_parts();
         let value = match json::parse(&bytes, &LIMITS) {
             Ok(value) => managed_fields::expanded(value)
                 .map_err(|error| ClientError::invalid(&self.server(), error))?,

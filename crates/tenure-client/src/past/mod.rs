@@ -1,4 +1,4 @@
-//! The past of an object, read from a server with history. The object need not exist any more.
+//! The past of an object, read from a server with history or from a recorder. The object need not exist any more.
 
 mod restore;
 mod undo;
@@ -75,7 +75,9 @@ impl Past {
             if let Some(next) = &next {
                 path += &format!("&continue={}", escaped(next));
             }
-            let page = cluster.find(&path).await?.ok_or_else(|| self.unknown())?;
+            let page = cluster.history(&path).await?;
+            let page =
+                if page.code == 404 { return Err(self.unknown()) } else { page.success("read", &path)? };
             log.exists = page.get("exists").and_then(Value::as_bool).unwrap_or_default();
             let text =
                 |names: &[&str]| page.at(names.iter().copied()).and_then(Value::as_str).map(str::to_owned);
@@ -110,15 +112,14 @@ impl Past {
     /// Reads the object as it was at a revision or a time.
     pub async fn at(&self, cluster: &Cluster, moment: &str) -> Result<LiveObject, ClientError> {
         let path = format!("{}/history?at={}", self.path, escaped(moment));
-        let shown = cluster.get(&path).await?;
+        let shown = cluster.history(&path).await?.success("read", &path)?;
         LiveObject::read(&shown)
             .map_err(|error| ClientError::invalid(&format!("{} at {moment}", self.what()), error))
     }
 
     fn unknown(&self) -> ClientError {
         ClientError::history(format!(
-            "{}: no such object, now or in the history of the server; check the name and --namespace. Only a Tenure server \
-             keeps history, unless it runs with --history=false",
+            "{}: no such object, now or in the history; check the name and --namespace, and whether its kind is recorded",
             self.what()
         ))
     }

@@ -56,7 +56,7 @@ impl Restored {
         if let Some(path) = withheld(&object) {
             return Err(ClientError::history(format!(
                 "{what}: the value of {path} was not kept, so that the object cannot be restored; a server that should keep the \
-                 values of Secrets runs with --history-secret-values"
+                 values of Secrets runs with --history-secret-values, a recorder with --secret-values"
             )));
         }
         Ok(Restored { object, notes, past, old })

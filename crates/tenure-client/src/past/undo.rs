@@ -77,7 +77,7 @@ impl PastChange {
         if self.past.resource.kind == "Secret" && values.flatten().any(is_withheld) {
             return Err(ClientError::history(
                 "the values of this Secret were not kept, so that the change cannot be undone; a server that should keep \
-                 them runs with --history-secret-values",
+                 them runs with --history-secret-values, a recorder with --secret-values",
             ));
         }
         Ok(plan)

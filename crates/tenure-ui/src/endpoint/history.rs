@@ -1,9 +1,9 @@
-//! The past of an object: its changes, those of one field, a version as it was, and the fights of managers. Only a Tenure server
-//! keeps history; on others the page says that there is none.
+//! The past of an object: its changes, those of one field, a version as it was, and the fights of managers. A Tenure server
+//! keeps history, or a recorder; without either the page says what to start.
 
 use super::{ObjectRef, object::view};
 use crate::PageError;
-use tenure_client::{Cluster, Found};
+use tenure_client::{ClientError, Cluster, Found};
 use tenure_transport::escaped;
 use tenure_value::{Object, Value};
 
@@ -29,14 +29,14 @@ pub(crate) async fn history(
             Some(next) => format!("{path}&continue={}", escaped(next)),
             None => path.clone(),
         };
-        let response = cluster.send(http::Method::GET, &page, "application/json", None).await?;
+        let response = match cluster.history(&page).await {
+            Ok(response) => response,
+            Err(error @ ClientError::NoHistory { .. }) => return Ok(unavailable(error.to_string())),
+            Err(error) => return Err(error.into()),
+        };
         if response.code != 200 {
-            // Another server, no permission, or nothing recorded.
-            return Ok(Object::default()
-                .with("available", false)
-                .with("reason", response.refusal().message)
-                .with("items", Value::array([]))
-                .into());
+            // No permission, or nothing recorded.
+            return Ok(unavailable(response.refusal().message));
         }
         let found = response.value.get("items").and_then(Value::as_array).into_iter().flatten();
         items.extend(found.cloned());
@@ -49,6 +49,12 @@ pub(crate) async fn history(
     Ok(available(items, true).with("beginsAfter", Value::Null).into())
 }
 
+/// Returns why there are no changes.
+fn unavailable(reason: String) -> Value {
+    let none = Object::default().with("available", false).with("reason", reason);
+    none.with("items", Value::array([])).into()
+}
+
 /// Returns the changes that the page shows, and whether there are older ones.
 fn available(items: Vec<Value>, has_more: bool) -> Object {
     Object::default().with("available", true).with("items", Value::array(items)).with("hasMore", has_more)
@@ -58,7 +64,7 @@ fn available(items: Vec<Value>, has_more: bool) -> Object {
 pub(crate) async fn version(cluster: &Cluster, wanted: &ObjectRef, at: &str) -> Result<Value, PageError> {
     let resource = wanted.kind.find(cluster).await?;
     let path = format!("{}/history?at={}", wanted.path(cluster).await?, escaped(at));
-    let found = Found { resource, shown: cluster.get(&path).await? };
+    let found = Found { resource, shown: cluster.history(&path).await?.success("read", &path)? };
     let live = found.read()?;
     let ty = cluster.type_of(live.api_version(), live.kind()).await?;
     Ok(view(&live, &found, ty))
@@ -66,7 +72,10 @@ pub(crate) async fn version(cluster: &Cluster, wanted: &ObjectRef, at: &str) -> 
 
 /// Returns the fights that are not over; none where the server does not tell.
 pub(crate) async fn fights(cluster: &Cluster) -> Result<Value, PageError> {
-    let response = cluster.send(http::Method::GET, "/history/fights", "application/json", None).await?;
-    let items = response.value.get("items").filter(|_| response.code == 200).cloned();
+    let items = match cluster.history("/history/fights").await {
+        Ok(response) => response.value.get("items").filter(|_| response.code == 200).cloned(),
+        Err(ClientError::NoHistory { .. }) => None,
+        Err(error) => return Err(error.into()),
+    };
     Ok(Value::object([("items", items.unwrap_or_else(|| Value::array([])))]))
 }

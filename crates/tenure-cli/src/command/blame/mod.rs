@@ -6,6 +6,7 @@ mod text;
 use crate::{
     Error, Outcome,
     connection::Connection,
+    history_source::HistorySource,
     document::{Document, Files},
     handover::check_managers,
     moment::moment,
@@ -60,6 +61,8 @@ pub struct Options {
     output: Format,
     #[command(flatten)]
     schemas: SchemaFiles,
+    #[command(flatten)]
+    history: HistorySource,
     #[command(flatten)]
     connection: Connection,
 }
@@ -127,7 +130,7 @@ fn from_files(options: &Options) -> Result<Vec<Subject>, Error> {
 }
 
 fn from_server(options: &Options, terminal: &Terminal) -> Result<Vec<Subject>, Error> {
-    options.connection.run(async |cluster| {
+    options.history.run(&options.connection, async |cluster| {
         let mut subjects = Vec::new();
         if let Some(at) = &options.at {
             let at = moment(at, terminal.now)?;

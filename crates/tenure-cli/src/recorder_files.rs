@@ -1,0 +1,58 @@
+//! The files by which commands find the recorder of a cluster: the default directory, and the address and token of the recorder that has
+//! a directory open. Only its user can read them.
+
+use ring::rand::{SecureRandom, SystemRandom};
+use std::{
+    fs::OpenOptions,
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+use tenure_transport::HistoryServer;
+use tenure_value::{Limits, Value, json};
+
+/// The file with the address and the token of the recorder that runs.
+const ENDPOINT: &str = "endpoint.json";
+
+/// Returns the default directory for the history of a server.
+pub fn default_directory(server: &str) -> Option<PathBuf> {
+    let given = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state =
+        given("XDG_STATE_HOME").or_else(|| std::env::home_dir().map(|home| home.join(".local/state")))?;
+    let address = server.trim_start_matches("https://").trim_start_matches("http://");
+    let name: String =
+        address.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect();
+    Some(state.join("tenure/history").join(name))
+}
+
+/// Returns a new token.
+pub fn new_token() -> io::Result<String> {
+    let mut bytes = [0; 32];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| io::Error::other("the system has no random numbers"))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Writes how to reach the recorder of a directory.
+pub fn announce(directory: &Path, server: &HistoryServer) -> io::Result<()> {
+    let document = Value::object([
+        ("url", Value::from(server.url.as_str())),
+        ("token", Value::from(server.token.as_deref().unwrap_or_default())),
+    ]);
+    let new = directory.join(format!("{ENDPOINT}.new"));
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+    file.write_all(&json::to_vec(&document))?;
+    std::fs::rename(&new, directory.join(ENDPOINT))
+}
+
+/// Removes what [`announce`] wrote.
+pub fn withdraw(directory: &Path) {
+    // A file that stays names a recorder that does not answer, which readers notice.
+    let _ = std::fs::remove_file(directory.join(ENDPOINT));
+}
+
+/// Returns how to reach the recorder of a directory, which may have ended since.
+pub fn running(directory: &Path) -> Option<HistoryServer> {
+    let document = json::parse(&std::fs::read(directory.join(ENDPOINT)).ok()?, &Limits::default()).ok()?;
+    let text = |name: &str| document.get(name).and_then(Value::as_str).map(str::to_owned);
+    Some(HistoryServer { url: text("url")?, token: Some(text("token")?), certificate_authority: None })
+}
