@@ -1,20 +1,16 @@
 //! Every `FieldsV1` text recorded from kube-apiserver is parsed and formatted byte for byte.
 //!
-//! The sample beside this test is always used. The complete recording is used if it exists: the file named by
-//! `TENURE_FIELDS`, or `shared/vectors/fields/recorded.jsonl` beside the workspace.
+//! The sample beside this test is always used. The complete recording is used if it is there.
+
+#[path = "../../../conformance/recordings.rs"]
+mod recordings;
 
 use std::path::{Path, PathBuf};
 use tenure_fields::fields_v1;
 
 fn texts() -> (PathBuf, String) {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let shared = here.join("../../../shared/vectors/fields/recorded.jsonl");
-    let file = match std::env::var_os("TENURE_FIELDS") {
-        // Tests run in the folder of their crate; a relative name is relative to the workspace.
-        Some(file) => here.join("../..").join(file),
-        None if shared.exists() => shared,
-        None => here.join("tests/samples/recorded.jsonl"),
-    };
+    let sample = || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/recorded.jsonl");
+    let file = recordings::complete("vectors/fields/recorded.jsonl").unwrap_or_else(sample);
     let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     (file, text)
 }

@@ -1,6 +1,9 @@
 //! Schemas from recorded conversations and vectors: schemas that kube-apiserver rejected are rejected with the same
 //! messages, all others compile. The folder `shared` beside the workspace is optional.
 
+#[path = "../../../conformance/recordings.rs"]
+mod recordings;
+
 use std::{fs, path::Path};
 use tenure_schema::{
     Field, ListTopology, Schema, Type, TypeRef,
@@ -9,22 +12,14 @@ use tenure_schema::{
 };
 use tenure_value::{Limits, Value, json};
 
-const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-
 fn read(path: &Path) -> Value {
     let text = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     json::parse(&text, &Limits::TRUSTED).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-fn shared(path: &str) -> Option<std::path::PathBuf> {
-    let path = Path::new(WORKSPACE).join("../shared").join(path);
-    path.exists().then_some(path)
-}
-
 /// Calls a function with every step of every recorded conversation.
 fn for_each_step(mut visit: impl FnMut(&Value)) {
-    let folders = [Some(Path::new(WORKSPACE).join("conformance/scenarios")), shared("conformance/fuzz")];
-    for folder in folders.into_iter().flatten() {
+    for folder in recordings::conversations() {
         for file in fs::read_dir(folder).unwrap() {
             let conversations = read(&file.unwrap().path());
             for conversation in conversations.as_array().unwrap() {
@@ -101,7 +96,7 @@ fn merging(field: &Field, of: TypeRef) -> String {
 
 #[test]
 fn openapi_of_a_server_compiles_to_the_types_of_the_pack() {
-    let Some(path) = shared("vectors/smp/openapi-v3.json") else { return };
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/openapi-v3.json");
     let schema = openapi::compile_v3(&read(&path)).unwrap();
     let describe = |of: TypeRef| of.fields().map(|(field, below)| merging(field, below)).collect::<Vec<_>>();
     let mut compared = 0;
@@ -115,7 +110,7 @@ fn openapi_of_a_server_compiles_to_the_types_of_the_pack() {
 
 #[test]
 fn schemas_with_recommended_keys_compile() {
-    let Some(path) = shared("vectors/smp/patch-merge-key.jsonl") else { return };
+    let path = recordings::repository().join("crates/tenure-patch/tests/vectors/patch-merge-key.jsonl");
     for line in fs::read_to_string(path).unwrap().lines() {
         let line = json::parse(line.as_bytes(), &Limits::TRUSTED).unwrap();
         let (schema, root) = openapi::compile_one(line.get("schema").unwrap()).unwrap();

@@ -15,6 +15,19 @@
 //! | `cel` | `cel` | CEL: parser, type checker, evaluator, cost |
 //! | `testing` | `testing` | an API server in the process of a test: forks, clocks, faults |
 //!
+//! ```
+//! # #[cfg(feature = "apply")] {
+//! use tenure::prelude::*;
+//!
+//! let desired: Value = r#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "v"}}"#.parse()?;
+//! let created = Applier::new("my-controller").apply(None, &desired)?;
+//! assert!(created.changed);
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! `examples/programs` of the repository has a short program for each feature.
+//!
 //! The crate exists so that one dependency is enough; it has no code of its own. Public API: what is documented here follows semantic
 //! versioning.
 
@@ -39,7 +52,7 @@ pub use tenure_value as value;
 /// What most programs need: `use tenure::prelude::*;`.
 pub mod prelude {
     #[cfg(feature = "apply")]
-    pub use tenure_apply::{Applier, Conflicts, Force, Managers};
+    pub use tenure_apply::{Applied, Applier, ApplyError, Conflicts, Force, Managers};
     #[cfg(feature = "fields")]
     pub use tenure_fields::{FieldSet, Path};
     #[cfg(feature = "ownership")]
@@ -47,6 +60,6 @@ pub mod prelude {
     #[cfg(feature = "schema")]
     pub use tenure_schema::{Schema, TypeRef};
     #[cfg(feature = "testing")]
-    pub use tenure_testing::TestServer;
+    pub use tenure_testing::{Fault, TestServer};
     pub use tenure_value::{Limits, Object, Text, Value, json, yaml};
 }

@@ -53,6 +53,19 @@ pub struct Website {
     pub status: Option<WebsiteStatus>,
 }
 
+impl Website {
+    /// Creates a website that is not stored yet.
+    pub fn new(name: &str, spec: WebsiteSpec) -> Website {
+        Website {
+            api_version: Website::api_version(&()).into(),
+            kind: Website::kind(&()).into(),
+            metadata: ObjectMeta { name: Some(name.into()), ..ObjectMeta::default() },
+            spec,
+            status: None,
+        }
+    }
+}
+
 fn one() -> i32 {
     1
 }

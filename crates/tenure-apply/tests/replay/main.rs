@@ -1,11 +1,12 @@
 //! Replays recorded conversations without a server: bodies and verbs drive `apply` and `update`, and object
-//! and managers are compared after every step. `TENURE_SCENARIOS` names another directory (or several,
-//! separated by `:`) instead of the repository's own and the optional folder beside it.
+//! and managers are compared after every step.
 //!
 //! What this crate does not compute is taken from the recording: the object of a PUT or a patch, and defaults
 //! that fill positions which nothing else explains (see `recording`).
 
 mod recording;
+#[path = "../../../../conformance/recordings.rs"]
+mod recordings;
 mod scenario;
 mod steps;
 mod world;
@@ -40,7 +41,7 @@ fn no_conversation_differs_with_the_behavior_of_kubernetes() {
 fn replay_all(profile: Profile, problem: impl Fn(&str, steps::Verdict) -> Option<String>) {
     let (mut replayed, mut failed) = (0, Vec::new());
     let only = std::env::var("TENURE_ONLY").unwrap_or_default();
-    for directory in directories() {
+    for directory in recordings::conversations() {
         for scenario in scenario::load(&directory) {
             if !scenario.name.contains(&only) {
                 continue;
@@ -58,16 +59,6 @@ fn replay_all(profile: Profile, problem: impl Fn(&str, steps::Verdict) -> Option
 
 fn workspace() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn directories() -> Vec<PathBuf> {
-    match std::env::var_os("TENURE_SCENARIOS") {
-        Some(paths) => std::env::split_paths(&paths).collect(),
-        None => [workspace().join("conformance/scenarios"), workspace().join("../shared/conformance/fuzz")]
-            .into_iter()
-            .filter(|path| path.is_dir())
-            .collect(),
-    }
 }
 
 /// Scenarios in which this crate differs on purpose, with the entry in `docs/differences.md`; entries of

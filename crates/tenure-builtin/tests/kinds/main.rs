@@ -7,6 +7,8 @@ mod defaults;
 mod discovery;
 mod facts;
 mod mutations;
+#[path = "../../../../conformance/recordings.rs"]
+mod recordings;
 mod replay;
 mod rules;
 mod scaling;

@@ -26,8 +26,7 @@ const APART: [&str; 1] = ["fuzz/deployments-183"];
 
 /// Returns the available files of recordings.
 fn recordings() -> Vec<PathBuf> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folders = [workspace.join("conformance/scenarios"), workspace.join("../shared/conformance/fuzz")];
+    let folders = crate::recordings::conversations();
     let files = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
     let mut files: Vec<PathBuf> = files.map(|entry| entry.path()).collect();
     files.retain(|path| path.extension().is_some_and(|of| of == "json"));

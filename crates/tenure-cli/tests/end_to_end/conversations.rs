@@ -1,22 +1,12 @@
 //! The recorded conversations with the binary in the profile `kubernetes`, errors to the letter, in the embedded store and on etcd.
 //! `--exact-errors` includes all that `--exact-codes` compares. Of the randomised conversations the repository has a sample; all of
-//! them are replayed if the folder of recordings beside the workspace exists.
+//! them are replayed if the complete recordings are there.
 
-use crate::{etcd_process::Etcd, process::Tenure};
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-};
+use crate::{etcd_process::Etcd, process::Tenure, recordings::conversations};
+use std::{path::Path, process::Command};
 use tempfile::TempDir;
 
 const PROFILE: [&str; 4] = ["--listen", "127.0.0.1:0", "--compatibility", "kubernetes"];
-
-fn recordings() -> [PathBuf; 2] {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let all = workspace.join("../shared/conformance/fuzz");
-    let randomised = if all.is_dir() { all } else { workspace.join("conformance/fuzz") };
-    [workspace.join("conformance/scenarios"), randomised]
-}
 
 /// Replays the recordings; no difference is waived.
 fn replay(server: &Tenure) {
@@ -24,7 +14,7 @@ fn replay(server: &Tenure) {
     let output = Command::new("python3")
         .arg(script)
         .args(["--server", &server.address, "--token", &server.token(), "--jobs", "4", "--exact-errors"])
-        .args(recordings())
+        .args(conversations())
         .output()
         .expect("python3 is installed");
     let report = String::from_utf8_lossy(&output.stdout);

@@ -15,6 +15,8 @@ mod kubectl;
 mod life;
 mod process;
 mod recorder;
+#[path = "../../../../conformance/recordings.rs"]
+mod recordings;
 mod rotation;
 mod rust_client;
 mod serve;

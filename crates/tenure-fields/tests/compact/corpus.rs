@@ -1,19 +1,9 @@
-//! The recorded managers of objects, if the folder of recordings exists: beside the repository, or at
-//! `TENURE_SHARED`.
+//! The recorded managers of objects.
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-};
+use crate::recordings;
+use std::{fs, path::PathBuf};
 use tenure_fields::{compact::ManagerRecord, fields_v1};
 use tenure_value::{Limits, Text, Value, json};
-
-/// Returns the folder of recordings, if it exists.
-pub fn shared() -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let folder = env::var_os("TENURE_SHARED").map_or_else(beside, PathBuf::from);
-    folder.is_dir().then_some(folder)
-}
 
 /// The managers of a recorded object, and the size of their sets as `FieldsV1`.
 pub struct Recorded {
@@ -25,10 +15,7 @@ pub struct Recorded {
 /// added.
 pub fn objects() -> Vec<Recorded> {
     let mut found = Vec::new();
-    for folder in shared()
-        .into_iter()
-        .flat_map(|shared| ["conformance/scenarios", "conformance/fuzz"].map(|name| shared.join(name)))
-    {
+    for folder in recordings::conversations() {
         let mut files: Vec<PathBuf> =
             fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
         files.sort();

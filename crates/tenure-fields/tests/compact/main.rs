@@ -5,6 +5,8 @@ mod corpus;
 #[path = "../fuzzed/compact.rs"]
 mod fuzzed;
 mod hostile;
+#[path = "../../../../conformance/recordings.rs"]
+mod recordings;
 mod round_trip;
 mod second_reader;
 mod sizes;

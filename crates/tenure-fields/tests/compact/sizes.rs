@@ -1,6 +1,6 @@
 //! Sizes of the encodings: the example of the original design exactly, and recorded objects within a target.
 
-use crate::corpus;
+use crate::{corpus, recordings};
 use tenure_fields::{
     FieldSet,
     compact::{ManagerRecord, Table, binary, nested_lists, tables},
@@ -91,12 +91,15 @@ fn sets_alone(records: &[ManagerRecord], table: &Table) -> usize {
     binary::encode_object_with(records, table).unwrap().len() - heads
 }
 
-/// The most percent of their `FieldsV1` that recorded objects take, by table.
+/// The most percent of their `FieldsV1` that recorded objects take, by table: all of them, and those of the repository, which are
+/// smaller.
 const PERCENT: [f64; 2] = [12.0, 10.0];
+const PERCENT_OF_SAMPLE: [f64; 2] = [13.0, 12.5];
 
 #[test]
 fn recorded_objects_take_few_percent_of_their_fields_v1() {
-    for (table, most) in tables::all().iter().zip(PERCENT) {
+    let is_complete = recordings::complete("conformance/fuzz").is_some();
+    for (table, most) in tables::all().iter().zip(if is_complete { PERCENT } else { PERCENT_OF_SAMPLE }) {
         measure(table, most);
     }
 }
@@ -112,10 +115,7 @@ fn measure(table: &Table, most: f64) {
         before += object.fields_v1;
         shares.push(bytes.len() as f64 / object.fields_v1 as f64);
     }
-    if before == 0 {
-        println!("no recordings found, nothing to measure");
-        return;
-    }
+    assert!(before > 0, "the recordings have objects");
     shares.sort_by(f64::total_cmp);
     let percent = |bytes: usize| 100.0 * bytes as f64 / before as f64;
     println!("{} objects, {before} bytes as FieldsV1, table {}", shares.len(), table.version());

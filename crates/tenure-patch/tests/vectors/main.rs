@@ -1,10 +1,12 @@
-//! Replays recorded strategic merge patches: every line of every `.jsonl` file in the folder that `TENURE_VECTORS`
-//! names, or of the recordings beside the workspace, or of the copy in the crate. With the behaviour of Kubernetes, every
+//! Replays recorded strategic merge patches: every line of every `.jsonl` file of the complete recordings, or of the
+//! sample in the crate. With the behaviour of Kubernetes, every
 //! line must have its recorded outcome. With the behaviour of Tenure, a line that a rule of [`waiver`] recognises as one
 //! of the differences of `docs/differences.md` must have the outcome that Tenure promises instead.
 
 mod line;
 mod outcome;
+#[path = "../../../../conformance/recordings.rs"]
+mod recordings;
 mod waiver;
 
 use line::Line;
@@ -68,12 +70,7 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// Finds the vectors: in the folder of the environment variable, beside the workspace, or in the crate.
 fn folder() -> PathBuf {
-    if let Some(folder) = std::env::var_os("TENURE_VECTORS") {
-        return folder.into();
-    }
-    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let shared = crate_folder.join("../../../shared/vectors/smp");
-    if shared.is_dir() { shared } else { crate_folder.join("tests/vectors") }
+    let sample = || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors");
+    recordings::complete("vectors/smp").unwrap_or_else(sample)
 }

@@ -3,4 +3,6 @@
 mod examples;
 mod fuzzed;
 mod hostile;
+#[path = "../../../../conformance/recordings.rs"]
+mod recordings;
 mod round_trip;

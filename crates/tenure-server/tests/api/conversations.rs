@@ -2,7 +2,7 @@
 //! response equals the recorded one, and errors do so to the letter (`--exact-errors`, which includes `--exact-codes`); in `tenure`
 //! all do except for the scenarios that `conformance/waivers.txt` names, each with an entry of `docs/differences.md`, and errors are
 //! compared by what a client acts on. Of the randomised conversations, which are large, the repository has a sample: all of them are
-//! replayed if the folder of recordings beside the workspace, or the one that `TENURE_RECORDINGS` names, exists.
+//! replayed if the complete recordings are there.
 
 use crate::server::Server;
 use std::{
@@ -22,6 +22,8 @@ use tenure_server::{Improvement, Profile};
 mod carry_protobuf;
 
 mod carry_cbor;
+#[path = "../../../../conformance/recordings.rs"]
+mod recordings;
 
 /// The conversations that were recorded with controllers and with users.
 const WITH_USERS: [&str; 2] = ["authz.json", "quota.json"];
@@ -32,13 +34,6 @@ const TOKEN: &str = "an-administrators-token";
 
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace is there")
-}
-
-/// Returns the folder of the randomised conversations: all of them, or the sample.
-fn randomised() -> PathBuf {
-    let folder = std::env::var_os("TENURE_RECORDINGS").map(PathBuf::from);
-    let folder = folder.unwrap_or_else(|| workspace().join("../shared")).join("conformance/fuzz");
-    if folder.is_dir() { folder } else { workspace().join("conformance/fuzz") }
 }
 
 /// Whether waived differences are accepted.
@@ -88,7 +83,7 @@ fn the_conversations_about_permissions_and_quotas_replay() {
 
 #[test]
 fn the_randomised_conversations_replay() {
-    replay(&randomised());
+    replay(&recordings::randomised());
 }
 
 /// Replays some of them through a proxy that translates to protobuf: bodies and responses of built-in kinds have the same content.

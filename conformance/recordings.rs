@@ -1,0 +1,31 @@
+//! Where the recordings are. The repository has all conversations that were written by hand and a sample of the randomised ones; the
+//! complete recordings are in the folder that `TENURE_SHARED` names, or in `shared` beside the repository. Tests include this file.
+
+#![allow(dead_code, reason = "each test uses a part")]
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+/// Returns the folder of the repository.
+pub fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Returns a file or a folder of the complete recordings, if they are there.
+pub fn complete(path: &str) -> Option<PathBuf> {
+    let beside = || repository().join("../shared");
+    let folder = env::var_os("TENURE_SHARED").map_or_else(beside, PathBuf::from);
+    Some(folder.join(path)).filter(|path| path.exists())
+}
+
+/// Returns the folder of the randomised conversations: all of them, or the sample.
+pub fn randomised() -> PathBuf {
+    complete("conformance/fuzz").unwrap_or_else(|| repository().join("conformance/fuzz"))
+}
+
+/// Returns the folders of all conversations.
+pub fn conversations() -> [PathBuf; 2] {
+    [repository().join("conformance/scenarios"), randomised()]
+}
