@@ -179,10 +179,10 @@ pub fn signed_certificate(certificate: &[u8]) -> Option<SignedCertificate<'_>> {
         signs_certificates: None,
         is_for_clients: None,
     };
-    while let Some(field) = fields.next() {
+    for field in fields {
         if field.tag == EXTENSIONS {
-            let mut extensions = field.inside().expect(SEQUENCE)?.inside();
-            while let Some(extension) = extensions.next() {
+            let extensions = field.inside().expect(SEQUENCE)?.inside();
+            for extension in extensions {
                 read.read_extension(extension)?;
             }
         }
@@ -200,9 +200,9 @@ impl SignedCertificate<'_> {
         };
         match identifier {
             BASIC_CONSTRAINTS => {
-                let mut constraints = value.inside().expect(SEQUENCE)?.inside();
+                let constraints = value.inside().expect(SEQUENCE)?.inside();
                 let (mut is_authority, mut length) = (false, None);
-                while let Some(constraint) = constraints.next() {
+                for constraint in constraints {
                     match constraint.tag {
                         BOOLEAN => is_authority = constraint.content != [0],
                         INTEGER => length = constraint.content.last().copied(),
@@ -216,9 +216,9 @@ impl SignedCertificate<'_> {
                 self.signs_certificates = Some(usage & KEY_CERT_SIGN != 0);
             }
             EXTENDED_KEY_USAGE => {
-                let mut purposes = value.inside().expect(SEQUENCE)?.inside();
+                let purposes = value.inside().expect(SEQUENCE)?.inside();
                 let mut is_for_clients = false;
-                while let Some(purpose) = purposes.next() {
+                for purpose in purposes {
                     is_for_clients |= [CLIENT_AUTHENTICATION, ANY_PURPOSE].contains(&purpose.content);
                 }
                 self.is_for_clients = Some(is_for_clients);

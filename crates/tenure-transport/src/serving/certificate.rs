@@ -58,14 +58,13 @@ pub fn certificate_expiry(certificate: &[u8]) -> Option<i64> {
 }
 
 /// Reads the attributes of a distinguished name.
-fn attributes(mut subject: Der<'_>) -> Option<Vec<(&[u8], Text)>> {
+fn attributes(subject: Der<'_>) -> Option<Vec<(&[u8], Text)>> {
     let mut attributes = Vec::new();
-    while let Some(set) = subject.next() {
+    for set in subject {
         if set.tag != SET {
             return None;
         }
-        let mut set = set.inside();
-        while let Some(pair) = set.next() {
+        for pair in set.inside() {
             if pair.tag != SEQUENCE {
                 return None;
             }
