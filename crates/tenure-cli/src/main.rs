@@ -9,6 +9,7 @@ mod audit;
 mod authorization;
 mod change_log;
 mod change_text;
+mod clone;
 mod command;
 mod compatibility;
 mod connection;

@@ -1,6 +1,7 @@
 //! The store without a disk, for tests and for servers whose data need not survive. It behaves like the embedded store and
 //! adds forks, snapshots and read-only views of the past, all of which share memory with their origin.
 
+use crate::backup::Backup;
 use crate::clock::Clock;
 use crate::ledger::Ledger;
 use crate::shared_state::SharedState;
@@ -84,6 +85,13 @@ impl MemoryStore {
     pub fn with_ledger_limits(self, limits: LedgerLimits) -> MemoryStore {
         let state = State { ledger: Ledger::new(limits), ..self.state.read(State::clone) };
         self.with_state(state, self.access)
+    }
+
+    /// Creates a store with the content of a backup. Entries keep their revisions; the store's own continues well above them.
+    pub fn from_backup(backup: Backup, ledger: LedgerLimits) -> MemoryStore {
+        let Backup { revision, entries, ledger: records } = backup;
+        let state = State::restored(revision, entries, records, ledger);
+        MemoryStore::from_state(state, HistoryLimits::default(), Clock::default())
     }
 
     /// Takes a snapshot.

@@ -4,8 +4,9 @@
 use crate::entry::Commit;
 use crate::history::History;
 use crate::index::Index;
-use crate::ledger::Ledger;
-use crate::{Error, Result, Revision};
+use crate::ledger::{Ledger, Record};
+use crate::limits::RESTORE_GAP;
+use crate::{Entry, Error, LedgerLimits, LedgerRecord, Result, Revision};
 use std::sync::Arc;
 
 /// Everything a store holds at one moment.
@@ -17,6 +18,28 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// Returns the state with the content of a backup. Entries keep their revisions, and the history begins well above that of the
+    /// backup.
+    pub(crate) fn restored(
+        revision: Revision,
+        entries: Vec<Entry>,
+        records: Vec<LedgerRecord>,
+        ledger: LedgerLimits,
+    ) -> State {
+        let newest = revision.skip(RESTORE_GAP);
+        let mut state = State {
+            history: History::starting_after(newest),
+            ledger: Ledger::new(ledger),
+            ..State::default()
+        };
+        entries.into_iter().for_each(|entry| state.index.insert(entry));
+        for record in records.into_iter().rev() {
+            let LedgerRecord { key, revision, written_at, record } = record;
+            state.ledger.push(key, Record { revision, written_at, bytes: record });
+        }
+        state
+    }
+
     /// Applies a commit.
     pub(crate) fn apply(&mut self, commit: Arc<Commit>) {
         self.index.apply(&commit);

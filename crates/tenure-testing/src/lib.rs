@@ -10,6 +10,7 @@ mod fault;
 mod fight;
 #[cfg(feature = "kube")]
 mod kube_client;
+mod load;
 mod manifest;
 mod object;
 mod record;
@@ -28,6 +29,7 @@ pub use control::ControlSocket;
 pub use error::TestError;
 pub use fault::{Effect, Fault, InjectedFault};
 pub use fight::Fight;
+pub use load::{Loaded, backup_of};
 pub use object::ObjectHandle;
 pub use server::{Snapshot, TestServer};
 pub use service::TestService;

@@ -35,6 +35,8 @@ commands! {
     watch Watch,
     plan Plan,
     apply Apply,
+    clone Clone,
+    rehearse Rehearse,
     why Why,
     can_i CanI,
     adopt Adopt,

@@ -1,6 +1,6 @@
 //! `tenure serve`: opens the store, creates credentials, listens, and prints how to connect.
 
-use crate::{Outcome, feature_gates, logging, sign_in, aggregation::AggregationFlags, audit::AuditFlags, compatibility::Compatibility, control_plane::{self, ControlPlane}, controllers::controllers, encryption::{EncryptionConfig, EncryptionFlags}, history::HistoryFlags, identity::IdentityFlags, limits::LimitFlags, page::PageEndpoint, terminal::Terminal};
+use crate::{Outcome, feature_gates, logging, sign_in, aggregation::AggregationFlags, audit::AuditFlags, clone::source, compatibility::Compatibility, control_plane::{self, ControlPlane}, controllers::controllers, encryption::{EncryptionConfig, EncryptionFlags}, history::HistoryFlags, identity::IdentityFlags, limits::LimitFlags, page::PageEndpoint, terminal::Terminal};
 use tenure_transport::{Reloader, Reloadable, ConnectOptions, serving::{Credentials, ServingCertificate, Tls, reachable, serving_names, write_insecure_kubeconfig}};
 #[cfg(feature = "etcd")]
 use crate::{control, etcd::EtcdFlags};
@@ -17,7 +17,7 @@ use tenure_admission::{AdmissionChain, PluginConfiguration, PluginSelection};
 use tenure_builtin::allocate::AddressRange;
 use tenure_http::{Administrator, listener::bind};
 use tenure_server::ServerOptions;
-use tenure_store::{EmbeddedOptions, EmbeddedStore, MemoryStore, Store};
+use tenure_store::{Backup, EmbeddedOptions, EmbeddedStore, MemoryStore, Store};
 #[cfg(feature = "etcd")]
 use tenure_store::{EtcdOptions, EtcdStore};
 use tenure_ui::Page;
@@ -40,6 +40,9 @@ pub struct Options {
     /// Store objects in memory only; the same as --store memory.
     #[arg(long)]
     in_memory: bool,
+    /// Start with the objects of a clone, a dump or a backup, as `tenure clone` takes them. They are copied; the store must be new.
+    #[arg(long, value_name = "PATH")]
+    from: Option<PathBuf>,
     /// Serve plain HTTP without authentication; only on a loopback address.
     #[arg(long)]
     insecure_http: bool,
@@ -279,16 +282,34 @@ impl Options {
 
 async fn open_store(options: &Options, encryption: &EncryptionConfig) -> Result<Arc<dyn Store>, Error> {
     let ledger = options.history.limits();
+    let copied = match &options.from {
+        Some(path) => Some(copied(path).await?),
+        None => None,
+    };
     match options.kind() {
-        Kind::Memory => Ok(Arc::new(MemoryStore::new().with_ledger_limits(ledger))),
+        Kind::Memory => Ok(Arc::new(match copied {
+            Some(backup) => MemoryStore::from_backup(backup, ledger),
+            None => MemoryStore::new().with_ledger_limits(ledger),
+        })),
         Kind::Embedded => {
             let encryption = encryption.encryption();
             let embedded = EmbeddedOptions { encryption, ledger, ..EmbeddedOptions::default() };
+            if let Some(backup) = copied {
+                let (file, directory) = (options.data_dir.join("clone.backup"), options.data_dir.join("store"));
+                backup.write(&file, &embedded.encryption)?;
+                let restored = EmbeddedStore::restore(&file, directory, &embedded);
+                std::fs::remove_file(&file)?;
+                restored?;
+            }
             let store = EmbeddedStore::open(options.data_dir.join("store"), embedded)?;
             let store = Arc::new(store);
             #[cfg(feature = "etcd")]
             control::listen(&options.data_dir, store.clone());
             Ok(store)
+        }
+        #[cfg(feature = "etcd")]
+        Kind::Etcd if copied.is_some() => {
+            Err("--from needs a store of its own; use the embedded store or --in-memory".into())
         }
         #[cfg(feature = "etcd")]
         Kind::Etcd => {
@@ -297,6 +318,17 @@ async fn open_store(options: &Options, encryption: &EncryptionConfig) -> Result<
             Ok(Arc::new(EtcdStore::open(etcd).await?))
         }
     }
+}
+
+/// Returns the objects of a clone, a dump or a backup as the content of a store.
+async fn copied(path: &Path) -> Result<Backup, Error> {
+    let found = source::read(path)?;
+    let (backup, loaded) = tenure_testing::backup_of(&found.objects).await?;
+    for problem in &loaded.left_out {
+        tracing::warn!(%problem, "object of the copy left out");
+    }
+    tracing::info!(objects = loaded.objects, "copy loaded");
+    Ok(backup)
 }
 
 /// Locks a data directory for as long as the file is open.

@@ -2,6 +2,9 @@
 
 mod apply;
 mod blame;
+#[path = "../../../tenure-store/tests/support/etcd.rs"]
+#[allow(dead_code, reason = "each test binary uses a part of it")]
+mod etcd_process;
 mod handover;
 mod harness;
 mod migrate;
@@ -13,6 +16,7 @@ mod plan;
 mod process;
 mod proxy;
 mod recorded;
+mod rehearse;
 mod saved;
 mod slow;
 mod unusual;

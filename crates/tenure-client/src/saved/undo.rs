@@ -3,7 +3,7 @@
 
 use crate::{ClientError, Cluster, Past, past::text};
 use tenure_apply::Timestamp;
-use tenure_fields::FieldSet;
+use tenure_fields::{FieldSet, Path, PathElement};
 use tenure_history::{
     secret,
     undo::{self, OnConflict},
@@ -118,7 +118,8 @@ impl Undoing<'_> {
     fn delete(&self, after: &LiveObject, live: LiveObject, ty: tenure_schema::TypeRef<'_>) -> Undone {
         let target = self.step.target.clone();
         let mut change = Change::between(after, &live, &target.word, ty);
-        let is_status = |path: &tenure_fields::Path| path.to_string().starts_with(".status");
+        let status = PathElement::field("status");
+        let is_status = |path: &Path| path.first() == Some(&status);
         change.values.retain(|value| !is_status(&value.path));
         change.owners.retain(|change| change.owner.subresource != "status");
         if change.is_empty() || self.on_conflict == OnConflict::Overwrite {

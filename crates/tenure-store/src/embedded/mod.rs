@@ -21,9 +21,7 @@ use crate::backup::Backup;
 use crate::clock::Clock;
 use crate::encryption::Encryption;
 use crate::file_io::file_error;
-use crate::history::History;
-use crate::ledger::{Ledger, Record};
-use crate::limits::{RESTORE_GAP, WAITING_WRITERS};
+use crate::limits::WAITING_WRITERS;
 use crate::shared_state::SharedState;
 use crate::state::State;
 use crate::{
@@ -204,17 +202,8 @@ impl EmbeddedStore {
             let reason = "already holds a store; restore into an empty directory";
             return Err(Error::Invalid(format!("{}: {reason}", path.display())));
         }
-        let newest = revision.skip(RESTORE_GAP);
-        let mut state = State {
-            history: History::starting_after(newest),
-            ledger: Ledger::new(options.ledger.clone()),
-            ..State::default()
-        };
-        entries.into_iter().for_each(|entry| state.index.insert(entry));
-        for record in ledger.into_iter().rev() {
-            let crate::LedgerRecord { key, revision, written_at, record } = record;
-            state.ledger.push(key, Record { revision, written_at, bytes: record });
-        }
+        let state = State::restored(revision, entries, ledger, options.ledger.clone());
+        let newest = state.history.newest();
         directory.create(|id| Engine::create(&directory, options, id, &state))?;
         Ok(newest)
     }

@@ -4,7 +4,7 @@
 
 mod applyset;
 mod interactive;
-mod order;
+pub(super) mod order;
 mod report;
 mod stop;
 

@@ -1,0 +1,153 @@
+//! The server on which an apply is rehearsed: the objects of the copy in memory, reached through the API like any other server.
+
+use crate::{Error, command::apply::order, document::Document};
+use http::Method;
+use tenure_client::{Cluster, Mode};
+use tenure_ownership::{Action, Applier, Plan};
+use tenure_testing::{Controllers, Socket, TestServer};
+use tenure_transport::ConnectOptions;
+use tenure_value::{Object, Value, json};
+
+/// The annotation and the manager of an apply on the client.
+const LAST_APPLIED: &str = tenure_apply::LAST_APPLIED;
+const CLIENT_SIDE: &str = "kubectl-client-side-apply";
+
+/// Kinds whose servers cannot be reached from a copy: they are named in the report and are not part of it.
+const NOT_CALLED: [&str; 3] = ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "APIService"];
+
+/// A server in this process with a copy of a cluster.
+pub struct Stage {
+    cluster: Cluster,
+    _socket: Socket,
+    _server: TestServer,
+    /// The webhooks and aggregated servers that are not called.
+    pub not_called: Vec<String>,
+    /// Objects of the copy that the server could not take.
+    pub left_out: Vec<String>,
+}
+
+impl Stage {
+    /// Starts a server with objects.
+    pub async fn open(objects: &[Value], namespace: Option<&str>) -> Result<Stage, Error> {
+        let failed = |error: tenure_testing::TestError| Error::Serve(error.into());
+        // Objects whose owners are not part of the copy must stay.
+        let none = Controllers { garbage_collection: false, namespaces: false, service_cidrs: false };
+        let server = TestServer::builder().controllers(none).start().await.map_err(failed)?;
+        let kind = |object: &Value| object.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let is_remote = |object: &&Value| match kind(object).as_str() {
+            "APIService" => object.at(["spec", "service"]).is_some_and(|service| !service.is_null()),
+            kind => NOT_CALLED.contains(&kind),
+        };
+        let (remote, local): (Vec<&Value>, Vec<&Value>) = objects.iter().partition(is_remote);
+        let local: Vec<Value> = local.into_iter().filter(|object| kind(object) != "APIService").cloned().collect();
+        let not_called = remote.iter().map(|object| {
+            let name = object.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
+            format!("{} {name}", kind(object))
+        });
+        let loaded = server.load(&local).await.map_err(failed)?;
+        let socket = server.listen().await.map_err(failed)?;
+        let options = ConnectOptions {
+            kubeconfig: Some(socket.kubeconfig().to_owned()),
+            namespace: namespace.map(str::to_owned),
+            ..ConnectOptions::default()
+        };
+        let cluster = Cluster::connect(&options).await?;
+        Ok(Stage { cluster, _socket: socket, _server: server, not_called: not_called.collect(), left_out: loaded.left_out })
+    }
+
+    /// Plans and applies documents in order, as the applier; each plan sees what was applied before it. Objects with conflicts are not
+    /// applied.
+    pub async fn apply(&self, documents: &[Document], applier: &Applier) -> Result<Vec<Plan>, Error> {
+        let mut plans = Vec::with_capacity(documents.len());
+        for phase in order::phases(documents.to_vec()) {
+            for document in phase {
+                plans.push(self.apply_one(&document, applier).await?);
+            }
+        }
+        Ok(plans)
+    }
+
+    async fn apply_one(&self, document: &Document, applier: &Applier) -> Result<Plan, Error> {
+        let draft = document.draft(&self.cluster).await?;
+        let applier = applier.for_manifest(&draft.manifest);
+        let plan = tenure_client::plan(&draft, &[], &applier, &self.cluster).await?;
+        if let (Action::Create | Action::Change | Action::Owners, Some(path)) = (plan.action(), draft.path()) {
+            let before = plan.before.as_ref();
+            let response = tenure_client::apply(&draft, &path, before, &applier, Mode::Write, &self.cluster).await?;
+            if !response.is_success() {
+                let message = response.refusal().message;
+                return Ok(Plan::refused(&draft.manifest, &applier, plan.before, message));
+            }
+            tenure_client::establish(&plan.target, &self.cluster).await?;
+        }
+        Ok(plan)
+    }
+
+    /// Plans documents on what is there now, without applying them.
+    pub async fn plans(&self, documents: &[Document], applier: &Applier) -> Result<Vec<Plan>, Error> {
+        let mut plans = Vec::with_capacity(documents.len());
+        for phase in order::phases(documents.to_vec()) {
+            for document in phase {
+                let draft = document.draft(&self.cluster).await?;
+                let applier = applier.for_manifest(&draft.manifest);
+                plans.push(tenure_client::plan(&draft, &[], &applier, &self.cluster).await?);
+            }
+        }
+        Ok(plans)
+    }
+
+    /// Brings the manifests of an old release onto the server, by server-side apply or as `kubectl apply` does on the client.
+    pub async fn establish(&self, old: &[Document], applier: &Applier, client_side: bool) -> Result<Vec<Plan>, Error> {
+        if !client_side {
+            return self.apply(old, applier).await;
+        }
+        for phase in order::phases(old.to_vec()) {
+            for document in phase {
+                self.apply_on_client(&document).await?;
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// Creates an object, or merges it, as `kubectl apply` does: with the manifest in an annotation.
+    async fn apply_on_client(&self, document: &Document) -> Result<(), Error> {
+        let draft = document.draft(&self.cluster).await?;
+        let config = &draft.manifest.config;
+        let Some(path) = draft.path() else {
+            return Err(Error::document(&document.place, "the copy does not have this kind; apply its definition first"));
+        };
+        let metadata = config.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
+        let annotations = metadata.get("annotations").and_then(Value::as_object).cloned().unwrap_or_default();
+        let annotations: Object = annotations.with(LAST_APPLIED, format!("{}\n", json::to_string(config)));
+        let root = config.as_object().cloned().unwrap_or_default();
+        let object = Value::Object(root.with("metadata", metadata.with("annotations", annotations)));
+        let query = format!("?fieldManager={CLIENT_SIDE}");
+        let what = draft.manifest.target.to_string();
+        let response = match self.cluster.find(&path).await? {
+            Some(_) => {
+                let patch = format!("{path}{query}");
+                self.cluster.patch(&patch, "application/merge-patch+json", &object).await?
+            }
+            None => {
+                let collection = path.rsplit_once('/').map_or(path.as_str(), |(collection, _)| collection);
+                let body = Some(("application/json", json::to_vec(&object)));
+                self.cluster.send(Method::POST, &format!("{collection}{query}"), "application/json", body).await?
+            }
+        };
+        response.success("apply", &what)?;
+        tenure_client::establish(&draft.manifest.target, &self.cluster).await?;
+        Ok(())
+    }
+}
+
+/// Returns the objects of an old release that the new one does not have.
+pub fn gone(old: &[Document], new: &[Document]) -> Vec<String> {
+    let identity = |document: &Document| {
+        let text = |path: &[&str]| document.value.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let group = text(&["apiVersion"]).split_once('/').map(|(group, _)| group.to_owned()).unwrap_or_default();
+        (group, text(&["kind"]), text(&["metadata", "namespace"]), text(&["metadata", "name"]))
+    };
+    let kept: std::collections::HashSet<_> = new.iter().map(identity).collect();
+    let gone = old.iter().map(identity).filter(|one| !kept.contains(one));
+    gone.map(|(_, kind, _, name)| format!("{}/{name}", kind.to_lowercase())).collect()
+}
