@@ -46,9 +46,13 @@ fn differing(a: &Value, b: &Value) -> (Value, Value) {
         match b.get(name) {
             Some(of_b) if of_a.ptr_eq(of_b) || of_a == of_b => {}
             Some(of_b) => {
-                let (of_a, of_b) = differing(of_a, of_b);
-                left.push(name.clone(), of_a);
-                right.push(name.clone(), of_b);
+                let (differs_a, differs_b) = differing(of_a, of_b);
+                if !is_emptied(of_a, &differs_a) {
+                    left.push(name.clone(), differs_a);
+                }
+                if !is_emptied(of_b, &differs_b) {
+                    right.push(name.clone(), differs_b);
+                }
             }
             None => left.push(name.clone(), of_a.clone()),
         }
@@ -60,6 +64,12 @@ fn differing(a: &Value, b: &Value) -> (Value, Value) {
     let mut right = right.finish().fields().to_vec();
     right.extend(added);
     (Value::Object(left.finish()), Value::Object(Object::from_unsorted(right)))
+}
+
+/// Whether nothing of an object is left: it only has what the other has, too, and is not itself a difference.
+fn is_emptied(whole: &Value, differing: &Value) -> bool {
+    let is_empty = |value: &Value| value.as_object().is_some_and(Object::is_empty);
+    is_empty(differing) && !is_empty(whole)
 }
 
 /// What a change did to one field.
@@ -113,4 +123,22 @@ fn redact_below(value: &Value, path: &Path, values: Values) -> Value {
         };
     }
     secret::redact_at(value, place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_that_only_gains_or_loses_fields_is_not_itself_a_change() {
+        let value = |text: &str| text.parse::<Value>().unwrap();
+        let (without, with) =
+            (value(r#"{"m":{"name":"a"},"s":1}"#), value(r#"{"m":{"labels":{"x":"y"},"name":"a"},"s":1}"#));
+        let paths = |before: &Value, after: &Value| -> Vec<String> {
+            let found = changes(Some(before), Some(after), TypeRef::untyped(), Values::Kept);
+            found.iter().map(|change| change.path.quoted().to_string()).collect()
+        };
+        assert_eq!(paths(&without, &with), [".m.labels.x"]);
+        assert_eq!(paths(&with, &without), [".m.labels.x"]);
+    }
 }
