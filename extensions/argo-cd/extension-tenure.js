@@ -410,7 +410,7 @@ const KNOWN_MANAGERS = [
   {"manager":"kubectl-drain","tool":"kubectl drain","role":"Person","family":"Kubectl"},
   {"manager":"kubectl-debug","tool":"kubectl debug","role":"Person","family":"Kubectl"},
   {"manager":"kubectl","operation":"Update","tool":"kubectl","role":"Person","family":"Kubectl"},
-  {"manager":"kubectl","tool":"kubectl apply --server-side","role":"Deployer","family":"Kubectl"},
+  {"manager":"kubectl","tool":"kubectl apply (server-side)","role":"Deployer","family":"Kubectl"},
   {"prefix":"kubectl-","tool":"kubectl","role":"Person","family":"Kubectl"},
   {"manager":"oc","tool":"oc","role":"Person"},
   {"manager":"helm","operation":"Update","tool":"Helm 3","role":"ClientSideApply","family":"Helm"},
@@ -590,8 +590,10 @@ function ownersView(React) {
     }, []);
     if (view.error) return h("div", { className: `tenure${dark ? " dark" : ""}` }, h("style", null, STYLE), h("p", { className: "detail", role: "status" }, view.error));
 
-    const first = Math.max(0, Math.floor(top / ROW) - SPARE);
-    const last = Math.min(lines.length, Math.ceil((top + height) / ROW) + SPARE);
+    // The list may have become shorter than it was when it was scrolled.
+    const from = Math.max(0, Math.min(top, lines.length * ROW - height));
+    const first = Math.max(0, Math.floor(from / ROW) - SPARE);
+    const last = Math.min(lines.length, Math.ceil((from + height) / ROW) + SPARE);
     const at = lines.indexOf(selected);
     const move = (event) => {
       const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20 }[event.key];

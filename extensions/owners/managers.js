@@ -25,7 +25,7 @@ export const KNOWN_MANAGERS = [
   {"manager":"kubectl-drain","tool":"kubectl drain","role":"Person","family":"Kubectl"},
   {"manager":"kubectl-debug","tool":"kubectl debug","role":"Person","family":"Kubectl"},
   {"manager":"kubectl","operation":"Update","tool":"kubectl","role":"Person","family":"Kubectl"},
-  {"manager":"kubectl","tool":"kubectl apply --server-side","role":"Deployer","family":"Kubectl"},
+  {"manager":"kubectl","tool":"kubectl apply (server-side)","role":"Deployer","family":"Kubectl"},
   {"prefix":"kubectl-","tool":"kubectl","role":"Person","family":"Kubectl"},
   {"manager":"oc","tool":"oc","role":"Person"},
   {"manager":"helm","operation":"Update","tool":"Helm 3","role":"ClientSideApply","family":"Helm"},

@@ -76,6 +76,11 @@ impl Connection {
         self.namespace.as_deref()
     }
 
+    /// Returns the same flags, with a namespace if none is given.
+    pub fn or_namespace(&self, namespace: Option<String>) -> Connection {
+        Connection { namespace: self.namespace.clone().or(namespace), ..self.clone() }
+    }
+
     /// Returns the user and the groups to act as.
     pub fn impersonate(&self) -> Impersonate {
         Impersonate { user: self.as_user.clone(), uid: self.as_uid.clone(), groups: self.as_groups.clone() }

@@ -3,7 +3,7 @@
 
 use crate::{
     Error,
-    place::{Place, STANDARD_INPUT},
+    place::{self, Place, STANDARD_INPUT},
     source,
     terminal::quoted,
 };
@@ -33,6 +33,17 @@ pub struct Document {
 impl Document {
     /// Returns its apiVersion and kind, which every object has.
     pub fn kind(&self) -> Result<(&str, &str), Error> {
+        if self.value.as_object().is_none() {
+            let word = match &self.value {
+                Value::Array(_) => "a list",
+                Value::String(_) => "a text",
+                _ => "a single value",
+            };
+            return Err(Error::document(
+                &self.place,
+                format!("{word} is not an object; every object has an apiVersion and a kind"),
+            ));
+        }
         let text = |name: &str| {
             let found = self.value.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
             found.ok_or_else(|| {
@@ -177,8 +188,8 @@ pub fn read_one(file: &Path) -> Result<Document, Error> {
     }
 }
 
-/// Reads the documents of a text.
-fn parse(text: &[u8], file: &Path) -> Result<Vec<Document>, Error> {
+/// Reads the documents of a text, which comes from a file or stands for one.
+pub fn parse(text: &[u8], file: &Path) -> Result<Vec<Document>, Error> {
     let whole = Place::of(file);
     // JSON is also YAML, but the JSON parser is much faster.
     let json = text.trim_ascii_start().starts_with(b"{").then(|| json::parse_checked(text, &LIMITS));
@@ -191,9 +202,15 @@ fn parse(text: &[u8], file: &Path) -> Result<Vec<Document>, Error> {
         return Err(Error::document(&whole, format!("{duplicate}; remove one of them")));
     }
     let several = values.len() > 1;
+    let begins = place::documents(text);
+    let begins = (begins.len() == values.len()).then_some(begins);
     let mut documents = Vec::with_capacity(values.len());
     for (at, value) in values.into_iter().enumerate() {
         let place = if several { whole.document(at + 1) } else { whole.clone() };
+        let place = match begins.as_ref().and_then(|begins| begins.get(at)) {
+            Some(begin) => place.beginning(begin),
+            None => place,
+        };
         match items(&value) {
             Some(items) => {
                 for (at, item) in items.iter().enumerate() {
@@ -225,7 +242,10 @@ mod tests {
     #[test]
     fn every_document_has_its_place() {
         assert_eq!(places("kind: A\n"), ["a.yaml"]);
-        assert_eq!(places("---\nkind: A\n---\n---\nkind: B\n"), ["a.yaml, document 1", "a.yaml, document 2"]);
+        assert_eq!(
+            places("---\nkind: A\n---\n---\nkind: B\n"),
+            ["a.yaml, document 1, line 2", "a.yaml, document 2, line 5"]
+        );
         assert_eq!(
             places("kind: List\nitems: [{kind: A}, {kind: B}]\n"),
             ["a.yaml, items[0]", "a.yaml, items[1]"]

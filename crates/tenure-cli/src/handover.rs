@@ -18,7 +18,7 @@ use tenure_value::Value;
 pub struct HandoverFlags {
     /// Show what would happen, without changing anything.
     #[arg(long)]
-    dry_run: bool,
+    pub dry_run: bool,
     /// Do not ask for confirmation.
     #[arg(short, long)]
     yes: bool,
@@ -27,7 +27,7 @@ pub struct HandoverFlags {
     undo: Option<PathBuf>,
     /// The output format.
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
-    output: Format,
+    pub output: Format,
 }
 
 /// Checks that no name of a manager is a typo: one that no object has, and that is written like one that an object has.

@@ -1,7 +1,7 @@
 //! The definition of the command line as help, manual pages and completions show it. Paragraphs are wrapped once, for the width at which
 //! they are read.
 
-use crate::Arguments;
+use crate::{Arguments, plugin};
 use clap::{Command, CommandFactory, builder::StyledStr};
 
 /// The widest help; longer lines are hard to read.
@@ -9,17 +9,28 @@ const WIDEST: usize = 110;
 
 /// Returns the definition of all commands.
 pub fn command() -> Command {
-    prepared(Arguments::command().max_term_width(WIDEST))
+    prepared(Arguments::command().max_term_width(WIDEST).bin_name(plugin::program()))
 }
 
 fn prepared(command: Command) -> Command {
-    let after = command.get_after_help().map(|text| unwrapped(&text.to_string()));
+    let after = command.get_after_help().map(|text| called(unwrapped(&text.to_string()), plugin::program()));
     let command = match after {
         Some(text) => command.after_help(StyledStr::from(text)),
         None => command,
     };
     let names: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
     names.into_iter().fold(command, |command, name| command.mut_subcommand(name, prepared))
+}
+
+/// Writes examples as the program is called.
+fn called(text: String, program: &str) -> String {
+    match program {
+        "tenure" => text,
+        program => text
+            .replace("  tenure ", &format!("  {program} "))
+            .replace("| tenure ", &format!("| {program} "))
+            .replace("`tenure ", &format!("`{program} ")),
+    }
 }
 
 /// Joins the lines of paragraphs, which are wrapped in the source; examples and lists stay as they are.

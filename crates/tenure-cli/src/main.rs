@@ -7,8 +7,10 @@
 mod aggregation;
 mod audit;
 mod authorization;
+mod autoscalers;
 mod change_log;
 mod change_text;
+mod check;
 mod clone;
 mod command;
 mod compatibility;
@@ -24,6 +26,7 @@ mod error;
 #[cfg(feature = "etcd")]
 mod etcd;
 mod feature_gates;
+mod field_lines;
 mod handover;
 mod help;
 mod history;
@@ -40,6 +43,8 @@ mod page;
 mod past;
 mod place;
 mod plan_text;
+mod plan_view;
+mod plugin;
 mod recorder_files;
 mod recorder_manifest;
 mod saved_plan;
@@ -76,7 +81,8 @@ fn main() -> ExitCode {
     if let Some(program) = envtest::Program::of_path(Path::new(&name)) {
         return program.run(arguments);
     }
-    let parsed = help::command().try_get_matches();
+    let words = plugin::reordered(arguments.collect(), plugin::Position::AtEnd);
+    let parsed = help::command().try_get_matches_from([name].into_iter().chain(words));
     let arguments = match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
         Err(error) => return explain(&error),

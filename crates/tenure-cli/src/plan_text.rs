@@ -2,13 +2,15 @@
 
 use crate::{
     Outcome,
-    terminal::{Ink, Terminal, columns, quoted, wrapped},
+    plugin::program,
+    terminal::{Ink, Terminal, columns, wrapped},
 };
 use std::fmt::{Display, Write};
 use tenure_apply::OwnershipChange;
 use tenure_fields::{FieldSet, Path};
 use tenure_ownership::{
-    Action, Conflict, Difference, Plan, Verdict,
+    Action, Difference, Plan, Verdict,
+    diagnosis::{CommandLine, RemedyKind},
     owner::{Owner, describe_all, owners_of},
     plan::CLIENT_SIDE_MANAGERS,
 };
@@ -37,10 +39,29 @@ pub fn outcome(action: Action) -> Outcome {
 pub struct Typed {
     /// The apply of the same manifests.
     pub apply: String,
-    /// The manager that applies.
-    pub manager: String,
+    /// The flags of the apply that name the manifests.
+    pub files: String,
     /// The flags that choose the server.
     pub server: String,
+}
+
+impl Typed {
+    /// Returns how commands are written.
+    pub fn line(&self) -> CommandLine<'_> {
+        CommandLine { program: program(), files: &self.files, server: &self.server }
+    }
+}
+
+/// Returns the word before a remedy.
+pub fn label(kind: RemedyKind) -> &'static str {
+    match kind {
+        RemedyKind::LeaveOut => "leave it out",
+        RemedyKind::Share => "share it",
+        RemedyKind::Transfer => "hand it over",
+        RemedyKind::Adopt => "adopt all",
+        RemedyKind::Migrate => "migrate",
+        RemedyKind::Take => "take it",
+    }
 }
 
 /// Which plans are shown.
@@ -54,9 +75,6 @@ pub enum Shown {
 
 /// How many plans are shown whatever they say.
 const FEW: usize = 20;
-
-/// The most fields that are named in the commands that settle conflicts.
-const PASTED: usize = 12;
 
 /// Returns plans as text.
 pub fn all<'p>(
@@ -122,6 +140,14 @@ impl Page<'_> {
         );
     }
 
+    /// Adds what is to be done by hand.
+    fn remedy(&mut self, label: &str, effect: &str) {
+        for (at, line) in wrapped(effect, self.terminal.width.saturating_sub(21).max(20)).iter().enumerate() {
+            let label = if at == 0 { label } else { "" };
+            self.command(label, line);
+        }
+    }
+
     fn values(&mut self, plan: &Plan) {
         let mut defaults = 0;
         for difference in plan.shown_values() {
@@ -172,15 +198,19 @@ impl Page<'_> {
             let owners = describe_all(&conflict.owners, self.terminal.now);
             self.line(' ', Ink::Faint, format_args!("  owned by {owners}"));
         }
-        if conflicts.is_empty() {
-            return;
+        for cause in &plan.causes {
+            self.line(' ', Ink::Strong, &cause.sentence);
+            for remedy in &cause.remedies {
+                let label = label(remedy.kind);
+                match remedy.command(&typed.line()) {
+                    Some(command) => self.command(label, &command),
+                    None => self.remedy(label, &remedy.effect),
+                }
+            }
         }
-        self.line(' ', Ink::Faint, "settle with one of these, or leave the fields out of the manifest:");
-        if conflicts.len() <= PASTED {
-            self.command("take them", &taking(&conflicts, typed));
-            self.command("hand them over", &handing_over(plan, &conflicts, typed));
+        if !conflicts.is_empty() {
+            self.command("one by one", &format!("{} --interactive", typed.apply));
         }
-        self.command("one by one", &format!("{} --interactive", typed.apply));
     }
 
     fn owners(&mut self, plan: &Plan) {
@@ -244,35 +274,6 @@ impl Page<'_> {
             self.line('?', Ink::Warning, warning);
         }
     }
-}
-
-/// Returns the command that takes the conflicting fields from their owners.
-fn taking(conflicts: &[Conflict], typed: &Typed) -> String {
-    let path = |conflict: &Conflict| format!(" --force-path {}", quoted(&conflict.path.to_string()));
-    typed.apply.clone() + &conflicts.iter().map(path).collect::<String>()
-}
-
-/// Returns the command that makes the manager the owner of the conflicting fields, with the values that they have.
-fn handing_over(plan: &Plan, conflicts: &[Conflict], typed: &Typed) -> String {
-    let target = &plan.target;
-    let namespace = match target.namespace.as_str() {
-        "" => String::new(),
-        namespace => format!(" -n {}", quoted(namespace)),
-    };
-    let path = |conflict: &Conflict| format!(" --path {}", quoted(&conflict.path.to_string()));
-    let paths: String = conflicts.iter().map(path).collect();
-    let mut owners: Vec<&str> =
-        conflicts.iter().flat_map(|one| one.owners.iter().map(|owner| owner.name.as_str())).collect();
-    owners.sort_unstable();
-    owners.dedup();
-    let from =
-        owners.iter().filter(|name| **name != typed.manager).map(|name| format!(" --from {}", quoted(name)));
-    let from: String = from.collect();
-    let to = quoted(&typed.manager);
-    format!(
-        "tenure transfer {}/{}{namespace}{paths}{from} --to {to}{}",
-        target.word, target.name, typed.server
-    )
 }
 
 fn others(change: &OwnershipChange, owners: Vec<Owner>) -> Vec<Owner> {

@@ -47,6 +47,9 @@
 
 mod blame;
 mod change;
+mod client_side;
+mod conflict;
+mod default_value;
 pub mod diagnosis;
 pub mod effect;
 mod error;
@@ -67,12 +70,13 @@ mod why;
 
 pub use blame::{Blame, Field, Line, Ownership};
 pub use change::Change;
+pub use conflict::Conflict;
 pub use diagnosis::{ConflictCause, Diagnosis};
 pub use error::OwnershipError;
 pub use handover::{Handover, Undo};
 pub use live::LiveObject;
 pub use manifest::{Applier, ForcedFields, Manifest};
-pub use plan::{Action, Conflict, Difference, Plan, Verdict};
+pub use plan::{Action, Difference, Plan, Verdict};
 pub use refusal::{Cause, Refusal};
 pub use saved::{
     AppliedPlan, AppliedStep, ClusterIdentity, Pinning, PlannedStep, PlannedWrite, SavedPlan, Stale,

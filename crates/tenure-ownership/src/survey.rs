@@ -1,6 +1,6 @@
 //! The managers of many objects: how many objects and fields each manager owns, and when it was last active.
 
-use crate::{LiveObject, owner, path::is_last_applied, plan::CLIENT_SIDE_MANAGERS};
+use crate::{LiveObject, client_side::CLIENT_SIDE_MANAGERS, owner, path::is_last_applied};
 use std::collections::{BTreeMap, BTreeSet};
 use tenure_apply::{LAST_APPLIED, Managers, Operation, Timestamp};
 use tenure_value::{Object, Text, Value, json};

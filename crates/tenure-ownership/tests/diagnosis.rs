@@ -104,6 +104,20 @@ const SITUATIONS: &[Situation] = &[
         ),
     },
     Situation {
+        name: "an operator that uses Helm as a library installed the release",
+        owner: "shop-operator Update",
+        marks: r#","annotations":{"meta.helm.sh/release-name":"web","meta.helm.sh/release-namespace":"shop"}"#,
+        fields: r#"{"f:metadata":{"f:annotations":{"f:meta.helm.sh/release-name":{}}},"f:spec":{"f:replicas":{}}}"#,
+        spec: r#"{"replicas":5}"#,
+        applier: "helm",
+        declared: r#","annotations":{"meta.helm.sh/release-name":"web","meta.helm.sh/release-namespace":"shop"}"#,
+        proposed: r#"{"replicas":2}"#,
+        who: "shop-operator",
+        cause: ConflictCause::SameTool,
+        remedy: RemedyKind::Adopt,
+        command: Some("tenure adopt deployment.apps/web -n shop --from shop-operator --to helm"),
+    },
+    Situation {
         name: "a chart writes a zero value that another tool set",
         owner: "argocd-controller Apply",
         marks: r#","annotations":{"argocd.argoproj.io/tracking-id":"shop:apps/Deployment:shop/web"}"#,
@@ -213,11 +227,12 @@ fn diagnosed(situation: &Situation) -> Diagnosis {
     };
     let plan = plan::offline(&manifest, Some(&live), &applier);
     let Verdict::Conflicts(conflicts, _) = &plan.verdict else { panic!("{}: no conflict", situation.name) };
-    let line = CommandLine { files: "-f web.yaml", ..CommandLine::default() };
-    let mut found = diagnose(&conflicts[0], &manifest, &live, &applier, &line);
+    let mut found = diagnose(&conflicts[..1], &manifest, &live, &applier);
     assert_eq!(found.len(), 1, "{}", situation.name);
     found.remove(0)
 }
+
+const LINE: CommandLine<'_> = CommandLine { program: "tenure", files: "-f web.yaml", server: "" };
 
 #[test]
 fn conflicts_are_named_by_their_cause() {
@@ -225,7 +240,7 @@ fn conflicts_are_named_by_their_cause() {
         let found = diagnosed(situation);
         let first = &found.remedies[0];
         assert_eq!(
-            (found.who.as_str(), found.cause, first.kind, first.command.as_deref()),
+            (found.who.as_str(), found.cause, first.kind, first.command(&LINE).as_deref()),
             (situation.who, situation.cause, situation.remedy, situation.command),
             "{}",
             situation.name
@@ -235,7 +250,7 @@ fn conflicts_are_named_by_their_cause() {
 
 #[test]
 fn a_diagnosis_is_a_document_with_remedies_as_data() {
-    let found = diagnosed(&SITUATIONS[0]).to_value();
+    let found = diagnosed(&SITUATIONS[0]).to_value(&LINE);
     assert_eq!(found.get("cause").and_then(|cause| cause.as_str()), Some("Autoscaler"));
     let remedies = found.get("remedies").and_then(|remedies| remedies.as_array()).unwrap();
     let kinds: Vec<_> = remedies.iter().filter_map(|remedy| remedy.get("kind")?.as_str()).collect();

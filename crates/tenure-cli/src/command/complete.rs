@@ -1,9 +1,15 @@
 //! `tenure __complete`: what could come next on a command line, for shells and for `kubectl`. The commands and flags are those of the
 //! definition; kinds, names, namespaces, contexts, managers and fields are asked of the server that the line names.
 
-use crate::{Error, Outcome, connection::Connection, help, terminal::Terminal};
+use crate::{
+    Error, Outcome,
+    connection::Connection,
+    help,
+    plugin::{Position, reordered},
+    terminal::Terminal,
+};
 use clap::{Arg, ArgAction, Args, Command, FromArgMatches};
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, ffi::OsString, time::Duration};
 use tenure_client::{Cluster, Selection};
 use tenure_fields::Duplicates;
 use tenure_ownership::LiveObject;
@@ -16,7 +22,7 @@ const CANDIDATES: usize = 2_000;
 
 /// Print what could come next.
 #[derive(Args)]
-#[command(name = "__complete", hide = true, disable_help_flag = true)]
+#[command(alias = "__complete", hide = true, disable_help_flag = true)]
 pub struct Options {
     /// The words of the command line, the last one unfinished.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -27,7 +33,9 @@ pub struct Options {
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let (unfinished, words) = options.words.split_last().map_or(("", [].as_slice()), |(last, words)| (last.as_str(), words));
     let program = help::command();
-    let line = Line::read(&program, words);
+    let words = reordered(words.iter().map(OsString::from).collect(), Position::AfterCommand);
+    let words: Vec<String> = words.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let line = Line::read(&program, &words);
     let mut found = line.candidates(unfinished);
     found.retain(|candidate| candidate.starts_with(unfinished));
     found.sort();

@@ -34,6 +34,8 @@ commands! {
     diff Diff,
     watch Watch,
     plan Plan,
+    check Check,
+    helm Helm,
     apply Apply,
     clone Clone,
     rehearse Rehearse,

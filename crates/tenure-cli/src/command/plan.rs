@@ -4,16 +4,24 @@ use crate::{
     Error, Outcome,
     connection::Connection,
     document::{self, Document, Files},
+    place::Place,
     plan_text::{self, Shown, Typed},
+    plan_view::{self, PlacedPlan},
+    plugin::program,
     saved_plan,
-    terminal::{Format, Progress, Terminal, quoted},
+    terminal::{Format, Paint, Progress, Terminal, quoted},
     types::{SchemaFiles, Types},
 };
 use clap::{Args, ValueEnum};
 use futures::{StreamExt, TryStreamExt, stream};
-use std::path::{Path, PathBuf};
+use std::{
+    collections::{HashMap, HashSet},
+    path::{Path, PathBuf},
+};
 use tenure_client::{Cluster, Draft, REQUESTS_AT_ONCE};
-use tenure_ownership::{Action, Applier, ForcedFields, LiveObject, Manifest, Pinning, Plan, SavedPlan, plan};
+use tenure_ownership::{
+    Action, Applier, ForcedFields, LiveObject, Manifest, Pinning, Plan, SavedPlan, kind_word, plan,
+};
 use tenure_schema::TypeRef;
 use tenure_value::Value;
 
@@ -70,11 +78,29 @@ impl ApplierOptions {
         let server = connection.typed();
         let namespace = connection.namespace().map(|name| format!(" -n {}", quoted(name))).unwrap_or_default();
         Typed {
-            apply: format!("tenure apply{}{manager}{forced}{namespace}{server}", files.typed()),
-            manager: self.manager.clone(),
+            apply: format!("{} apply{}{manager}{forced}{namespace}{server}", program(), files.typed()),
+            files: format!("{}{forced}{namespace}", files.typed()).trim_start().to_owned(),
             server,
         }
     }
+}
+
+/// The format of plans.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum PlanFormat {
+    /// Text for people.
+    #[default]
+    Text,
+    /// JSON, one document.
+    Json,
+    /// YAML, one document.
+    Yaml,
+    /// A comment on a pull request.
+    Markdown,
+    /// SARIF 2.1.0: annotations at the lines of the manifests.
+    Sarif,
+    /// A JUnit report: a test case for every object.
+    Junit,
 }
 
 /// Show what an apply would do, without doing it.
@@ -91,10 +117,14 @@ With --out the plan is saved, pinned to the objects as they are now (--pin versi
 With --live the plan is computed from a live object in a file, without a server and so without its defaulting and
 validation.
 
+In a pull request, -o markdown is a comment, -o sarif annotations at the lines of the manifests, -o junit a test report, and --baseline
+leaves out what the manifests of its base do already.
+
 Exit codes: 0 nothing would change, 1 error, 2 changes, 3 conflicts.
 
 Examples:
   tenure plan -f deployment.yaml
+  tenure plan -f manifests/ --baseline base/manifests/ -o markdown
   tenure plan -f manifests/ -R --manager ci
   kustomize build | tenure plan -f -
   tenure plan -f manifests/ --delete configmap/old --out plan.json
@@ -120,9 +150,15 @@ pub struct Options {
     /// What must not have changed when the saved plan is carried out.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t, requires = "out")]
     pin: Pin,
+    /// Show only what the manifests add to those in this directory or file, such as the base of a pull request.
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    baseline: Option<PathBuf>,
     /// The output format.
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
-    output: Format,
+    output: PlanFormat,
+    /// Also write the plans to a file in another format, such as markdown=plan.md; may be repeated.
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = format_and_file)]
+    save: Vec<(PlanFormat, PathBuf)>,
     #[command(flatten)]
     schemas: SchemaFiles,
     #[command(flatten)]
@@ -151,26 +187,56 @@ impl From<Pin> for Pinning {
 /// Shows the plans.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     if let Some(file) = &options.saved {
-        return saved_plan::show(file, options.output, terminal);
+        let format = match options.output {
+            PlanFormat::Text => Format::Text,
+            PlanFormat::Json => Format::Json,
+            PlanFormat::Yaml => Format::Yaml,
+            _ => return Err(Error::usage("a saved plan is shown as text, json or yaml")),
+        };
+        return saved_plan::show(file, format, terminal);
     }
     let documents = options.files.read()?;
     if documents.is_empty() && options.delete.is_empty() {
         return Err(Error::usage("nothing to plan; name a file or directory with -f FILE, or - for standard input"));
     }
     let applier = options.applier.applier(terminal);
-    let (plans, saved) = match &options.live {
-        Some(file) => {
-            (from_file(documents, file, &options.schemas.types()?, &applier, &options.connection)?, None)
-        }
-        None => from_server(documents, &applier, &options, terminal)?,
+    let (mut documents, mut base) = (documents, Vec::new());
+    if let Some(baseline) = &options.baseline {
+        let files = Files { files: vec![baseline.clone()], recursive: options.files.recursive, ..Files::default() };
+        base = files.read()?;
+    }
+    let gone = beyond(&mut documents, &mut base)?;
+    let mut places: Vec<Place> = documents.iter().map(|document| document.place.clone()).collect();
+    let live = match &options.live {
+        Some(file) => Some((file, options.schemas.types()?)),
+        None => None,
     };
+    let planned = |documents| match &live {
+        Some((file, types)) => from_file(documents, file, types, &applier, &options.connection),
+        None => from_server(documents, &applier, &options, terminal),
+    };
+    let is_empty = documents.is_empty() && options.delete.is_empty();
+    let Planned { mut plans, manifests, saved } =
+        if is_empty { Planned::default() } else { planned(documents)? };
+    // A deletion has no manifest.
+    places.resize(plans.len(), Place::of("--delete".as_ref()));
+    if !base.is_empty() {
+        let known: HashMap<String, Plan> = planned(base)?.plans.into_iter().map(|plan| (plan.target.to_string(), plan)).collect();
+        let reduced = |plan: Plan| match known.get(&plan.target.to_string()) {
+            Some(known) => plan.beyond(known),
+            None => plan,
+        };
+        plans = plans.into_iter().map(reduced).collect();
+    }
     let typed = options.applier.typed(&options.files, &options.connection);
-    let outcome = show(&plans, options.output, options.applier.shown(), &typed, terminal)?;
+    let review = Review { plans: &plans, manifests: &manifests, places: &places, gone: &gone };
+    let outcome = show(&review, &options, &typed, terminal)?;
     if let (Some(file), Some(saved)) = (&options.out, saved) {
         saved_plan::write(&saved, file)?;
         terminal.note(format_args!(
-            "saved to {}; approve or carry it out with\n  tenure apply {} --expect {}{}",
+            "saved to {}; approve or carry it out with\n  {} apply {} --expect {}{}",
             file.display(),
+            program(),
             quoted(&file.to_string_lossy()),
             saved.digest(),
             options.connection.typed()
@@ -179,13 +245,67 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     Ok(outcome)
 }
 
+/// Plans with their manifests; deletions, which have none, come last.
+#[derive(Default)]
+struct Planned<'t> {
+    plans: Vec<Plan>,
+    manifests: Vec<Manifest<'t>>,
+    saved: Option<SavedPlan>,
+}
+
+/// Plans, and what they were made from.
+struct Review<'a> {
+    plans: &'a [Plan],
+    manifests: &'a [Manifest<'a>],
+    places: &'a [Place],
+    /// The objects that left the manifests.
+    gone: &'a [String],
+}
+
+/// Leaves out the objects that are the same in a baseline, and those of the baseline that are not compared; returns the objects that only
+/// the baseline has.
+fn beyond(documents: &mut Vec<Document>, base: &mut Vec<Document>) -> Result<Vec<String>, Error> {
+    let name = |document: &Document| -> Result<String, Error> {
+        let (api_version, kind) = document.kind()?;
+        let namespace = document.namespace().map(|name| format!(" in {name}")).unwrap_or_default();
+        Ok(format!("{}/{}{namespace}", kind_word(api_version, kind), document.name()?))
+    };
+    let mut known = HashMap::new();
+    for document in base.iter() {
+        known.insert(name(document)?, document.value.clone());
+    }
+    let mut compared = HashSet::new();
+    let mut changed = Vec::with_capacity(documents.len());
+    for document in std::mem::take(documents) {
+        let name = if known.is_empty() { String::new() } else { name(&document)? };
+        if known.get(&name) != Some(&document.value) {
+            changed.push(document);
+        } else {
+            known.remove(&name);
+            continue;
+        }
+        compared.insert(name);
+    }
+    *documents = changed;
+    let mut gone = Vec::new();
+    for document in std::mem::take(base) {
+        let name = name(&document)?;
+        if compared.contains(&name) {
+            base.push(document);
+        } else if known.contains_key(&name) {
+            gone.push(name);
+        }
+    }
+    Ok(gone)
+}
+
 /// Plans all objects with the server, several at once, in the order of the files, and saves the plan if it can be carried out.
 fn from_server(
     documents: Vec<Document>,
     applier: &Applier,
     options: &Options,
     terminal: &Terminal,
-) -> Result<(Vec<Plan>, Option<SavedPlan>), Error> {
+) -> Result<Planned<'static>, Error> {
     options.connection.run(async |cluster| {
         let mut drafts = Vec::with_capacity(documents.len());
         for document in documents {
@@ -220,8 +340,9 @@ fn from_server(
                 Some(tenure_client::save(applies, &deletions, pinning, terminal.now, &cluster).await?)
             }
         };
-        let plans = planned.into_iter().map(|(_, _, plan)| plan).chain(deletions);
-        Ok((plans.collect(), saved))
+        let plans: Vec<Plan> = planned.into_iter().map(|(_, _, plan)| plan).chain(deletions).collect();
+        let manifests = drafts.into_iter().map(|draft| draft.manifest).collect();
+        Ok(Planned { plans, manifests, saved })
     })
 }
 
@@ -235,13 +356,13 @@ async fn deletion(word: &str, cluster: &Cluster) -> Result<Plan, Error> {
 }
 
 /// Plans all objects with the live objects of a file.
-fn from_file(
+fn from_file<'t>(
     documents: Vec<Document>,
     file: &Path,
-    types: &Types,
+    types: &'t Types,
     applier: &Applier,
     connection: &Connection,
-) -> Result<Vec<Plan>, Error> {
+) -> Result<Planned<'t>, Error> {
     let mut live = Vec::new();
     for document in document::read(file)? {
         let read = LiveObject::read(&document.value);
@@ -269,24 +390,54 @@ fn from_file(
         });
         plans.push(plan::offline(manifest, found, applier));
     }
-    Ok(plans)
+    Ok(Planned { plans, manifests, saved: None })
 }
 
 fn group(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
-/// Prints the plans and returns the exit code.
-fn show(plans: &[Plan], format: Format, which: Shown, typed: &Typed, terminal: &Terminal) -> Result<Outcome, Error> {
-    match format {
-        Format::Text => {
-            let shown = plan_text::all(plans.iter(), which, typed, terminal);
-            terminal.show(&format!("{shown}\n{}", plan_text::summary(plans)))?;
+/// Reads a format and a file.
+fn format_and_file(text: &str) -> Result<(PlanFormat, PathBuf), String> {
+    let (format, file) = text.split_once('=').filter(|(_, file)| !file.is_empty()).ok_or("write FORMAT=FILE, such as markdown=plan.md")?;
+    Ok((PlanFormat::from_str(format, false)?, file.into()))
+}
+
+impl Review<'_> {
+    /// Returns the plans in a format.
+    fn render(&self, format: PlanFormat, which: Shown, typed: &Typed, terminal: &Terminal) -> String {
+        let line = typed.line();
+        let placed = || PlacedPlan::all(self.plans, self.manifests, self.places);
+        let document = |format: Format| {
+            let shown = self.plans.iter().map(|plan| plan.to_value_for(&line));
+            format.render(&Value::object([("plans", Value::array(shown))]))
+        };
+        match format {
+            PlanFormat::Text => {
+                let shown = plan_text::all(self.plans.iter(), which, typed, terminal);
+                let gone = self.gone.iter().map(|name| format!("{name}: not in the manifests any more; an apply does not delete it\n"));
+                format!("{shown}{}\n{}", gone.collect::<String>(), plan_text::summary(self.plans))
+            }
+            PlanFormat::Json => document(Format::Json),
+            PlanFormat::Yaml => document(Format::Yaml),
+            PlanFormat::Markdown => plan_view::markdown(&placed(), self.gone, &line, terminal.now),
+            PlanFormat::Sarif => Format::Json.render(&plan_view::sarif(&placed(), &line, terminal.now)),
+            PlanFormat::Junit => plan_view::junit(&placed(), &line),
         }
-        format => {
-            let shown = Value::object([("plans", Value::array(plans.iter().map(Plan::to_value)))]);
-            terminal.print_value(&shown, format)?;
-        }
+    }
+}
+
+/// Prints and saves the plans, and returns the exit code.
+fn show(review: &Review<'_>, options: &Options, typed: &Typed, terminal: &Terminal) -> Result<Outcome, Error> {
+    let (plans, which) = (review.plans, options.applier.shown());
+    let shown = review.render(options.output, which, typed, terminal);
+    match options.output {
+        PlanFormat::Text => terminal.show(&shown)?,
+        _ => terminal.print(shown)?,
+    }
+    let plain = Terminal { paint: Paint::Plain, ..*terminal };
+    for (format, file) in &options.save {
+        std::fs::write(file, review.render(*format, which, typed, &plain)).map_err(|source| Error::Write { path: file.clone(), source })?;
     }
     let refused = plans.iter().filter(|plan| plan.action() == Action::Refused).count();
     if refused > 0 {

@@ -147,7 +147,7 @@ pub fn sample(name: &str) -> String {
 pub fn snapshot(name: &str, printed: &str) {
     let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/commands/snapshots").join(name);
     // Escape sequences are readable in the snapshot.
-    let printed = printed.replace('\u{1b}', "␛");
+    let printed = printed.replace('\u{1b}', "␛").replace(&sample(""), "");
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
         fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
         fs::write(&path, &printed).expect("the snapshot");

@@ -2,6 +2,7 @@
 
 mod apply;
 mod blame;
+mod ci;
 #[path = "../../../tenure-store/tests/support/etcd.rs"]
 #[allow(dead_code, reason = "each test binary uses a part of it")]
 mod etcd_process;
@@ -17,7 +18,9 @@ mod process;
 mod proxy;
 mod recorded;
 mod rehearse;
+mod review;
 mod saved;
+mod situations;
 mod slow;
 mod unusual;
 mod why;

@@ -22,7 +22,7 @@ fn every_notation_names_the_same_field_everywhere() {
     for path in IMAGE {
         cluster.tenure(&["why", "deployment/web", path]).succeeds_with("alice by Apply");
         let changes = cluster.tenure(&["log", "deployment/web", path, "-o", "json"]).succeeds_with("").json();
-        let owners = changes.as_array().and_then(|changes| changes.get(0)?.get("owners")?.as_array());
+        let owners = changes.as_array().and_then(|changes| changes.first()?.get("owners")?.as_array());
         assert_eq!(owners.map(|owners| owners.iter().len()), Some(1), "{path}: {changes:?}");
         cluster.tenure(&["blame", "deployment/web", path]).succeeds_with("image: nginx:1");
         let moved =
@@ -92,7 +92,7 @@ fn a_conflict_prints_the_commands_that_settle_it() {
             .unwrap_or_else(|| panic!("{word}: {}", output.out));
         line[line.find("tenure ").expect("a command")..].to_owned()
     };
-    let (take, hand_over) = (command("take them"), command("hand them over"));
+    let (take, hand_over) = (command("take it"), command("hand it over"));
     assert_eq!(
         take,
         format!(

@@ -6,14 +6,19 @@ use tenure_value::Value;
 #[test]
 fn a_plan_shows_changes_owners_and_warnings() {
     let line = ["plan", "-f", &sample("manifest.yaml"), "--live", &sample("live.yaml")];
+    // Somebody else owns the field, which is not set: for Kubernetes that is a conflict over a zero value.
+    offline(&line, "")
+        .exits_with(3)
+        .prints("the manifest writes the zero or default value of .spec.paused out");
+    let line = [&line[..], &["--force-path", ".spec.paused"]].concat();
     let output = offline(&line, "").exits_with(2);
     snapshot("plan.txt", &output.out);
     snapshot("plan-colours.txt", &offline(&[&line[..], &["--color", "always"]].concat(), "").out);
     snapshot("plan.json", &offline(&[&line[..], &["-o", "json"]].concat(), "").exits_with(2).out);
-    let conflicts = offline(&[&line[..], &["--manager", "other"]].concat(), "").exits_with(3);
+    let line = &line[..5];
+    let conflicts = offline(&[line, &["--manager", "other"]].concat(), "").exits_with(3);
     snapshot("plan-conflicts.txt", &conflicts.out);
-    let forced =
-        offline(&[&line[..], &["--manager", "other", "--force-conflicts"]].concat(), "").exits_with(2);
+    let forced = offline(&[line, &["--manager", "other", "--force-conflicts"]].concat(), "").exits_with(2);
     forced.prints("loses .spec.replicas");
 }
 

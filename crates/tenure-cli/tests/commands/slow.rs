@@ -153,7 +153,7 @@ fn ctrl_c_ends_with_a_summary_that_is_true() {
         .map(|items| items.iter().len())
         .unwrap_or_default();
     let ours = list.to_string().matches("\"name\":\"m").count();
-    assert!(ours < 200 && ours >= 40, "{ours} of {written}: {summary}");
+    assert!((40..200).contains(&ours), "{ours} of {written}: {summary}");
     assert_eq!((number("applied"), number("not written")), (ours, 200 - ours), "{summary}");
     assert!(err.contains("were not written") && output.status.code() == Some(1), "{err}");
 }

@@ -94,3 +94,37 @@ fn many_unchanged_objects_are_only_counted() {
     let output = cluster.with(&changed, &["plan", "-f", "-", "--show-unchanged"]).exits_with(2);
     assert_eq!(output.out.matches("configmap/").count(), 30);
 }
+
+#[test]
+fn as_a_plugin_of_kubectl_it_is_called_so() {
+    let cluster = TestCluster::start();
+    cluster.with(DEPLOYMENT, &["apply", "-f", "-"]).exits_with(0);
+    let plugin = cluster.home.path().join("kubectl-tenure");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_tenure"), &plugin).expect("a link");
+    let completions = cluster.tenure(&["completions", "kubectl"]).exits_with(0).out;
+    std::fs::write(cluster.home.path().join("kubectl_complete-tenure"), completions).expect("a file");
+    let path = format!("{}:{}", cluster.home.path().display(), std::env::var("PATH").unwrap_or_default());
+    let kubectl = |line: &[&str]| {
+        let mut command = std::process::Command::new("kubectl");
+        command.arg("tenure").args(line).env("PATH", &path).env("HOME", cluster.home.path());
+        crate::process::run(command.env("KUBECONFIG", cluster.server.kubeconfig()), "")
+    };
+    kubectl(&["blame", "--help"])
+        .exits_with(0)
+        .prints("Usage: kubectl tenure blame")
+        .prints("  kubectl tenure blame ");
+    kubectl(&["blame"]).exits_with(1);
+    for line in [&["-n", "default", "blame", "deploy/web"][..], &["blame", "deploy/web", "-n", "default"]] {
+        kubectl(line).exits_with(0).prints("replicas: 2");
+    }
+    kubectl(&["-n", "nowhere", "blame", "deploy/web"]).exits_with(1).prints("not found in namespace nowhere");
+    let mut complete = std::process::Command::new("sh");
+    complete.arg(cluster.home.path().join("kubectl_complete-tenure")).args([
+        "-n",
+        "default",
+        "blame",
+        "deployment/w",
+    ]);
+    complete.env("PATH", &path).env("KUBECONFIG", cluster.server.kubeconfig());
+    crate::process::run(&mut complete, "").exits_with(0).prints("deployment/web\n:4");
+}

@@ -24,7 +24,7 @@ fn output_is_made_for_the_width() {
         ("blame", vec!["blame", "-f", &live, "--compact"]),
         ("blame-fold", vec!["blame", "-f", &live, "--compact", "--fold", ".spec"]),
         ("blame-full", vec!["blame", "-f", &live]),
-        ("plan", vec!["plan", "-f", &manifest, "--live", &live]),
+        ("plan", vec!["plan", "-f", &manifest, "--live", &live, "--force-path", ".spec.paused"]),
         ("why", vec!["why", "-f", &live, ".spec.replicas"]),
     ];
     for (name, command) in &commands {

@@ -2,6 +2,7 @@
 //! application, a Flux Kustomization or HelmRelease, a controller's owner reference.
 
 use std::fmt;
+use tenure_fields::{Path, PathElement};
 use tenure_value::Value;
 
 /// What an object belongs to.
@@ -64,6 +65,14 @@ pub fn applications(object: &Value) -> Vec<Application> {
         found.push(Application { family, word, namespace, name });
     }
     found
+}
+
+/// Returns the paths of the marks that an object has.
+pub(super) fn marks(object: &Value) -> Vec<Path> {
+    let path =
+        |place: &str, key: &str| ["metadata", place, key].map(PathElement::field).into_iter().collect();
+    let found = MARKS.iter().filter(|Mark(place, key, ..)| object.at(["metadata", place, key]).is_some());
+    found.map(|Mark(place, key, ..)| path(place, key)).collect()
 }
 
 /// Returns the controller that an object belongs to by its owner references, such as `ReplicaSet web-5d4`.

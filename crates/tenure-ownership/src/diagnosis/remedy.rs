@@ -1,7 +1,8 @@
 //! What can be done about a conflict: each remedy with its effect, and the command to paste where one command does it.
 
-use super::ConflictCause;
-use crate::{Applier, Conflict, Manifest, owner::Owner};
+use super::{ConflictCause, Group, fields};
+use crate::{Applier, Manifest, Target, owner::Owner};
+use tenure_fields::Path;
 use tenure_value::{Object, Value};
 
 /// The kinds of remedies.
@@ -35,23 +36,33 @@ impl RemedyKind {
     }
 }
 
-/// Something that settles a conflict.
+/// Something that settles conflicts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remedy {
     /// What it is.
     pub kind: RemedyKind,
     /// What it does, and what it costs.
     pub effect: String,
-    /// The command that does it; `None` if the manifest has to be edited.
-    pub command: Option<String>,
+    /// The arguments of the command that does it; `None` if the manifest has to be edited.
+    arguments: Option<String>,
 }
 
 impl Remedy {
+    /// Returns the command that does it; `None` if the manifest has to be edited.
+    pub fn command(&self, line: &CommandLine<'_>) -> Option<String> {
+        let CommandLine { program, files, server } = line;
+        let arguments = self.arguments.as_ref()?;
+        Some(match self.kind {
+            RemedyKind::Take => format!("{program} apply {files} {arguments}{server}"),
+            _ => format!("{program} {arguments}{server}"),
+        })
+    }
+
     /// Returns the remedy as a document.
-    pub fn to_value(&self) -> Value {
+    pub fn to_value(&self, line: &CommandLine<'_>) -> Value {
         let object = Object::default().with("kind", self.kind.word()).with("effect", self.effect.as_str());
-        Value::Object(match &self.command {
-            Some(command) => object.with("command", command.as_str()),
+        Value::Object(match self.command(line) {
+            Some(command) => object.with("command", command),
             None => object,
         })
     }
@@ -64,11 +75,13 @@ pub struct CommandLine<'a> {
     pub program: &'a str,
     /// The flags that select the files of an apply, such as `-f manifests/`.
     pub files: &'a str,
+    /// The flags that choose the server, each with a space before it.
+    pub server: &'a str,
 }
 
 impl Default for CommandLine<'_> {
     fn default() -> Self {
-        CommandLine { program: "tenure", files: "-f FILE" }
+        CommandLine { program: "tenure", files: "-f FILE", server: "" }
     }
 }
 
@@ -81,49 +94,58 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// Returns the remedies of a conflict, the gentlest first.
+/// The most fields that a command names; where there are more, conflicts are settled one by one.
+const PASTED: usize = 12;
+
+/// Returns the remedies of conflicts of one cause, the gentlest first.
 pub(super) fn remedies(
-    cause: ConflictCause,
-    conflict: &Conflict,
-    owner: &Owner,
+    group: &Group<'_>,
+    paths: &[Path],
     manifest: &Manifest<'_>,
     applier: &Applier,
-    line: &CommandLine<'_>,
 ) -> Vec<Remedy> {
     use RemedyKind::{Adopt, LeaveOut, Migrate, Share, Take, Transfer};
-    let kinds: &[RemedyKind] = match cause {
+    let kinds: &[RemedyKind] = match group.cause {
         ConflictCause::OtherApplication => &[LeaveOut, Take],
         ConflictCause::Autoscaler | ConflictCause::Injected | ConflictCause::Controller => &[LeaveOut, Take],
         ConflictCause::DefaultValue => &[LeaveOut, Share, Take],
-        ConflictCause::ClientSideApply if is_client_side_apply(owner) => &[Migrate, Transfer, LeaveOut],
+        ConflictCause::ClientSideApply if is_client_side_apply(group.owner) => &[Migrate, Transfer, LeaveOut],
         ConflictCause::ClientSideApply | ConflictCause::SameTool => &[Adopt, Transfer, LeaveOut],
-        ConflictCause::ChangedByHand | ConflictCause::AnonymousClient => &[Take, LeaveOut, Share],
-        ConflictCause::OtherApplier | ConflictCause::OtherWriter => &[LeaveOut, Share, Take],
+        ConflictCause::ChangedByHand | ConflictCause::AnonymousClient => &[Take, Transfer, LeaveOut, Share],
+        ConflictCause::OtherApplier | ConflictCause::OtherWriter => &[LeaveOut, Share, Transfer, Take],
     };
-    let writer = Writer { conflict, owner, manifest, applier, line };
-    let possible = kinds.iter().filter(|kind| **kind != Share || conflict.live.is_some());
-    possible.map(|kind| writer.remedy(*kind)).collect()
+    let writer = Writer { owner: group.owner, paths, manifest, applier };
+    let is_set = group.conflicts.iter().all(|conflict| conflict.live.is_some());
+    let is_possible = |kind: &&RemedyKind| match kind {
+        Share => is_set,
+        Transfer => paths.len() <= PASTED,
+        _ => true,
+    };
+    kinds.iter().filter(is_possible).map(|kind| writer.remedy(*kind)).collect()
 }
 
 /// Whether an owner is of those that `migrate` moves by itself.
 fn is_client_side_apply(owner: &Owner) -> bool {
-    crate::plan::CLIENT_SIDE_MANAGERS.contains(&owner.name.as_str())
+    crate::client_side::CLIENT_SIDE_MANAGERS.contains(&owner.name.as_str())
 }
 
 struct Writer<'a> {
-    conflict: &'a Conflict,
     owner: &'a Owner,
+    paths: &'a [Path],
     manifest: &'a Manifest<'a>,
     applier: &'a Applier,
-    line: &'a CommandLine<'a>,
 }
 
 impl Writer<'_> {
     fn remedy(&self, kind: RemedyKind) -> Remedy {
-        let path = self.conflict.path.quoted().to_string();
+        let path = fields(self.paths);
         let (owner, applier) = (self.owner.name.as_str(), self.applier.manager.as_str());
-        let (from, to, at) = (quoted(owner), quoted(applier), quoted(&path));
-        let (effect, command) = match kind {
+        let (from, to) = (quoted(owner), quoted(applier));
+        let flags = |flag: &str| {
+            let flag = |path: &Path| format!("{flag} {}", quoted(&path.quoted().to_string()));
+            self.paths.iter().map(flag).collect::<Vec<_>>().join(" ")
+        };
+        let (effect, arguments) = match kind {
             RemedyKind::LeaveOut => (
                 format!("remove {path} from the manifest; the value stays, and {applier} does not own it"),
                 None,
@@ -136,7 +158,7 @@ impl Writer<'_> {
             ),
             RemedyKind::Transfer => (
                 format!("move {path} from {owner} to {applier}; no value changes"),
-                Some(self.on_object("transfer", &format!("--path {at} --from {from} --to {to}"))),
+                Some(self.on_object("transfer", &format!("{} --from {from} --to {to}", flags("--path")))),
             ),
             RemedyKind::Adopt => (
                 format!("move everything that {owner} owns to {applier}; no value changes"),
@@ -148,27 +170,32 @@ impl Writer<'_> {
                 ),
                 Some(self.on_object("migrate", &format!("--to {to}"))),
             ),
+            RemedyKind::Take if self.paths.len() > PASTED => (
+                format!("decide field by field which of {path} to take from {owner}"),
+                Some(format!("--manager {to} --interactive")),
+            ),
             RemedyKind::Take => (
                 format!("set {path} and take it from {owner}, which will set it again if it still runs"),
-                Some(format!(
-                    "{} apply {} --manager {to} --force-path {at}",
-                    self.line.program, self.line.files
-                )),
+                Some(format!("--manager {to} {}", flags("--force-path"))),
             ),
         };
-        Remedy { kind, effect, command }
+        Remedy { kind, effect, arguments }
     }
 
     /// Returns a command on the object of the manifest.
     fn on_object(&self, verb: &str, flags: &str) -> String {
-        let target = &self.manifest.target;
-        let namespace = match target.namespace.as_str() {
-            "" => String::new(),
-            namespace => format!(" -n {}", quoted(namespace)),
-        };
-        let object = quoted(&format!("{}/{}", target.word, target.name));
-        format!("{} {verb} {object}{namespace} {flags}", self.line.program)
+        on_object(verb, &self.manifest.target, flags)
     }
+}
+
+/// Returns the arguments of a command on an object.
+pub(super) fn on_object(verb: &str, target: &Target, flags: &str) -> String {
+    let namespace = match target.namespace.as_str() {
+        "" => String::new(),
+        namespace => format!(" -n {}", quoted(namespace)),
+    };
+    let object = quoted(&format!("{}/{}", target.word, target.name));
+    format!("{verb} {object}{namespace} {flags}")
 }
 
 #[cfg(test)]

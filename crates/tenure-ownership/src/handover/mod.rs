@@ -6,7 +6,7 @@ mod patch;
 mod step;
 mod undo;
 
-pub use step::{HandoverOutcome, Values, adopt, migrate, release, transfer};
+pub use step::{HandoverOutcome, Values, adopt, migrate, release, settle, transfer};
 pub use undo::{Undo, read_undo_file, reverted, undo_file};
 
 use crate::{LiveObject, plan::document};

@@ -1,9 +1,9 @@
-//! The four ways to move ownership. Each computes the managers afterwards; none changes a value, except that a released
+//! The ways to move ownership. Each computes the managers afterwards; none changes a value, except that a released
 //! field without a further owner is removed unless it is kept.
 
-use crate::{LiveObject, OwnershipError, plan::CLIENT_SIDE_MANAGERS};
+use crate::{ConflictCause, LiveObject, OwnershipError, Plan, client_side::CLIENT_SIDE_MANAGERS};
 use tenure_apply::{self as apply, Identity, LAST_APPLIED, Manager, Managers, Operation, Timestamp};
-use tenure_fields::{Path, PathElement};
+use tenure_fields::{FieldSet, Node, Path, PathElement};
 use tenure_schema::TypeRef;
 use tenure_value::Value;
 
@@ -117,6 +117,77 @@ pub fn migrate(live: &LiveObject, from: &[String], to: &str, now: Timestamp) -> 
     step.managers = apply::release(&step.managers, std::slice::from_ref(&removed), |_| true);
     step.removed.push(removed);
     step
+}
+
+/// Moves the fields that stand against a planned apply to its manager `to`, for the given causes: all declared fields of an owner that is
+/// the same tool or its client-side past, the conflicting fields of the others. A field that the manifest leaves out stays where it is,
+/// so that the apply removes nothing that it would not have removed before.
+pub fn settle(
+    live: &LiveObject,
+    plan: &Plan,
+    causes: &[ConflictCause],
+    to: &str,
+    now: Timestamp,
+) -> HandoverOutcome {
+    let mut step =
+        HandoverOutcome { managers: live.managers.clone(), removed: Vec::new(), notes: Vec::new() };
+    let wanted = plan.causes.iter().filter(|diagnosis| causes.contains(&diagnosis.cause));
+    for diagnosis in wanted.filter(|diagnosis| diagnosis.owner.subresource.is_empty()) {
+        let is_owner = |manager: &Manager| manager.identity().is(&diagnosis.owner.identity());
+        let fields = match diagnosis.cause {
+            ConflictCause::ClientSideApply | ConflictCause::SameTool => plan.declared.clone(),
+            _ => diagnosis.paths.iter().fold(FieldSet::default(), |mut set, path| {
+                set.insert(path);
+                set
+            }),
+        };
+        let state = LiveObject { object: live.object.clone(), managers: step.managers.clone() };
+        let version = version_of(to, &state, is_owner);
+        let own = identity(to, &version);
+        let (mut moved, mut kept) = (FieldSet::default(), Vec::new());
+        for manager in step.managers.iter() {
+            let part = if is_owner(manager) { common(&manager.fields, &fields) } else { FieldSet::default() };
+            if !part.is_empty() && manager.api_version != version.as_str() {
+                let (name, recorded) = (&manager.name, &manager.api_version);
+                step.notes
+                    .push(format!("{name} keeps its fields: they are recorded at {recorded}, not {version}"));
+            } else if !part.is_empty() {
+                moved = moved.union(&part);
+                let rest = manager.fields.difference(&part);
+                kept.extend((!rest.is_empty()).then(|| Manager { fields: rest, ..manager.clone() }));
+                continue;
+            }
+            kept.push(manager.clone());
+        }
+        if moved.is_empty() {
+            continue;
+        }
+        let before = kept
+            .iter()
+            .position(|manager| manager.identity().is(&own) && manager.api_version == version.as_str());
+        let fields = before.map(|at| kept.remove(at).fields).unwrap_or_default().union(&moved);
+        kept.push(Manager {
+            name: to.into(),
+            operation: Operation::Apply,
+            api_version: version.as_str().into(),
+            subresource: "".into(),
+            time: Some(now),
+            fields,
+        });
+        step.managers = Managers::new(kept);
+    }
+    step
+}
+
+/// Returns the part of a set that another one declares: its fields, and the parents of these.
+fn common(fields: &FieldSet, declared: &FieldSet) -> FieldSet {
+    let nodes = fields.nodes().iter().filter_map(|node| {
+        let other = declared.node(&node.element)?;
+        let children = common(&node.children, &other.children);
+        let is_some = node.included || !children.is_empty();
+        is_some.then(|| Node { element: node.element.clone(), included: node.included, children })
+    });
+    FieldSet::from_nodes(nodes)
 }
 
 /// Reads paths, and returns them with the filter for the managers that own something there.

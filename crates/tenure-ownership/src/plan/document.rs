@@ -1,7 +1,7 @@
 //! Plans as documents for programs and pages. Values of a Secret are not shown.
 
 use super::{Conflict, Difference, Lingering, Plan, Verdict, ZeroValue};
-use crate::owner;
+use crate::{diagnosis::CommandLine, owner};
 use tenure_apply::OwnershipChange;
 use tenure_fields::{FieldSet, Path, PathElement};
 use tenure_value::{Object, Value};
@@ -9,6 +9,11 @@ use tenure_value::{Object, Value};
 impl Plan {
     /// Returns the plan as a document.
     pub fn to_value(&self) -> Value {
+        self.to_value_for(&CommandLine::default())
+    }
+
+    /// Returns the plan as a document, with commands for a command line.
+    pub fn to_value_for(&self, line: &CommandLine<'_>) -> Value {
         let zero = |zero: &ZeroValue| Value::Object(at(&zero.path).with("value", zero.value.clone()));
         let lingering =
             |field: &Lingering| Value::Object(at(&field.path).with("owners", owner::list(&field.owners)));
@@ -18,6 +23,7 @@ impl Plan {
             .with("values", Value::array(self.shown_values().iter().map(value)))
             .with("owners", Value::array(self.owners.iter().map(change)))
             .with("conflicts", Value::array(self.shown_conflicts().iter().map(conflict)))
+            .with("causes", Value::array(self.causes.iter().map(|cause| cause.to_value(line))))
             .with("zeros", Value::array(self.zeros.iter().map(zero)))
             .with("lingering", Value::array(self.lingering.iter().map(lingering)))
             .with("warnings", Value::array(self.warnings.iter().map(|text| Value::from(text.as_str()))));

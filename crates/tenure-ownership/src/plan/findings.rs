@@ -3,18 +3,15 @@
 
 use crate::{
     LiveObject, Manifest,
+    client_side::CLIENT_SIDE_MANAGERS,
+    default_value::default_at,
     owner::{Owner, owners_of},
     path::{is_last_applied, is_server_maintained},
 };
-use tenure_apply::{BEFORE_FIRST_APPLY, Identity, LAST_APPLIED, Managers, Operation, ownership};
-use tenure_fields::{FieldSet, Path, PathElement};
-use tenure_schema::{Slot, Type, TypeRef};
+use tenure_apply::{Identity, LAST_APPLIED, Managers, Operation, ownership};
+use tenure_fields::{FieldSet, Path};
+use tenure_schema::TypeRef;
 use tenure_value::{Limits, Value, json};
-
-/// The managers under which manifests were written before server-side apply: by `kubectl apply` and `kubectl create` on
-/// the client, and before ownership was tracked.
-pub const CLIENT_SIDE_MANAGERS: [&str; 4] =
-    ["kubectl-client-side-apply", "kubectl-last-applied", "kubectl-create", BEFORE_FIRST_APPLY];
 
 /// A zero value that the apply would claim.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,28 +47,6 @@ pub fn zero_values(manifest: &Manifest<'_>, manager: &str, before: Option<&LiveO
     });
     let new = zero.filter(|leaf| !owned.has(&leaf.path));
     new.map(|leaf| ZeroValue { path: leaf.path, value: leaf.value }).collect()
-}
-
-/// Returns the default of the field at a path.
-pub(crate) fn default_at<'s>(path: &Path, ty: TypeRef<'s>) -> Option<&'s Value> {
-    slot_at(path, ty)?.default.as_ref()
-}
-
-fn slot_at<'s>(path: &Path, ty: TypeRef<'s>) -> Option<&'s Slot> {
-    let (last, parents) = path.split_last()?;
-    let mut of = ty;
-    for element in parents {
-        of = match element {
-            PathElement::Field(name) => of.below(name)?,
-            _ => of.item()?,
-        };
-    }
-    match (of.get(), last) {
-        (Type::Struct(of), PathElement::Field(name)) => of.field(name).map(|field| &field.slot),
-        (Type::Map(map), _) => Some(&map.value),
-        (Type::List(list), _) => Some(&list.item),
-        _ => None,
-    }
 }
 
 /// Returns the fields that the manager or client-side apply declared before, that the manifest leaves out, and that are

@@ -1,21 +1,22 @@
 //! The result of a server-side apply before it happens. A [`Plan`] describes one object; it is computed from the live
 //! object alone ([`offline`]) or from a server's answer to a dry run ([`from_dry_run`]).
 
+mod baseline;
 mod difference;
 pub(crate) mod document;
 mod dry_run;
 mod findings;
 mod offline;
 
+pub use crate::client_side::CLIENT_SIDE_MANAGERS;
 pub use difference::{Difference, differences};
 pub use dry_run::{DryRun, conflicts_within, from_dry_run};
-pub(crate) use findings::default_at;
-pub use findings::{CLIENT_SIDE_MANAGERS, Lingering, ZeroValue};
+pub use findings::{Lingering, ZeroValue};
 pub use offline::offline;
 
-use crate::{Applier, LiveObject, Manifest, Target, owner::Owner};
+use crate::{Applier, Diagnosis, LiveObject, Manifest, Target, conflict::Conflict, diagnosis::diagnose};
 use tenure_apply::{Managers, Operation, OwnershipChange, State, ownership_changes};
-use tenure_fields::{FieldSet, Path};
+use tenure_fields::FieldSet;
 use tenure_schema::TypeRef;
 use tenure_value::Value;
 
@@ -32,6 +33,8 @@ pub struct Plan {
     pub values: Vec<Difference>,
     /// The fields that each manager gains and loses; with force, if there are conflicts.
     pub owners: Vec<OwnershipChange>,
+    /// Why there are conflicts, and what settles them.
+    pub causes: Vec<Diagnosis>,
     /// Zero values that the apply would claim.
     pub zeros: Vec<ZeroValue>,
     /// Fields that the manifest leaves out and that stay.
@@ -53,19 +56,6 @@ pub enum Verdict {
     Refused(String),
     /// It is not an apply: the object is deleted.
     Deleted,
-}
-
-/// A field that would change and that other managers own.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Conflict {
-    /// The field.
-    pub path: Path,
-    /// All its owners.
-    pub owners: Vec<Owner>,
-    /// The live value.
-    pub live: Option<Value>,
-    /// The value in the manifest.
-    pub proposed: Option<Value>,
 }
 
 /// What happens to an object, in one word.
@@ -116,6 +106,10 @@ impl Plan {
             Verdict::Refused(_) | Verdict::Deleted => None,
         };
         let live = before.as_ref();
+        let causes = match (&verdict, live) {
+            (Verdict::Conflicts(conflicts, _), Some(live)) => diagnose(conflicts, manifest, live, applier),
+            _ => Vec::new(),
+        };
         let owners = |after: &LiveObject| {
             let missing =
                 || State { object: Value::Object(Default::default()), managers: Managers::default() };
@@ -129,6 +123,7 @@ impl Plan {
             target: manifest.target.clone(),
             values: after.map(values).unwrap_or_default(),
             owners: after.map(owners).unwrap_or_default(),
+            causes,
             zeros: findings::zero_values(manifest, &applier.manager, live),
             lingering: findings::lingering(manifest, &applier.manager, live, after),
             warnings: Vec::new(),
@@ -176,6 +171,7 @@ impl Plan {
             verdict,
             values: Vec::new(),
             owners: Vec::new(),
+            causes: Vec::new(),
             zeros: Vec::new(),
             lingering: Vec::new(),
             warnings: Vec::new(),

@@ -5,6 +5,7 @@ mod rule;
 
 use crate::{
     Applier, ForcedFields, LiveObject, Manifest, OwnershipError, Target,
+    diagnosis::{self, Advice, CommandLine},
     owner::{self, Owner, owners_of},
     plan,
 };
@@ -25,6 +26,10 @@ pub struct Explanation {
     pub value: Option<Value>,
     /// Its owners.
     pub owners: Vec<Owner>,
+    /// Who the owners are, in their order: the tool or application behind each manager's name.
+    pub who: Vec<String>,
+    /// What to know about the owners before writing the field.
+    pub advice: Vec<Advice>,
     /// What different kinds of writes would do.
     pub effects: Vec<Effect>,
     rules: Rules,
@@ -52,7 +57,10 @@ impl Explanation {
         let rules = rule::rules(&path, ty);
         let value = path.resolve(&live.object, ty).cloned();
         let owners = owners_of(&live.managers, &rules.unit);
-        let mut explanation = Explanation { target, path, value, owners, rules, effects: Vec::new() };
+        let who = owners.iter().map(|owner| diagnosis::who(owner, &live.object)).collect();
+        let advice = owners.iter().filter_map(|owner| Advice::about(owner, &target, &live.object)).collect();
+        let mut explanation =
+            Explanation { target, path, value, owners, who, advice, rules, effects: Vec::new() };
         explanation.effects = explanation.effects(live, ty, now);
         Ok(explanation)
     }
@@ -141,12 +149,20 @@ impl Explanation {
                 ("result", Value::from(effect.result.as_str())),
             ])
         });
+        let owners = self.owners.iter().zip(&self.who).map(|(owner, who)| {
+            let owner = owner::to_value(owner).as_object().cloned().unwrap_or_default();
+            Value::Object(owner.with("who", who.as_str()))
+        });
         let texts = |texts: &[String]| Value::array(texts.iter().map(|text| Value::from(text.as_str())));
         let explanation = Object::default()
             .with("object", self.target.to_value())
             .with("path", self.path.quoted().to_string())
             .with("ownedAs", self.unit().quoted().to_string())
-            .with("owners", owner::list(&self.owners))
+            .with("owners", Value::array(owners))
+            .with(
+                "advice",
+                Value::array(self.advice.iter().map(|advice| advice.to_value(&CommandLine::default()))),
+            )
             .with("type", self.type_name())
             .with("rules", texts(self.rules()))
             .with("writes", Value::array(effects));

@@ -70,8 +70,10 @@ async fn ask(
     let heading = format!("{}: {}", plan.target, conflict.path);
     let is_mine = conflict.owners.iter().any(|owner| owner.name == applier.manager && owner.operation == Operation::Apply);
     let leave = if is_mine { "keep theirs, and stay one of its owners" } else { "keep theirs, its owners do not change" };
+    let about = plan.causes.iter().filter(|cause| cause.paths.contains(&conflict.path));
+    let causes: String = about.map(|cause| format!("  {}\n", cause.sentence)).collect();
     terminal.note(format_args!(
-        "{}\n  theirs: {theirs}, owned by {owners}\n  mine:   {mine}\n\n  \
+        "{}\n{causes}  theirs: {theirs}, owned by {owners}\n  mine:   {mine}\n\n  \
          m  mine       set mine, and become the only owner\n  \
          t  theirs     {leave}\n  \
          s  share      keep theirs, and own it together with them\n  \

@@ -23,6 +23,7 @@ pub struct Options {
 }
 
 #[derive(Subcommand)]
+#[allow(clippy::large_enum_variant, reason = "there is one, on the stack of main")]
 enum Command {
     Encode(encode::Options),
     Decode(decode::Options),

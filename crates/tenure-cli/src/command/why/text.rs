@@ -1,9 +1,13 @@
 //! An explanation as text.
 
-use crate::terminal::{Ink, Terminal, columns, padded, wrapped};
+use crate::{
+    plugin::program,
+    terminal::{Ink, Terminal, columns, padded, wrapped},
+};
 use std::fmt::Write;
 use tenure_ownership::{
     Explanation,
+    diagnosis::CommandLine,
     owner::{age, operation},
 };
 use tenure_value::json;
@@ -25,10 +29,20 @@ pub fn text(explanation: &Explanation, terminal: &Terminal) -> String {
     if explanation.owners.is_empty() {
         let _ = writeln!(out, "  no manager: a default, or written before ownership was tracked");
     }
-    for (number, owner) in explanation.owners.iter().enumerate() {
+    for (number, (owner, who)) in explanation.owners.iter().zip(&explanation.who).enumerate() {
         let since = owner.time.map(|time| format!(", since {time}")).unwrap_or_default();
         let name = paint.ink(Ink::Manager(number), &owner.name);
-        let _ = writeln!(out, "  {name} by {}{since} ({})", operation(owner), age(owner.time, terminal.now));
+        let is_known = *who != owner.name.as_str() && !who.starts_with(&format!("{} via ", owner.name));
+        let who = if is_known { format!(": {who}") } else { String::new() };
+        let _ = writeln!(out, "  {name} by {}{since} ({}){who}", operation(owner), age(owner.time, terminal.now));
+    }
+    for advice in &explanation.advice {
+        for line in wrapped(&advice.sentence, terminal.width.saturating_sub(4)) {
+            let _ = writeln!(out, "    {line}");
+        }
+        if let Some(command) = advice.command(&CommandLine { program: program(), ..CommandLine::default() }) {
+            let _ = writeln!(out, "      {command}");
+        }
     }
     heading(&mut out, "\nType");
     let _ = writeln!(out, "  {}", explanation.type_name());

@@ -1,0 +1,58 @@
+//! The workloads that HorizontalPodAutoscalers scale: their replicas do not belong into manifests, whether or not somebody owns them yet.
+
+use std::collections::{BTreeSet, HashMap};
+use tenure_client::{ClientError, Cluster};
+use tenure_fields::{Path, PathElement};
+use tenure_ownership::Target;
+use tenure_value::Value;
+
+/// The kinds of API groups by which workloads are named.
+type Workload = (String, String, String, String);
+
+/// The autoscalers of some namespaces.
+#[derive(Clone, Debug, Default)]
+pub struct Autoscalers(HashMap<Workload, String>);
+
+impl Autoscalers {
+    /// Reads the autoscalers of namespaces. A server that has none, or does not let them be read, scales nothing as far as is known.
+    pub async fn read(namespaces: BTreeSet<&str>, cluster: &Cluster) -> Result<Autoscalers, ClientError> {
+        let mut found = HashMap::new();
+        for namespace in namespaces {
+            let path = format!(
+                "/apis/autoscaling/v2/namespaces/{}/horizontalpodautoscalers",
+                tenure_transport::escaped(namespace)
+            );
+            let list = match cluster.find(&path).await {
+                Ok(list) => list.unwrap_or_default(),
+                Err(ClientError::Refused { code: 401 | 403, .. }) => continue,
+                Err(error) => return Err(error),
+            };
+            for item in list.get("items").and_then(Value::as_array).into_iter().flatten() {
+                let text = |path: &[&str]| {
+                    item.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default().to_owned()
+                };
+                let scaled = ["spec", "scaleTargetRef"];
+                let of = |name| text(&[scaled[0], scaled[1], name]);
+                let workload =
+                    (group(&of("apiVersion")).to_owned(), of("kind"), namespace.to_owned(), of("name"));
+                found.insert(workload, text(&["metadata", "name"]));
+            }
+        }
+        Ok(Autoscalers(found))
+    }
+
+    /// Returns the name of the autoscaler of an object.
+    pub fn of(&self, target: &Target) -> Option<&str> {
+        let (group, kind) = (group(&target.api_version).to_owned(), target.kind.clone());
+        self.0.get(&(group, kind, target.namespace.clone(), target.name.clone())).map(String::as_str)
+    }
+
+    /// Returns the field that autoscalers set.
+    pub fn replicas() -> Path {
+        ["spec", "replicas"].map(PathElement::field).into_iter().collect()
+    }
+}
+
+fn group(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
+}
