@@ -88,3 +88,12 @@ fn run_node(arguments: &[&str]) {
         String::from_utf8_lossy(&run.stderr)
     );
 }
+
+#[test]
+fn the_tab_works_in_hosts_with_react_16_and_18() {
+    let folder = repository().join("target/extensions");
+    let run = Command::new("node").arg(repository().join("extensions/test/hosts.mjs")).arg(folder).output();
+    let output = run.expect("node runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+}
