@@ -151,7 +151,7 @@ async fn copy_kind(
         match end {
             Ok(()) => return clone.finish(name, writer, &version),
             Err(ClientError::Refused { code: 410, .. }) if attempt < ATTEMPTS => {}
-            Err(ClientError::Refused { code: code @ (403 | 404 | 405), message, .. }) => {
+            Err(ClientError::Refused { code: code @ (403..=405), message, .. }) => {
                 clone.leave_out(format!("{name}: {message} ({code})"));
                 return Ok(());
             }

@@ -4,7 +4,6 @@ mod apply;
 mod blame;
 mod ci;
 #[path = "../../../tenure-store/tests/support/etcd.rs"]
-#[allow(dead_code, reason = "each test binary uses a part of it")]
 mod etcd_process;
 mod handover;
 mod harness;
