@@ -34,7 +34,14 @@ fn every_help_has_examples() {
 
 #[test]
 fn completions_have_every_command() {
-    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+    // These ask the program what could come next.
+    for shell in ["bash", "zsh", "fish", "kubectl"] {
+        let script = tenure(&["completions", shell]).exits_with(0).text();
+        assert!(script.contains("tenure __complete "), "{shell}: {script}");
+    }
+    let next = tenure(&["__complete", "patch", ""]).exits_with(0).text();
+    assert_eq!(next, "apply\ndiff\nexplain\nlint\nthree-way\n:4\n");
+    for shell in ["powershell", "elvish"] {
         let script = tenure(&["completions", shell]).exits_with(0).text();
         assert!(
             ["three-way", "simulate", "encode", "audit"].iter().all(|word| script.contains(word)),
