@@ -115,7 +115,7 @@ pub(crate) fn has_malformed_escape(text: &str) -> bool {
 /// authenticated, audited and authorized as any other, and names what does not exist.
 fn text(segment: &str) -> Text {
     match segment.contains('%') {
-        true => Text::new(&percent_decode_str(segment).decode_utf8_lossy()),
+        true => Text::new(percent_decode_str(segment).decode_utf8_lossy()),
         false => Text::new(segment),
     }
 }

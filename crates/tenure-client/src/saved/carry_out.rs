@@ -166,8 +166,10 @@ impl Carrier<'_> {
                 return Ok(Ended::Written(AppliedStep { target: target.clone(), before: live, after }));
             }
             let refusal = response.refusal();
-            let exists = refusal.reason == "AlreadyExists";
-            if !refusal.is_outdated() && !exists && !(refusal.code == 404 && live.is_some()) {
+            let is_created = refusal.reason == "AlreadyExists";
+            let is_deleted = refusal.code == 404 && live.is_some();
+            let is_changed = refusal.is_outdated() || is_created || is_deleted;
+            if !is_changed {
                 return Ok(Ended::Refused(refusal.message));
             }
         }
