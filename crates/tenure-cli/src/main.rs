@@ -55,6 +55,7 @@ mod targets;
 mod terminal;
 mod types;
 mod undo_files;
+mod version;
 
 use clap::{FromArgMatches, Parser};
 use error::Error;
@@ -67,7 +68,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// A Kubernetes-compatible control plane, and tools for field ownership in any Kubernetes cluster.
 #[derive(Parser)]
-#[command(name = "tenure", version, about, propagate_version = true)]
+#[command(name = "tenure", version, long_version = version::long(), about, propagate_version = true)]
 struct Arguments {
     #[command(flatten)]
     appearance: terminal::Appearance,
