@@ -25,7 +25,7 @@ pub fn whole(item: &Value, object: &str, terminal: &Terminal, out: &mut String) 
     match item.get("gap") {
         Some(gap) => missed(item, gap, terminal, out),
         None => {
-            let _ = writeln!(out, "User:    {}", or_dash(text(item, "user")));
+            let _ = writeln!(out, "User:    {}{}", or_dash(text(item, "user")), client(item));
             let _ = writeln!(out, "Manager: {} ({})", or_dash(text(item, "manager")), operation(item));
             let _ = writeln!(out, "Date:    {} ({} ago)\n", date(item), since(item, terminal));
         }
@@ -45,6 +45,15 @@ pub fn whole(item: &Value, object: &str, terminal: &Terminal, out: &mut String) 
         let line = "no value changed, only what the server maintains";
         let _ = writeln!(out, "    {}", terminal.paint.ink(Ink::Faint, line));
     }
+}
+
+/// Returns the program and the address of the user, where audit events told them.
+fn client(item: &Value) -> String {
+    let part = |word: &str, name: &str| match text(item, name) {
+        "" => String::new(),
+        value => format!(" {word} {value}"),
+    };
+    part("with", "userAgent") + &part("from", "sourceIP")
 }
 
 /// Appends what is known about changes that were missed.

@@ -44,6 +44,18 @@ pub fn announce(directory: &Path, server: &HistoryServer) -> io::Result<()> {
     std::fs::rename(&new, directory.join(ENDPOINT))
 }
 
+/// Writes a kubeconfig for the audit webhook of an API server.
+pub fn write_webhook(file: &Path, url: &str, token: &str) -> io::Result<()> {
+    let text = format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: recorder\n\
+         clusters: [{{name: recorder, cluster: {{server: \"{url}\"}}}}]\n\
+         users: [{{name: recorder, user: {{token: \"{token}\"}}}}]\n\
+         contexts: [{{name: recorder, context: {{cluster: recorder, user: recorder}}}}]\n"
+    );
+    let mut out = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(file)?;
+    out.write_all(text.as_bytes())
+}
+
 /// Removes what [`announce`] wrote.
 pub fn withdraw(directory: &Path) {
     // A file that stays names a recorder that does not answer, which readers notice.

@@ -84,13 +84,13 @@ impl HistoryEndpoint {
     }
 
     async fn authorize(&self, head: &Parts, path: &str, route: &Route) -> Result<(), ApiError> {
-        let token = bearer(&head.headers);
         if let Access::Token(expected) = &self.access {
-            return match token.is_some_and(|token| is_same(token, expected)) {
+            return match has_token(&head.headers, expected) {
                 true => Ok(()),
                 false => Err(unauthorized("this recorder needs the token of its directory")),
             };
         }
+        let token = bearer(&head.headers);
         let user = match (head.extensions.get::<ClientCertificate>(), token) {
             (_, Some(token)) => self.user_of_token(token).await?,
             (Some(ClientCertificate::User { user, .. }), None) => {
@@ -221,6 +221,11 @@ fn unauthorized(why: &str) -> ApiError {
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim()).filter(|token| !token.is_empty())
+}
+
+/// Whether a request has a token.
+pub(crate) fn has_token(headers: &HeaderMap, expected: &str) -> bool {
+    bearer(headers).is_some_and(|token| is_same(token, expected))
 }
 
 /// Compares two tokens in a time that does not depend on where they differ.

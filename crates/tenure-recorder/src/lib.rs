@@ -12,6 +12,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod archive;
+mod audit;
 mod endpoint;
 mod error;
 mod follow;
@@ -23,6 +24,7 @@ mod recorder;
 mod secret_key;
 
 pub use archive::{Archive, ArchiveOptions, Observation, Position};
+pub use audit::{AuditEndpoint, follow_audit_log};
 pub use endpoint::{Access, HistoryEndpoint};
 pub use error::RecorderError;
 pub use follow::{Follow, Sight};

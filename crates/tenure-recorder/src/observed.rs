@@ -47,9 +47,10 @@ pub fn milliseconds(time: SystemTime) -> u64 {
 pub(crate) fn time_of(before: Option<&Rebuilt>, after: Option<&Rebuilt>, observed: u64) -> u64 {
     let Some(after) = after else { return observed };
     let writers = tenure_history::writers(before.map(|before| &before.state), &after.state);
-    let written = writers.iter().filter_map(|writer| writer.time).map(|time| time.unix()).max();
-    match written.and_then(|seconds| u64::try_from(seconds).ok()).map(|seconds| seconds.saturating_mul(1000))
-    {
+    // A write that sets the owners of others may give them any time.
+    let [writer] = writers.as_slice() else { return observed };
+    let seconds = writer.time.and_then(|time| u64::try_from(time.unix()).ok());
+    match seconds.map(|seconds| seconds.saturating_mul(1000)) {
         Some(written) if observed.abs_diff(written) > SAME_MOMENT => written,
         _ => observed,
     }

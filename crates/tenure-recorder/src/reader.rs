@@ -67,7 +67,7 @@ impl Reader {
         let entries = loaded.entries();
         let document =
             page(&subject, loaded.live.as_ref(), entries, field.as_deref(), &wanted, &AsRecorded).await?;
-        Ok(with_gaps(document, &loaded))
+        Ok(self.archive.with_authors(&key, with_gaps(document, &loaded)))
     }
 
     /// Returns what the object is: its newest version says it.

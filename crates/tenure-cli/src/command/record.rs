@@ -15,13 +15,19 @@ use clap::Args;
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 use tenure_client::Cluster;
 use tenure_http::listener;
-use tenure_recorder::{Access, Archive, ArchiveOptions, HistoryEndpoint, Recorder, RecorderOptions};
+use tenure_recorder::{
+    Access, Archive, ArchiveOptions, AuditEndpoint, HistoryEndpoint, Recorder, RecorderError, RecorderOptions,
+    follow_audit_log, milliseconds,
+};
 use tenure_server::HistoryOptions;
 use tenure_store::{EmbeddedOptions, LedgerLimits};
 use tenure_transport::{
     Reloadable,
     serving::{ClientAuthorities, ServingCertificate, Tls, serving_names},
 };
+
+/// How often the authors of changes that are no longer kept are forgotten.
+const FORGET: Duration = Duration::from_secs(3600);
 
 /// Keep the history of a cluster, for log, diff, blame --at, undo, restore, fights and the page.
 #[derive(Args)]
@@ -60,7 +66,7 @@ pub struct Options {
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
     /// The certificate of --listen, in PEM, with its chain; by default one is made in the directory.
-    #[arg(long, value_name = "FILE", requires_all = ["listen", "tls_private_key_file"])]
+    #[arg(long, value_name = "FILE", requires = "tls_private_key_file")]
     tls_cert_file: Option<PathBuf>,
     /// The key of the certificate, in PEM.
     #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
@@ -68,6 +74,13 @@ pub struct Options {
     /// The authorities of client certificates of --listen, in PEM; without it, readers need a token of the cluster.
     #[arg(long, value_name = "FILE", requires = "listen")]
     client_ca_file: Option<PathBuf>,
+    /// An audit log of the API server, which tells the users: it is read as it grows. Its policy needs the level RequestResponse.
+    #[arg(long, value_name = "FILE")]
+    audit_log: Option<PathBuf>,
+    /// Receive audit events on this address from the webhook of the API server; plain HTTP on a loopback address, else with the
+    /// certificate of --tls-cert-file. The kubeconfig for --audit-webhook-config-file is written to the directory.
+    #[arg(long, value_name = "ADDRESS")]
+    audit_webhook: Option<SocketAddr>,
     /// Print the objects that run a recorder in the cluster, and record nothing.
     #[arg(long)]
     manifest: bool,
@@ -136,8 +149,35 @@ async fn record(options: &Options, terminal: &Terminal) -> Result<Outcome, Error
         encryption.follow(archive.store()).await;
         std::future::pending::<()>().await
     };
+    if let Some(address) = options.audit_webhook {
+        let file = receive_audit_events(options, address, &archive).await?;
+        terminal.note(format_args!("Receiving audit events; the webhook's kubeconfig is {}", file.display()));
+    }
+    let audited = async {
+        let Some(path) = &options.audit_log else { return std::future::pending::<RecorderError>().await };
+        loop {
+            match follow_audit_log(&archive, path).await {
+                Ok(()) => {}
+                Err(error @ RecorderError::File { .. }) => return error,
+                Err(error) => tracing::warn!(%error, "audit log not read, retrying"),
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+    };
+    let forgotten = async {
+        let age = u64::try_from(options.age.as_millis()).unwrap_or(u64::MAX);
+        loop {
+            let before = milliseconds(std::time::SystemTime::now()).saturating_sub(age);
+            if let Err(error) = archive.forget_authors(before).await {
+                tracing::warn!(%error, "old authors not forgotten");
+            }
+            tokio::time::sleep(FORGET).await;
+        }
+    };
     tokio::select! {
         () = recorder.clone().run() => {}
+        error = audited => return Err(recorder_error(error)),
+        () = forgotten => {}
         () = settled => {}
         () = encrypted => {}
         () = stopped => {}
@@ -152,6 +192,35 @@ fn open(options: &Options, directory: &std::path::Path, encryption: &EncryptionC
     let secret_values = options.secret_values;
     let options = ArchiveOptions { store, secret_values, ..ArchiveOptions::default() };
     Archive::open(directory, options).map_err(recorder_error)
+}
+
+/// Receives audit events; returns the file that tells the API server where.
+async fn receive_audit_events(
+    options: &Options,
+    address: SocketAddr,
+    archive: &Arc<Archive>,
+) -> Result<PathBuf, Error> {
+    let failed = |error: std::io::Error| Error::Serve(error.into());
+    let tls = match (&options.tls_cert_file, &options.tls_private_key_file) {
+        (Some(certificate), Some(key)) => {
+            Some(ServingCertificate::read(certificate, key).map_err(failed)?.tls(None).map_err(Error::usage)?)
+        }
+        _ if address.ip().is_loopback() => None,
+        _ => {
+            return Err(Error::usage(format!(
+                "--audit-webhook {address}: not a loopback address; it needs --tls-cert-file and --tls-private-key-file"
+            )));
+        }
+    };
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let socket = listener::bind(address).await.map_err(failed)?;
+    let url = format!("{scheme}://{}", socket.local_addr().map_err(failed)?);
+    let token = recorder_files::new_token().map_err(failed)?;
+    let file = archive.directory().join("audit-webhook.kubeconfig");
+    recorder_files::write_webhook(&file, &url, &token).map_err(|source| Error::Write { path: file.clone(), source })?;
+    let endpoint = AuditEndpoint::new(archive.clone(), token);
+    tokio::spawn(listener::serve(socket, tls.map(Reloadable::new), endpoint, std::future::pending()));
+    Ok(file)
 }
 
 /// Serves the history to those whom the cluster allows it; returns the address.

@@ -341,6 +341,37 @@ fn the_commands_of_history_work_with_a_recorder() {
 }
 
 #[test]
+fn audit_events_tell_the_users() {
+    let (data, history) = (TempDir::new().expect("a directory"), TempDir::new().expect("a directory"));
+    let (policy, log) = (history.path().join("policy.yaml"), history.path().join("audit.log"));
+    let rules = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: RequestResponse}]\n";
+    std::fs::write(&policy, rules).expect("a policy");
+    let (policy, log) = (policy.to_string_lossy().into_owned(), log.to_string_lossy().into_owned());
+    let audit = ["--listen", "127.0.0.1:0", "--audit-policy-file", &policy, "--audit-log-path", &log];
+    let server = start(&data, &audit);
+    let directory = history.path().join("history");
+    let _recorder = Recorder::start(&server, &directory, &["--kinds", "configmaps", "--audit-log", &log]);
+    let body = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: \"1\", l: \"1\"}\n";
+    request(&server, "PATCH", &format!("{MAPS}/a?fieldManager=alice"), Some((APPLY, body)));
+    // Only the audit log tells who removes a field.
+    let removal = r#"{"data":{"l":null}}"#;
+    request(&server, "PATCH", &format!("{MAPS}/a?fieldManager=bob"), Some((MERGE_PATCH, removal)));
+    let page = wait_for("the users", || {
+        let (_, page) = recorded(&directory, &format!("{MAPS}/a/history"))?;
+        let all = items(&page);
+        (all.len() == 2 && all.iter().all(|item| !text(item, &["user"]).is_empty())).then_some(page)
+    });
+    let (_, of_server) = request(&server, "GET", &format!("{MAPS}/a/history"), None);
+    for (found, expected) in items(&page).iter().zip(items(&of_server)) {
+        for field in ["user", "manager", "revision"] {
+            assert_eq!(found.get(field), expected.get(field), "{found}");
+        }
+        assert_eq!(text(found, &["sourceIP"]), "127.0.0.1", "{found}");
+    }
+    assert_eq!(text(&items(&page)[0], &["verb"]), "patch");
+}
+
+#[test]
 fn a_watch_shows_who_changes_what_without_a_recorder() {
     let data = TempDir::new().expect("a directory");
     let server = start(&data, &["--listen", "127.0.0.1:0"]);

@@ -1,0 +1,244 @@
+//! Who made a change, from the audit events of the cluster: the user, the user agent and the source address are joined to changes by object
+//! and resourceVersion. Events come from a webhook or a log, before or after the change itself is seen.
+
+use crate::{Archive, ObjectKey, RecorderError};
+use http::{Method, StatusCode};
+use std::{
+    fs::File,
+    io::{Read, Seek, SeekFrom},
+    os::unix::fs::MetadataExt,
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
+use tenure_http::{GuardedRequest, MemoryBudget, PLAIN, Response, listener::Handler};
+use tenure_meta::{ApiError, Reason};
+use tenure_store::{Expected, ListRequest, Store, Transaction};
+use tenure_value::{Limits, Object, Value, json};
+
+/// What the keys of authors begin with.
+const AUTHORS: &str = "recorder/authors/";
+/// Where the reading of an audit log has come to.
+const LOG_POSITION: &str = "recorder/audit-log";
+/// The most events of one transaction.
+const BATCH: usize = 100;
+/// The most bytes of a batch of events.
+const BODY: usize = 64 << 20;
+/// The most bytes of a log that are read at once; a longer line is not an event.
+const PIECE: usize = 4 << 20;
+/// How often a log is looked at.
+const LOOK: Duration = Duration::from_millis(500);
+
+impl Archive {
+    /// Keeps who made the writes of audit events; returns how many events were of writes with a known result.
+    pub async fn note_audit_events(&self, events: &[Value]) -> Result<usize, RecorderError> {
+        let authors: Vec<(String, Value)> =
+            events.iter().filter_map(|event| author(event, self.now())).collect();
+        for authors in authors.chunks(BATCH) {
+            let mut transaction = Transaction::new();
+            for (number, (key, author)) in authors.iter().enumerate() {
+                // A request that is logged twice counts once.
+                if authors.iter().skip(number + 1).all(|(other, _)| other != key) {
+                    transaction = transaction.put(key.clone(), Expected::Anything, json::to_vec(author));
+                }
+            }
+            self.store().commit(transaction).await?;
+        }
+        Ok(authors.len())
+    }
+
+    /// Forgets the authors of writes that are older than a time, in milliseconds since 1970.
+    pub async fn forget_authors(&self, before: u64) -> Result<(), RecorderError> {
+        let listing = self.store().list(ListRequest::prefix(AUTHORS)).await?;
+        let is_old = |entry: &&tenure_store::Entry| {
+            let author = json::parse(&entry.value.bytes(), &Limits::default()).unwrap_or_default();
+            author.get("time").and_then(Value::as_i64).is_none_or(|time| (time as u64) < before)
+        };
+        let old: Vec<_> = listing.entries.iter().filter(is_old).collect();
+        for old in old.chunks(BATCH) {
+            let delete = |transaction: Transaction, entry: &&tenure_store::Entry| {
+                transaction.delete(entry.key.clone(), Expected::Anything)
+            };
+            self.store().commit(old.iter().fold(Transaction::new(), delete)).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns changes of an object with those who made them, where audit events told it.
+    pub(crate) fn with_authors(&self, key: &ObjectKey, document: Value) -> Value {
+        let Some(root) = document.as_object() else { return document };
+        let items = root.get("items").and_then(Value::as_array).into_iter().flatten();
+        let items: Vec<Value> = items.map(|item| self.with_author(key, item)).collect();
+        Value::Object(root.with("items", Value::array(items)))
+    }
+
+    fn with_author(&self, key: &ObjectKey, item: &Value) -> Value {
+        let revision = item.get("revision").and_then(Value::as_str).unwrap_or_default();
+        let entry = self.store().peek(author_key(key, revision).as_bytes()).ok().flatten();
+        let known = entry.and_then(|entry| json::parse(&entry.value.bytes(), &Limits::default()).ok());
+        // One of several writes is not the author of all.
+        let (Some(known), Some(item), None) = (known, item.as_object(), item.get("gap")) else {
+            return item.clone();
+        };
+        let mut shown = item.clone();
+        for name in ["user", "userAgent", "sourceIP"] {
+            if let Some(value) = known.get(name) {
+                shown = shown.with(name, value.clone());
+            }
+        }
+        let is_empty = |name: &str| item.get(name).and_then(Value::as_str).is_none_or(str::is_empty);
+        if let (true, Some(manager)) = (is_empty("manager"), known.get("manager")) {
+            shown = shown.with("manager", manager.clone());
+        }
+        // What `managedFields` call an update may be a patch.
+        if item.get("verb").and_then(Value::as_str) == Some("update")
+            && let Some(verb) = known.get("verb")
+        {
+            shown = shown.with("verb", verb.clone());
+        }
+        shown.into()
+    }
+}
+
+fn author_key(key: &ObjectKey, revision: &str) -> String {
+    format!("{AUTHORS}{}@{revision}", key.stored())
+}
+
+/// Returns the key and the author of the write that an event is about; `None` for reads, failures and results without a revision.
+fn author(event: &Value, now: u64) -> Option<(String, Value)> {
+    let text = |path: &[&str]| event.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default();
+    let code = event.at(["responseStatus", "code"]).and_then(Value::as_i64)?;
+    let verb = text(&["verb"]);
+    let is_write = ["create", "update", "patch", "delete"].contains(&verb);
+    if text(&["stage"]) != "ResponseComplete" || !(200..300).contains(&code) || !is_write {
+        return None;
+    }
+    let revision = text(&["responseObject", "metadata", "resourceVersion"]);
+    let name = match text(&["objectRef", "name"]) {
+        "" => text(&["responseObject", "metadata", "name"]),
+        name => name,
+    };
+    let resource = text(&["objectRef", "resource"]);
+    if revision.parse::<u64>().is_err() || name.is_empty() || resource.is_empty() {
+        return None;
+    }
+    let key = ObjectKey {
+        group: text(&["objectRef", "apiGroup"]).to_owned(),
+        resource: resource.to_owned(),
+        namespace: text(&["objectRef", "namespace"]).to_owned(),
+        name: name.to_owned(),
+    };
+    let impersonated = text(&["impersonatedUser", "username"]);
+    let user = if impersonated.is_empty() { text(&["user", "username"]) } else { impersonated };
+    let mut author =
+        Object::default().with("user", user).with("verb", verb).with("time", Value::unsigned(now));
+    let address = event.get("sourceIPs").and_then(Value::as_array).and_then(|all| all.iter().next().cloned());
+    if let Some(address) = address {
+        author = author.with("sourceIP", address);
+    }
+    let agent = text(&["userAgent"]);
+    if !agent.is_empty() {
+        author = author.with("userAgent", agent);
+    }
+    let manager = field_manager(text(&["requestURI"])).or_else(|| agent.split('/').next().map(str::to_owned));
+    if let Some(manager) = manager.filter(|manager| !manager.is_empty()) {
+        author = author.with("manager", manager);
+    }
+    Some((author_key(&key, revision), author.into()))
+}
+
+/// Returns the field manager that a request names.
+fn field_manager(uri: &str) -> Option<String> {
+    let query = tenure_http::Query::parse(uri.split_once('?')?.1).ok()?;
+    query.given("fieldManager").map(|manager| manager.to_string())
+}
+
+/// Receives audit events from the webhook of an API server, which knows a token.
+pub struct AuditEndpoint {
+    archive: Arc<Archive>,
+    token: String,
+    memory: MemoryBudget,
+}
+
+impl AuditEndpoint {
+    /// Receives events for an archive.
+    pub fn new(archive: Arc<Archive>, token: String) -> Arc<AuditEndpoint> {
+        Arc::new(AuditEndpoint { archive, token, memory: MemoryBudget::default() })
+    }
+
+    async fn receive(&self, request: GuardedRequest) -> Result<(), ApiError> {
+        let (head, body) = request.into_parts();
+        if !crate::endpoint::has_token(&head.headers, &self.token) {
+            return Err(ApiError::new(Reason::Unauthorized, "the audit webhook needs its token"));
+        }
+        if head.method != Method::POST {
+            return Err(ApiError::method_not_allowed());
+        }
+        let (body, _memory) = body.read(BODY, &self.memory).await?;
+        let limits = Limits { bytes: BODY, ..Limits::default() };
+        let list = json::parse(&body, &limits).map_err(|error| ApiError::bad_request(error.to_string()))?;
+        let events: Vec<Value> =
+            list.get("items").and_then(Value::as_array).into_iter().flatten().cloned().collect();
+        let noted = self.archive.note_audit_events(&events).await;
+        // The API server sends a batch again that is refused.
+        noted.map(drop).map_err(|error| ApiError::new(Reason::ServiceUnavailable, error.to_string()))
+    }
+}
+
+impl Handler for AuditEndpoint {
+    async fn handle(self: Arc<Self>, request: GuardedRequest) -> Response {
+        match self.receive(request).await {
+            Ok(()) => Response::text(StatusCode::OK, "ok"),
+            Err(refusal) => Response::failure(&refusal, PLAIN),
+        }
+    }
+}
+
+/// Reads an audit log as it grows, also across rotations, until the future is dropped.
+pub async fn follow_audit_log(archive: &Archive, path: &Path) -> Result<(), RecorderError> {
+    let failed = |source| RecorderError::File { path: path.to_owned(), source };
+    let (mut inode, mut offset) = position(archive)?;
+    loop {
+        let mut file = match File::open(path) {
+            Ok(file) => file,
+            // A log is missing for a moment while it is rotated.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                tokio::time::sleep(LOOK).await;
+                continue;
+            }
+            Err(error) => return Err(failed(error)),
+        };
+        let metadata = file.metadata().map_err(failed)?;
+        if metadata.ino() != inode || metadata.len() < offset {
+            (inode, offset) = (metadata.ino(), 0);
+        }
+        file.seek(SeekFrom::Start(offset)).map_err(failed)?;
+        let mut piece = Vec::new();
+        file.by_ref().take(PIECE as u64).read_to_end(&mut piece).map_err(failed)?;
+        let whole = match piece.iter().rposition(|byte| *byte == b'\n') {
+            Some(end) => end + 1,
+            None if piece.len() == PIECE => PIECE,
+            None => 0,
+        };
+        if whole == 0 {
+            tokio::time::sleep(LOOK).await;
+            continue;
+        }
+        let lines = piece[..whole].split(|byte| *byte == b'\n');
+        let events: Vec<Value> =
+            lines.filter_map(|line| json::parse(line, &Limits::default()).ok()).collect();
+        archive.note_audit_events(&events).await?;
+        offset += whole as u64;
+        let text = format!("{inode} {offset}");
+        let noted = Transaction::new().put(LOG_POSITION, Expected::Anything, text);
+        archive.store().commit(noted).await?;
+    }
+}
+
+fn position(archive: &Archive) -> Result<(u64, u64), RecorderError> {
+    let Some(entry) = archive.store().peek(LOG_POSITION.as_bytes())? else { return Ok((0, 0)) };
+    let bytes = entry.value.bytes();
+    let text = String::from_utf8_lossy(&bytes);
+    let (inode, offset) = text.split_once(' ').unwrap_or_default();
+    Ok((inode.parse().unwrap_or_default(), offset.parse().unwrap_or_default()))
+}
