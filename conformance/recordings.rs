@@ -25,6 +25,11 @@ pub fn randomised() -> PathBuf {
     complete("conformance/fuzz").unwrap_or_else(|| repository().join("conformance/fuzz"))
 }
 
+/// Returns the folder of the single bad requests: all of them, or the sample.
+pub fn bad_requests() -> PathBuf {
+    complete("conformance/bad").unwrap_or_else(|| repository().join("conformance/bad"))
+}
+
 /// Returns the folders of all conversations.
 pub fn conversations() -> [PathBuf; 2] {
     [repository().join("conformance/scenarios"), randomised()]

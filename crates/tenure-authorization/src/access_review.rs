@@ -1,12 +1,13 @@
 //! The user and the access that a `SubjectAccessReview`, or its self or local variant, checks.
 
 use crate::rbac::FieldWrite;
+use tenure_builtin::invalid_struct;
 use tenure_fields::{FieldSet, Path};
 use tenure_meta::{
     Attributes, FieldError, FieldErrorKind, FieldSelector, LabelSelector, ResourceAttributes, UserInfo,
     format,
 };
-use tenure_value::{Limits, Text, Value, yaml};
+use tenure_value::{Limits, Object, Text, Value, yaml};
 
 /// The annotation of a review that lists the fields a write would change, as one path or a list of paths.
 pub const FIELDS_ANNOTATION: &str = "tenure.dev/fields";
@@ -232,7 +233,7 @@ fn check_kind(scope: ReviewScope<'_>, spec: &Value, errors: &mut Vec<FieldError>
     let path = "spec.nonResourceAttributes";
     match (given(spec, "resourceAttributes"), given(spec, "nonResourceAttributes")) {
         (Some(_), Some(of)) => {
-            errors.push(FieldError::invalid(
+            errors.push(invalid_struct(
                 path,
                 of,
                 "cannot be specified in combination with resourceAttributes",
@@ -244,7 +245,7 @@ fn check_kind(scope: ReviewScope<'_>, spec: &Value, errors: &mut Vec<FieldError>
             "exactly one of nonResourceAttributes or resourceAttributes must be specified",
         )),
         (None, Some(of)) if matches!(scope, ReviewScope::UserInNamespace(_)) => {
-            errors.push(FieldError::invalid(path, of, "disallowed on this kind of request"));
+            errors.push(invalid_struct(path, of, "disallowed on this kind of request"));
         }
         _ => {}
     }
@@ -271,8 +272,43 @@ fn check_metadata(scope: ReviewScope<'_>, review: &Value, errors: &mut Vec<Field
         _ => metadata,
     };
     if !metadata.without("managedFields").without("creationTimestamp").is_empty() {
-        errors.push(FieldError::invalid("metadata", &Value::Object(metadata), "must be empty"));
+        let message = format!("Invalid value: {}: must be empty", ordered(&metadata, &METADATA));
+        errors.push(FieldError::with_message(FieldErrorKind::Invalid, "metadata", message));
     }
+}
+
+/// The members of metadata and of an entry of its managers, in the order of Kubernetes.
+const METADATA: [&str; 11] = [
+    "name",
+    "generateName",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+];
+const MANAGER: [&str; 7] =
+    ["manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1", "subresource"];
+
+/// Returns members of an object as JSON, in an order.
+fn ordered(object: &Object, names: &[&str]) -> String {
+    let member = |name: &&str| {
+        let value = object.get(name)?;
+        let shown = match (*name, value.as_array()) {
+            ("managedFields", Some(entries)) => {
+                let entries = entries.iter().filter_map(Value::as_object);
+                let entries: Vec<String> = entries.map(|entry| ordered(entry, &MANAGER)).collect();
+                format!("[{}]", entries.join(","))
+            }
+            _ => value.to_string(),
+        };
+        Some(format!("\"{name}\":{shown}"))
+    };
+    format!("{{{}}}", names.iter().filter_map(member).collect::<Vec<_>>().join(","))
 }
 
 /// Checks a selector; whether it can be read.

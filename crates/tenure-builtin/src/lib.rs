@@ -39,6 +39,7 @@ pub use tenure_meta::{
     CreateContext, DecodeError, Decoded, Endpoint, FieldError, FieldErrorKind, FieldPath, Group, Previous,
     Registry, Resource, Scope, Strategy, Subresource, SystemMetadata as Identity, ValueExt,
 };
+pub use validate::invalid_struct;
 
 /// Scalars that are written as strings.
 pub mod scalar {

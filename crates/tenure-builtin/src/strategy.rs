@@ -119,6 +119,10 @@ impl Strategy for BuiltinStrategy {
         errors
     }
 
+    fn metadata_checks(&self) -> usize {
+        self.kinds.metadata_checks(&self.resource)
+    }
+
     fn deprecation_warning(&self) -> &str {
         warnings::of_resource(&self.resource)
     }

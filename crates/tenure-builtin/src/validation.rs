@@ -3,7 +3,7 @@
 use crate::{
     engine::Kinds,
     part::Part,
-    validate::{Step, Walk, new_event, new_pod, new_stateful_set, scale_target},
+    validate::{Step, Walk, generated_selector, new_event, new_pod, new_stateful_set, scale_target},
 };
 use tenure_meta::{Endpoint, FieldError, FieldErrors, FieldPath, Previous, Resource, object_meta};
 use tenure_value::Value;
@@ -13,6 +13,9 @@ impl Kinds {
     pub fn validate_create(&self, resource: &Resource, object: &Value) -> Vec<FieldError> {
         let mut errors = FieldErrors::default();
         object_meta::check(resource, object, &mut errors);
+        if (&*resource.api_version, &*resource.kind) == ("batch/v1", "Job") {
+            generated_selector(object, &mut errors);
+        }
         self.check_content(resource, object, Previous::UNKNOWN, Endpoint::Main, &mut errors);
         match (&*resource.api_version, &*resource.kind) {
             ("events.k8s.io/v1", _) => new_event(object, &mut errors),
@@ -55,11 +58,18 @@ impl Kinds {
                     object_meta::check_changes(resource, old, new, &mut errors);
                 }
                 Step::Metadata | Step::MetadataChanges => {}
+                Step::GeneratedSelector => generated_selector(new, &mut errors),
                 Step::Content => self.check_content(resource, new, before, endpoint, &mut errors),
                 Step::Changes => self.check_changes(resource, endpoint, old, new, &mut errors),
             }
         }
         errors.into_vec()
+    }
+
+    /// Returns how often the metadata of an updated object is validated: as for every resource, and in the steps of the kind.
+    pub(crate) fn metadata_checks(&self, resource: &Resource) -> usize {
+        let is_metadata = |step: &&Step| matches!(step, Step::Metadata | Step::MetadataChanges);
+        2 + self.checks().steps.of(resource, false).iter().filter(is_metadata).count()
     }
 
     /// Validates what an endpoint may change.

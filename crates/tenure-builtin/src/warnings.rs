@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, fmt};
 use tenure_meta::{Resource, Seen, ValueExt};
-use tenure_value::Value;
+use tenure_value::{Value, base64};
 
 /// The deprecated resources by apiVersion and name, and the warnings about them.
 const DEPRECATED: [(&str, &str, &str); 2] = [
@@ -54,6 +54,28 @@ const VOLUMES: [(&str, &str); 9] = [
     ("rbd", "deprecated in v1.28, non-functional in v1.31+"),
 ];
 
+/// Those of them that persistent volumes have.
+const PERSISTENT: [&str; 6] = ["cephfs", "photonPersistentDisk", "rbd", "scaleIO", "storageOS", "glusterfs"];
+
+/// Returns the name of a volume source in the API.
+fn source_name<'n>(name: &'n &'static str) -> &'n str {
+    if *name == "storageOS" { "storageos" } else { name }
+}
+
+/// Returns what is wrong with a certificate or its key at first sight: they are not in PEM.
+fn key_pair_warning(data: &Value) -> Option<String> {
+    for (name, what) in [("tls.crt", "certificate"), ("tls.key", "key")] {
+        let pem = base64::decode(text(data, name)).unwrap_or_default();
+        if !pem.windows(BEGIN.len()).any(|part| part == BEGIN) {
+            return Some(format!("tls: failed to find any PEM data in {what} input"));
+        }
+    }
+    None
+}
+
+/// How a part of a PEM file begins.
+const BEGIN: &[u8] = b"-----BEGIN ";
+
 /// How many earlier ports of the same number a port is compared with: comparing all pairs would take quadratic time.
 const COMPARED_PORTS: usize = 16;
 
@@ -73,6 +95,16 @@ pub(crate) fn of_object(kind: &str, object: &Value, old: Option<&Value>) -> Vec<
     let has = |of: &Value| of.at(["metadata", "annotations", MOUNTABLE_SECRETS]).is_some();
     if kind == "ServiceAccount" && has(object) && !old.is_some_and(has) {
         warnings.push(format!("metadata.annotations[{MOUNTABLE_SECRETS}]: {MOUNTABLE_SECRETS_TEXT}"));
+    }
+    if kind == "PersistentVolume" {
+        for (name, text) in PERSISTENT.iter().filter_map(|name| VOLUMES.iter().find(|(of, _)| of == name)) {
+            if object.at(["spec", source_name(name)]).is_some_and(|source| !source.is_null()) {
+                warnings.push(format!("spec.{name}: {text}"));
+            }
+        }
+    }
+    if kind == "Secret" && text(object, "type") == "kubernetes.io/tls" {
+        warnings.extend(key_pair_warning(object.get("data").unwrap_or(&Value::Null)));
     }
     let template = TEMPLATES.iter().find(|(of, _)| *of == kind).map(|(_, path)| *path);
     if let Some(path) = template

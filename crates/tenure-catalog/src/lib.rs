@@ -31,7 +31,7 @@ pub use cache::Cache;
 pub use catalog::discovery;
 pub use catalog::{
     Aggregated, AggregatedVersion, Catalog, Conversions, CustomKind, KindVersions, OpenApi3, Priority,
-    ResourceHandler, Snapshot,
+    ResourceHandler, Snapshot, invalid_object_type, unknown_conversion, unregistered,
 };
 pub use clock::Clock;
 pub use collection_sizes::{CollectionSize, CollectionSizes};

@@ -175,14 +175,14 @@ impl MediaTypes {
             optional.cbor && entry.essence == Encoding::Cbor.stream_media_type() && self.has_streams()
         };
         let is_known = |entry: &AcceptEntry<'_>| entry.encoding(self, optional).is_some() || is_stream(entry);
-        let message = if entries.iter().any(is_known) {
-            format!("only the following media types are accepted: {listed}")
-        } else {
-            let streams = if self.has_streams() { stream_types(optional) } else { Vec::new() };
-            let streams: String = streams.iter().map(|stream| format!(", {stream}")).collect();
-            format!("406: Not Acceptable\n\nAvailable representations: {listed}{streams}")
-        };
-        Err(ApiError::new(Reason::NotAcceptable, message))
+        if entries.iter().any(is_known) {
+            let message = format!("only the following media types are accepted: {listed}");
+            return Err(ApiError::new(Reason::NotAcceptable, message));
+        }
+        let streams = if self.has_streams() { stream_types(optional) } else { Vec::new() };
+        let streams: String = streams.iter().map(|stream| format!(", {stream}")).collect();
+        let message = format!("406: Not Acceptable\n\nAvailable representations: {listed}{streams}");
+        Err(ApiError::unrouted(Reason::NotAcceptable, message))
     }
 
     fn has_streams(self) -> bool {

@@ -26,6 +26,11 @@ impl FieldErrors {
         }
     }
 
+    /// Keeps the errors that a function chooses.
+    pub fn retain(&mut self, keeps: impl FnMut(&FieldError) -> bool) {
+        self.0.retain(keeps);
+    }
+
     /// Whether further errors are dropped, so that looking for them is of no use.
     pub fn is_full(&self) -> bool {
         self.0.len() >= FieldErrors::MAX

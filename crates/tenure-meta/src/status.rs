@@ -131,6 +131,8 @@ pub struct Details {
     pub resume: Option<String>,
     /// Whether the body is the message as plain text and not a `Status`.
     pub is_plain: bool,
+    /// Whether `details` are there even if they are empty.
+    pub keeps_details: bool,
     /// The answer of Kubernetes to the same request, where this error says more or has a better code.
     pub kubernetes: Option<ApiError>,
 }
@@ -150,6 +152,10 @@ impl ApiError {
             given: None,
             resume: None,
             is_plain: false,
+            keeps_details: matches!(
+                reason,
+                Reason::NotFound | Reason::MethodNotAllowed | Reason::Forbidden | Reason::Invalid
+            ),
             kubernetes: None,
         }))
     }
@@ -185,6 +191,13 @@ impl ApiError {
     /// The answer of Kubernetes to a request that is understood and cannot be carried out, without saying why.
     pub fn rejected() -> ApiError {
         ApiError::new(Reason::Invalid, "the server rejected our request due to an error in our request")
+    }
+
+    /// An error of the router of Kubernetes, for which there is no endpoint with the media types of a request.
+    pub fn unrouted(reason: Reason, message: impl Into<String>) -> ApiError {
+        let mut error = ApiError::new(reason, message);
+        error.keeps_details = true;
+        error
     }
 
     /// An error whose body is plain text.
@@ -361,9 +374,7 @@ impl ApiError {
         if self.reason != Reason::Unknown {
             fields.push(("reason", text(self.reason.word())));
         }
-        // These always have details, even if they are empty.
-        let always = [Reason::NotFound, Reason::MethodNotAllowed, Reason::Forbidden, Reason::Invalid];
-        if !details.is_empty() || always.contains(&self.reason) {
+        if !details.is_empty() || self.keeps_details {
             fields.push(("details", Value::object(details)));
         }
         Value::object(fields)

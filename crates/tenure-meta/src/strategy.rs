@@ -160,6 +160,11 @@ pub trait Strategy: Send + Sync {
         ""
     }
 
+    /// Returns how often the metadata of an updated object is validated; so often Kubernetes lists an error in it.
+    fn metadata_checks(&self) -> usize {
+        1
+    }
+
     /// Returns the warnings about a valid object that is new or replaces another.
     fn warnings(&self, _object: &Value, _old: Option<&Value>) -> Vec<String> {
         Vec::new()

@@ -44,6 +44,11 @@ fn every_problem_is_found_with_its_path_and_its_fix() {
         ),
         (
             "v1 Pod",
+            "{spec: {$setElementOrder/containers: [a, b]}}",
+            r#".spec.$setElementOrder/containers: $setElementOrder/containers cannot be "a"; write maps, each with the merge key of an entry"#,
+        ),
+        (
+            "v1 Pod",
             "{spec: {$deleteFromPrimitiveList/containers: [{name: a}]}}",
             ".spec.$deleteFromPrimitiveList/containers: $deleteFromPrimitiveList/containers has no meaning here; it belongs beside a list of scalars; delete a map with $patch: delete in its entry",
         ),

@@ -3,6 +3,9 @@
 
 use tenure_value::Value;
 
+/// The most bytes of the name of a repository.
+const LONGEST_REPOSITORY: usize = 255;
+
 /// Whether an image reference means the latest image: the tag `latest`, or neither tag nor digest.
 pub(crate) fn is_latest(image: Option<&Value>) -> bool {
     let Some(image) = image.and_then(Value::as_str).filter(|image| !image.is_empty()) else { return false };
@@ -11,7 +14,8 @@ pub(crate) fn is_latest(image: Option<&Value>) -> bool {
         Some((repository, tag)) if !tag.contains('/') => (repository, Some(tag)),
         _ => (name, None),
     };
-    let sound = is_repository(repository)
+    let sound = repository.len() <= LONGEST_REPOSITORY
+        && is_repository(repository)
         && tag.is_none_or(is_tag)
         && digest.is_none_or(is_digest)
         && !is_identifier(image);

@@ -43,6 +43,12 @@ struct Check {
     detail: Text,
     /// Whether the check comes from the schema, which does not apply to the status.
     from_schema: bool,
+    /// Whether the check runs after those of the parts of the node.
+    is_late: bool,
+    /// Whether an error of an item is reported at its list.
+    at_list: bool,
+    /// Whether the field is required, so that a zero is missing and in no range.
+    is_required: bool,
 }
 
 #[derive(Debug)]
@@ -62,6 +68,8 @@ enum Test {
     Count(Box<[Text]>, usize, usize),
     MostItems(usize),
     MostBytes(usize),
+    /// Not less than another field.
+    AtLeast(Place),
     /// Not greater than another field.
     AtMost(Place),
     Call(Function),
@@ -160,6 +168,9 @@ impl Checks {
                 test,
                 detail: Text::default(),
                 from_schema: true,
+                is_late: false,
+                at_list: false,
+                is_required: false,
             };
             let whole = match shapes.get(field.of) {
                 Shape::Scalar(of) => of.is_text(),
@@ -183,8 +194,10 @@ impl Checks {
 }
 
 /// The members of a row.
-const MEMBERS: [&str; 22] = [
+const MEMBERS: [&str; 25] = [
     "at",
+    "atLeast",
+    "atList",
     "atMost",
     "atMostOneOf",
     "countsEmpty",
@@ -196,6 +209,7 @@ const MEMBERS: [&str; 22] = [
     "format",
     "in",
     "keys",
+    "late",
     "max",
     "min",
     "mostBytes",
@@ -269,6 +283,9 @@ fn tests(shapes: &Shapes, shape: &StructShape, row: &Value) -> Result<Vec<Check>
     }
     tests.extend(size("mostItems")?.map(Test::MostItems));
     tests.extend(size("mostBytes")?.map(Test::MostBytes));
+    if let Some(path) = text("atLeast")? {
+        tests.push(Test::AtLeast(place(path)?));
+    }
     if let Some(path) = text("atMost")? {
         tests.push(Test::AtMost(place(path)?));
     }
@@ -289,9 +306,21 @@ fn tests(shapes: &Shapes, shape: &StructShape, row: &Value) -> Result<Vec<Check>
             test,
             detail: detail.into(),
             from_schema: false,
+            is_late: row.flag("late"),
+            at_list: row.flag("atList"),
+            is_required: row.flag("required"),
         })
     };
     tests.into_iter().map(check).collect()
+}
+
+/// When the checks of a node run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// Before those of its parts.
+    First,
+    /// After them.
+    Last,
 }
 
 /// One traversal of an object.
@@ -308,7 +337,7 @@ impl Walk<'_> {
     pub(crate) fn object(&mut self, id: ShapeId, object: &Value, before: Previous<'_>, path: &FieldPath<'_>) {
         let (Shape::Struct(shape), Value::Object(fields)) = (self.shapes.get(id), object) else { return };
         if self.endpoint != Endpoint::Status {
-            self.node(id, shape, fields, path);
+            self.node(id, shape, fields, path, When::First);
         }
         let mut known = shape.steps();
         for (place, (name, value)) in fields.iter().enumerate() {
@@ -316,6 +345,9 @@ impl Walk<'_> {
             if let (false, (_, Some(field))) = (outside, known.to(name)) {
                 self.value(field.of, value, before.field(place, name, value), &path.field(name));
             }
+        }
+        if self.endpoint != Endpoint::Status {
+            self.node(id, shape, fields, path, When::Last);
         }
     }
 
@@ -325,7 +357,7 @@ impl Walk<'_> {
         }
         match (self.shapes.get(id), value) {
             (Shape::Struct(shape), Value::Object(fields)) => {
-                self.node(id, shape, fields, path);
+                self.node(id, shape, fields, path, When::First);
                 let mut known = shape.steps();
                 let parts = fields.iter().enumerate().filter(|(_, (_, value))| !value.is_scalar());
                 for (place, (name, value)) in parts {
@@ -336,6 +368,7 @@ impl Walk<'_> {
                         self.value(field.of, value, before, &path.field(name));
                     }
                 }
+                self.node(id, shape, fields, path, When::Last);
             }
             (Shape::List(of), Value::Array(items)) if self.is_struct(*of) => {
                 for (at, item) in items.iter().enumerate() {
@@ -355,13 +388,14 @@ impl Walk<'_> {
         matches!(self.shapes.get(id), Shape::Struct(_))
     }
 
-    fn node(&mut self, id: ShapeId, shape: &StructShape, fields: &Object, path: &FieldPath<'_>) {
+    fn node(&mut self, id: ShapeId, shape: &StructShape, fields: &Object, path: &FieldPath<'_>, when: When) {
         if self.endpoint == Endpoint::Status && self.checks.spec_only.contains(&id) {
             return;
         }
         let node = Edit::new(fields);
         for check in self.checks.of(self.shapes, id, shape) {
-            if check.from_schema && self.endpoint == Endpoint::Status {
+            let is_now = check.is_late == (when == When::Last);
+            if !is_now || check.from_schema && self.endpoint == Endpoint::Status {
                 continue;
             }
             if check.when.iter().all(|condition| condition.holds(&node)) {
@@ -385,7 +419,8 @@ impl Walk<'_> {
                 report.fault(FieldErrorKind::Required, &Value::Null, "");
             }
             (Test::Required, Some(_)) | (_, None) => {
-                if let (Test::Range(least, most), Some(zero)) = (&check.test, found) {
+                if let (Test::Range(least, most), Some(zero), false) = (&check.test, found, check.is_required)
+                {
                     let mut report = report;
                     range(zero, *least, *most, String::new, &mut report);
                 }
@@ -405,12 +440,9 @@ impl Walk<'_> {
             (Test::EachIn(values), Some(Value::Array(items))) => {
                 let mut report = report;
                 for (at, item) in items.iter().enumerate().filter(|(_, item)| !values.contains(item)) {
-                    report.fault_at(
-                        &format!("[{at}]"),
-                        FieldErrorKind::NotSupported,
-                        item,
-                        &supported(values),
-                    );
+                    let below = if check.at_list { String::new() } else { format!("[{at}]") };
+                    let item = if item.is_null() { &Value::from("") } else { item };
+                    report.fault_at(&below, FieldErrorKind::NotSupported, item, &supported(values));
                 }
             }
             (Test::Keys(format), Some(Value::Object(entries))) => {
@@ -459,6 +491,12 @@ impl Walk<'_> {
             (Test::AtMost(place), Some(value)) => {
                 let most = place.find(node).and_then(Value::as_i64).unwrap_or(0);
                 if value.as_i64().is_some_and(|number| number > most) {
+                    report.fault(FieldErrorKind::Invalid, value, "");
+                }
+            }
+            (Test::AtLeast(place), Some(value)) => {
+                let least = place.find(node).and_then(Value::as_i64).unwrap_or(i64::MIN);
+                if value.as_i64().is_some_and(|number| number < least) {
                     report.fault(FieldErrorKind::Invalid, value, "");
                 }
             }

@@ -1,5 +1,6 @@
 //! The input of a function that validates a node.
 
+use super::go_form;
 use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, FieldPath, format::Verdict};
 use tenure_value::{Object, Text, Value};
 
@@ -62,6 +63,12 @@ impl Context<'_> {
         for fault in verdict {
             errors.push(self.fault(below, FieldErrorKind::Invalid, value, &fault));
         }
+    }
+
+    /// Creates an error below the node that shows a struct as Kubernetes does.
+    pub fn fault_of_struct(&self, below: &str, value: &Value, detail: &str) -> FieldError {
+        let path = self.fault(below, FieldErrorKind::Invalid, &Value::Null, "").path;
+        go_form::invalid_struct(&path, value, detail)
     }
 
     /// Creates an error below the node.

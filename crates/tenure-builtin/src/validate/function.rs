@@ -13,7 +13,7 @@ pub(crate) struct Function(Body);
 type Body = fn(&Context<'_>, &mut FieldErrors);
 
 /// The functions by name.
-const FUNCTIONS: [(&str, Body); 75] = [
+const FUNCTIONS: [(&str, Body); 78] = [
     ("labelSelector", selector::label_selector),
     ("selectsTemplate", selector::selects_template),
     ("selectsTemplateByMap", selector::selects_template_by_map),
@@ -59,6 +59,9 @@ const FUNCTIONS: [(&str, Body); 75] = [
     ("secretData", content::secret_data),
     ("policyRule", workload::policy_rule),
     ("subject", workload::subject),
+    ("roleRef", workload::role_ref),
+    ("ingressBackend", workload::ingress_backend),
+    ("nodeTaints", workload::node_taints),
     ("networkPort", workload::network_port),
     ("priorityClass", workload::priority_class),
     ("sliceAddresses", workload::slice_addresses),

@@ -1,15 +1,15 @@
 //! Validation of jobs: what their pods and their selector must have, and the policies for failures.
 
 use super::{context::Context, selector};
-use tenure_meta::{FieldErrorKind, FieldErrors, format};
+use tenure_meta::{FieldError, FieldErrorKind, FieldErrors};
 use tenure_value::{Object, Value};
 
 /// Labels that a job adds to its pods, and the metadata field they repeat.
 const JOB_LABELS: [(&str, &str); 4] = [
-    ("batch.kubernetes.io/controller-uid", "uid"),
-    ("batch.kubernetes.io/job-name", "name"),
     ("controller-uid", "uid"),
     ("job-name", "name"),
+    ("batch.kubernetes.io/controller-uid", "uid"),
+    ("batch.kubernetes.io/job-name", "name"),
 ];
 
 /// Validates the spec of a job, also in the template of a cron job.
@@ -50,7 +50,12 @@ pub(crate) fn job(of: &Context<'_>, errors: &mut FieldErrors) {
         errors.push(of.fault(path, FieldErrorKind::Invalid, &policy.into(), detail));
     }
     match of.root.get("kind").and_then(Value::as_str) {
-        Some("Job") => generated_labels(of, errors),
+        Some("Job") => {
+            if of.get("selector").is_none() {
+                errors.push(of.fault("selector", FieldErrorKind::Required, &Value::Null, ""));
+            }
+            selector::matches_template(of, errors);
+        }
         _ if of.get("selector").is_some() => {
             let value = of.get("selector").cloned().unwrap_or_default();
             let detail = "`selector` will be auto-generated";
@@ -60,41 +65,30 @@ pub(crate) fn job(of: &Context<'_>, errors: &mut FieldErrors) {
     }
 }
 
-/// Validates the labels and the selector that the server adds to a job.
-fn generated_labels(of: &Context<'_>, errors: &mut FieldErrors) {
-    let labels = of.at(&["template", "metadata", "labels"]);
-    if of.get("manualSelector") == Some(&Value::Bool(true)) {
-        if of.get("selector").is_none() {
-            errors.push(of.fault("selector", FieldErrorKind::Required, &Value::Null, ""));
-        }
-        return selector::matches_template(of, errors);
+/// Validates the labels and the selector that the server adds to a job, unless the job has a selector of its own.
+pub(crate) fn generated_selector(job: &Value, errors: &mut FieldErrors) {
+    let spec = |path: &[&str]| job.get("spec").and_then(|spec| spec.at(path.iter().copied()));
+    let Some(given) = spec(&["selector"]).filter(|selector| !selector.is_null()) else { return };
+    if spec(&["manualSelector"]) == Some(&Value::Bool(true)) {
+        return;
     }
+    let labels = spec(&["template", "metadata", "labels"]);
     for (label, field) in JOB_LABELS {
-        let expected = of.root.at(["metadata", field]).and_then(Value::as_str).unwrap_or_default();
-        let path = format!("template.metadata.labels[{label}]");
+        let expected = job.at(["metadata", field]).and_then(Value::as_str).unwrap_or_default();
+        let path = format!("spec.template.metadata.labels[{label}]");
         let detail = format!("must be '{expected}'");
         match labels.and_then(|labels| labels.get(label)).and_then(Value::as_str) {
             Some(value) if value == expected => {}
-            Some(_) => errors.push(of.fault(
-                &path,
-                FieldErrorKind::Invalid,
-                &labels.cloned().unwrap_or_default(),
-                &detail,
-            )),
-            None => errors.push(of.fault(&path, FieldErrorKind::Required, &Value::Null, &detail)),
-        }
-        for fault in format::label_value(expected) {
-            errors.push(of.fault("template.labels", FieldErrorKind::Invalid, &expected.into(), &fault));
+            Some(_) => errors.push(FieldError::invalid(path, &labels.cloned().unwrap_or_default(), detail)),
+            None => errors.push(FieldError::required(path, detail)),
         }
     }
     let generated = JOB_LABELS.iter().fold(Object::default(), |labels, (label, field)| {
-        labels.with(*label, of.root.at(["metadata", field]).cloned().unwrap_or_default())
+        labels.with(*label, job.at(["metadata", field]).cloned().unwrap_or_default())
     });
-    if !selector::selects(of.get("selector"), &generated) {
-        let given = of.get("selector").cloned().unwrap_or_default();
-        errors.push(of.fault("selector", FieldErrorKind::Invalid, &given, "`selector` not auto-generated"));
+    if !selector::selects(Some(given), &generated) {
+        errors.push(FieldError::invalid("spec.selector", given, "`selector` not auto-generated"));
     }
-    selector::matches_template(of, errors);
 }
 
 /// Validates the exit codes of a failure policy: zero is a success, and they are ordered.

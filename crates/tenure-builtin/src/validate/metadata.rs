@@ -13,6 +13,8 @@ pub(crate) enum Step {
     Metadata,
     /// The changes of the metadata.
     MetadataChanges,
+    /// The selector that the server generates for a job.
+    GeneratedSelector,
     /// The content of the object.
     Content,
     /// What may not change.
@@ -20,8 +22,13 @@ pub(crate) enum Step {
 }
 
 /// The letters of the steps in the data.
-const LETTERS: [(char, Step); 4] =
-    [('m', Step::Metadata), ('u', Step::MetadataChanges), ('s', Step::Content), ('i', Step::Changes)];
+const LETTERS: [(char, Step); 5] = [
+    ('m', Step::Metadata),
+    ('u', Step::MetadataChanges),
+    ('g', Step::GeneratedSelector),
+    ('s', Step::Content),
+    ('i', Step::Changes),
+];
 
 /// The steps of kinds that the data does not list.
 const USUAL: &[Step] = &[Step::MetadataChanges, Step::Content, Step::Changes];

@@ -9,13 +9,14 @@ use tenure_meta::{
 };
 use tenure_value::{Text, Value};
 
-/// The order of the fields of types. An entry is a field; the node itself, if it is empty; or a field and a kind of error, such as
-/// `name Duplicate value`, where that comes later.
+/// The order of the fields of types. An entry is a field; the node itself, if it is empty; a field and a kind of error, such as
+/// `name Duplicate value`, where that comes later; or the whole path of an error below the node, such as `template.metadata.labels`.
 pub(crate) struct Order(HashMap<ShapeId, Box<[Text]>>);
 
 /// A step of the path of an error.
 enum Step<'p> {
-    Name(&'p str),
+    /// A name, and the path from it on.
+    Name(&'p str, &'p str),
     /// An index or a key in brackets.
     Part(&'p str),
 }
@@ -45,9 +46,9 @@ impl Order {
         for (at, step) in steps.iter().enumerate() {
             let Some(id) = shape else { break };
             match (shapes.get(id), step) {
-                (Shape::Struct(of), Step::Name(name)) => {
+                (Shape::Struct(of), Step::Name(name, rest)) => {
                     let kind = (at + 1 == steps.len()).then(|| error.message.split(": ").next()).flatten();
-                    key.push(self.rank(id, name, kind));
+                    key.push(self.rank(id, name, rest, kind));
                     shape = of.field(*name).map(|field| field.of);
                 }
                 (Shape::List(of), Step::Part(index)) => {
@@ -59,16 +60,16 @@ impl Order {
             }
         }
         if let Some(id) = shape {
-            key.push(self.rank(id, "", None));
+            key.push(self.rank(id, "", "", None));
         }
         key
     }
 
-    fn rank(&self, id: ShapeId, field: &str, kind: Option<&str>) -> usize {
+    fn rank(&self, id: ShapeId, field: &str, path: &str, kind: Option<&str>) -> usize {
         let Some(order) = self.0.get(&id) else { return 0 };
         let with_kind = kind.map(|kind| format!("{field} {kind}"));
         let place = |wanted: &str| order.iter().position(|entry| entry == wanted);
-        let known = with_kind.as_deref().and_then(place).or_else(|| place(field));
+        let known = with_kind.as_deref().and_then(place).or_else(|| place(path)).or_else(|| place(field));
         known.unwrap_or(if field.is_empty() { 0 } else { order.len() })
     }
 }
@@ -88,7 +89,7 @@ fn steps(path: &str) -> Vec<Step<'_>> {
         } else {
             rest = rest.strip_prefix('.').unwrap_or(rest);
             let end = rest.find(['.', '[']).unwrap_or(rest.len());
-            steps.push(Step::Name(&rest[..end]));
+            steps.push(Step::Name(&rest[..end], rest));
             rest = &rest[end..];
         }
     }

@@ -347,13 +347,50 @@ pub(super) fn number_or_name(of: &Context<'_>, name: &str, errors: &mut FieldErr
     }
 }
 
+/// The sources of volumes, in the order in which they are validated.
+const VOLUME_SOURCES: [&str; 30] = [
+    "emptyDir",
+    "hostPath",
+    "gitRepo",
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "secret",
+    "nfs",
+    "iscsi",
+    "glusterfs",
+    "flocker",
+    "persistentVolumeClaim",
+    "rbd",
+    "cinder",
+    "cephfs",
+    "quobyte",
+    "downwardAPI",
+    "fc",
+    "flexVolume",
+    "configMap",
+    "azureFile",
+    "vsphereVolume",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "azureDisk",
+    "storageos",
+    "projected",
+    "scaleIO",
+    "csi",
+    "ephemeral",
+    "image",
+];
+
 /// Validates that a volume has exactly one source.
 pub(crate) fn volume(of: &Context<'_>, errors: &mut FieldErrors) {
     let sources: Vec<&str> = fields(of.node).filter(|name| *name != "name").collect();
     if sources.is_empty() {
         errors.push(of.fault("", FieldErrorKind::Required, &Value::Null, "must specify a volume type"));
     }
-    for extra in sources.iter().skip(1) {
+    // The first one in the order of Kubernetes counts.
+    let place = |name: &str| VOLUME_SOURCES.iter().position(|of| *of == name).unwrap_or(VOLUME_SOURCES.len());
+    let first = sources.iter().copied().min_by_key(|name| place(name));
+    for extra in sources.iter().filter(|name| Some(**name) != first) {
         let detail = "may not specify more than 1 volume type";
         errors.push(of.fault(extra, FieldErrorKind::Forbidden, &Value::Null, detail));
     }

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use tenure_meta::{
-    FieldErrorKind, FieldErrors, Quantity,
+    FieldError, FieldErrorKind, FieldErrors, Quantity,
     format::{self, Verdict},
 };
 use tenure_value::Value;
@@ -113,9 +113,15 @@ pub(crate) fn status(of: &Context<'_>, errors: &mut FieldErrors) {
 fn amounts(of: &Context<'_>, list: &str, errors: &mut FieldErrors) {
     for (name, value) in of.fields(list) {
         let path = format!("{list}[{name}]");
-        let known = name != "storage";
-        let verdict = or_else(resource_name(name), !known, "must be a standard resource for quota");
-        of.invalid(&path, &name.clone().into(), verdict, errors);
+        of.invalid(&path, &name.clone().into(), resource_name(name), errors);
+        let is_quota = name.contains('/')
+            || COUNTED.contains(&name.as_str())
+            || MEASURED.contains(&name.as_str()) && name != "storage"
+            || is_huge(name);
+        if !is_quota {
+            let detail = "must be a standard resource for quota";
+            errors.push(of.fault(&path, FieldErrorKind::Invalid, &name.clone().into(), detail));
+        }
         let Some(amount) = amount(of, list, name) else { continue };
         let whole =
             COUNTED.contains(&name.as_str()) || name.contains('/') && !name.contains("kubernetes.io/");
@@ -134,16 +140,17 @@ fn amounts(of: &Context<'_>, list: &str, errors: &mut FieldErrors) {
 
 fn scopes(of: &Context<'_>, errors: &mut FieldErrors) {
     let scopes = of.items("scopes");
+    let all = of.get("scopes").cloned().unwrap_or_default();
     for (at, scope) in scopes.iter().enumerate() {
         let name = scope.as_str().unwrap_or_default();
         let known =
             name == "PriorityClass" || name == "VolumeAttributesClass" || PLAIN_SCOPES.contains(&name);
         if !known {
-            errors.push(of.fault("scopes", FieldErrorKind::Invalid, scope, "unsupported scope"));
+            errors.push(of.fault("scopes", FieldErrorKind::Invalid, &all, "unsupported scope"));
         }
         for _ in of.fields("hard").iter().filter(|(limit, _)| !is_scoped(name, limit)) {
             let detail = "unsupported scope applied to resource";
-            errors.push(of.fault("scopes", FieldErrorKind::Invalid, scope, detail));
+            errors.push(of.fault("scopes", FieldErrorKind::Invalid, &all, detail));
         }
         let opposite = match name {
             "Terminating" => "NotTerminating",
@@ -151,7 +158,7 @@ fn scopes(of: &Context<'_>, errors: &mut FieldErrors) {
             _ => continue,
         };
         if scopes.iter().enumerate().any(|(place, other)| place != at && other.as_str() == Some(opposite)) {
-            errors.push(of.fault("scopes", FieldErrorKind::Invalid, scope, "conflicting scopes"));
+            errors.push(of.fault("scopes", FieldErrorKind::Invalid, &all, "conflicting scopes"));
         }
     }
 }
@@ -175,20 +182,26 @@ fn is_scoped(scope: &str, limit: &str) -> bool {
 
 /// Validates a scope selector requirement.
 pub(crate) fn scope_requirement(of: &Context<'_>, errors: &mut FieldErrors) {
+    // Errors name the list, not its item.
+    let path = of.path.to_string();
+    let list = path.rsplit_once('[').map_or(path.as_str(), |(list, _)| list);
+    let fault = |name: &str, kind: FieldErrorKind, value: &Value, detail: &str| {
+        FieldError::new(kind, format!("{list}.{name}"), value, detail)
+    };
     let (operator, given) = (of.text("operator"), !of.items("values").is_empty());
     if PLAIN_SCOPES.contains(&of.text("scopeName")) && operator != "Exists" {
         let detail = "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
-        errors.push(of.fault("operator", FieldErrorKind::Invalid, &operator.into(), detail));
+        errors.push(fault("operator", FieldErrorKind::Invalid, &operator.into(), detail));
     }
     match operator {
         "In" | "NotIn" if !given => {
             let detail = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector";
-            errors.push(of.fault("values", FieldErrorKind::Required, &Value::Null, detail));
+            errors.push(fault("values", FieldErrorKind::Required, &Value::Null, detail));
         }
         "Exists" | "DoesNotExist" if given => {
             let detail = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
             let value = of.get("values").cloned().unwrap_or_default();
-            errors.push(of.fault("values", FieldErrorKind::Invalid, &value, detail));
+            errors.push(fault("values", FieldErrorKind::Invalid, &value, detail));
         }
         _ => {}
     }

@@ -90,5 +90,11 @@ pub(crate) fn volume_requirements(of: &Context<'_>, errors: &mut FieldErrors) {
 
 /// Validates that a volume has a capacity.
 pub(crate) fn capacity(of: &Context<'_>, errors: &mut FieldErrors) {
+    let capacity = of.fields("capacity");
+    if !capacity.is_empty() && (capacity.len() > 1 || capacity[0].0 != "storage") {
+        let value = of.get("capacity").cloned().unwrap_or_default();
+        let detail = "supported values: \"storage\"";
+        errors.push(of.fault("capacity", FieldErrorKind::NotSupported, &value, detail));
+    }
     storage(of, &["capacity", "storage"], "capacity[storage]", errors);
 }

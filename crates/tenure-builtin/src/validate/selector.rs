@@ -97,17 +97,46 @@ pub(crate) fn selects_template(of: &Context<'_>, errors: &mut FieldErrors) {
             _ => true,
         })
     };
-    if selector.is_some() && empty("matchLabels") && empty("matchExpressions") {
-        let value = selector.cloned().unwrap_or_default();
-        errors.push(of.fault("selector", FieldErrorKind::Invalid, &value, "empty selector is invalid"));
+    let kind = of.root.get("kind").and_then(Value::as_str).unwrap_or_default();
+    if let Some(selector) = selector
+        && empty("matchLabels")
+        && empty("matchExpressions")
+    {
+        // A replica set is taken for the deployment that has it.
+        let what = if kind == "ReplicaSet" { "deployment".into() } else { kind.to_lowercase() };
+        let detail = format!("empty selector is invalid for {what}");
+        errors.push(of.fault("selector", FieldErrorKind::Invalid, selector, &detail));
+        return;
     }
-    matches_template(of, errors);
+    match selector.filter(|selector| !is_valid(of, selector)) {
+        None => matches_template(of, errors),
+        Some(_) if kind == "DaemonSet" => {}
+        // Nothing is said about the template of a selector that cannot be read.
+        Some(selector) => {
+            let template = of.path.field("template").to_string();
+            errors.retain(|error| !error.path.starts_with(&template));
+            let detail = if kind == "StatefulSet" { "" } else { "invalid label selector" };
+            errors.push(of.fault("selector", FieldErrorKind::Invalid, selector, detail));
+        }
+    }
+}
+
+/// Whether a selector can be read.
+fn is_valid(of: &Context<'_>, selector: &Value) -> bool {
+    let mut found = FieldErrors::default();
+    if let Some(node) = selector.as_object() {
+        label_selector(&Context { root: of.root, node, path: of.path }, &mut found);
+    }
+    found.is_empty()
 }
 
 /// The same, and a selector may be empty, which matches all.
 pub(super) fn matches_template(of: &Context<'_>, errors: &mut FieldErrors) {
     let selector = of.get("selector");
     let labels = of.at(&["template", "metadata", "labels"]);
+    if selector.is_some_and(|selector| !is_valid(of, selector)) {
+        return;
+    }
     if !selects(selector, &labels.and_then(Value::as_object).cloned().unwrap_or_default()) {
         mismatch(of, labels, errors);
     }

@@ -2,10 +2,10 @@
 
 use super::{
     context::{Context, text},
-    pod,
+    go_form, pod,
 };
 use crate::allocate::AddressRange;
-use tenure_meta::{FieldErrorKind, FieldErrors, Seen, format, object_meta};
+use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, Seen, format, object_meta};
 use tenure_value::Value;
 
 /// Validates the spec of a service.
@@ -86,7 +86,9 @@ fn ports(of: &Context<'_>, headless: bool, errors: &mut FieldErrors) {
             pod::number_or_name(&context, "targetPort", errors);
         }
         if !numbers.insert((number(port, "port"), protocol)) {
-            errors.push(of.fault(&format!("ports[{at}]"), FieldErrorKind::Duplicate, port, ""));
+            let message = format!("Duplicate value: {}", go_form::of_struct(port));
+            let path = of.path.field("ports").index(at).to_string();
+            errors.push(FieldError::with_message(FieldErrorKind::Duplicate, path, message));
         }
         let node_port = number(port, "nodePort");
         let is_new_node_port = node_ports.insert((node_port, protocol));

@@ -2,7 +2,8 @@
 //! fields.
 
 use super::{
-    autoscaler, device, diff::diff, event, job_status, pod_status, pod_update, removed_paths::without, volume,
+    autoscaler, device, diff::diff, event, go_form, job_status, pod_status, pod_update,
+    removed_paths::without, volume, workload,
 };
 use crate::data::{self, DataError, VALIDATION, only_known};
 use std::collections::{HashMap, HashSet};
@@ -12,7 +13,8 @@ use tenure_value::{Text, Value};
 type Function = fn(&Value, &Value) -> Vec<FieldError>;
 
 /// Functions that rows name.
-const FUNCTIONS: [(&str, Function); 8] = [
+const FUNCTIONS: [(&str, Function); 9] = [
+    ("nodeTaints", workload::updated_taints),
     ("claimStatus", device::claim_status),
     ("eventSeries", event::updated_series),
     ("jobStatus", job_status::job_status),
@@ -59,6 +61,17 @@ struct UpdateRule {
     refusal: Refusal,
 }
 
+/// How errors show a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    /// As JSON.
+    Json,
+    /// As a struct of Kubernetes.
+    Struct,
+    /// As a template of pods, or their spec.
+    Template,
+}
+
 enum Refusal {
     Call(Function),
     /// The changes of a pod, which depend on what is wrong with it.
@@ -75,6 +88,8 @@ enum Refusal {
         shows_difference: bool,
         /// The path in errors.
         named: Text,
+        /// How errors show the value.
+        shown: Shown,
     },
 }
 
@@ -104,8 +119,19 @@ enum ConditionTest {
 }
 
 /// The members of a row.
-const MEMBERS: [&str; 10] =
-    ["as", "at", "detail", "difference", "except", "fn", "forbidden", "keepsItemsBut", "key", "when"];
+const MEMBERS: [&str; 11] = [
+    "as",
+    "at",
+    "detail",
+    "difference",
+    "except",
+    "fn",
+    "forbidden",
+    "keepsItemsBut",
+    "key",
+    "shown",
+    "when",
+];
 
 impl UpdateRules {
     /// Compiles the rows of a section of the data.
@@ -178,6 +204,12 @@ impl UpdateRule {
             kind,
             detail: row.get("detail").and_then(Value::as_str).unwrap_or(usual).into(),
             shows_difference: row.flag("difference"),
+            shown: match row.get("shown").and_then(Value::as_str) {
+                None => Shown::Json,
+                Some("struct") => Shown::Struct,
+                Some("template") => Shown::Template,
+                Some(other) => return Err(format!("unknown form {other:?}; use struct or template")),
+            },
         };
         Ok(UpdateRule { when, refusal })
     }
@@ -220,11 +252,11 @@ impl Condition {
 impl Refusal {
     /// Returns the errors of an update.
     fn check(&self, old: &Value, new: &Value) -> Vec<FieldError> {
-        let (path, except, same, kind, detail, named, shows_difference) = match self {
+        let (path, except, same, kind, detail, named, shown, shows_difference) = match self {
             Refusal::Call(function) => return function(old, new),
             Refusal::Pod => return Vec::new(),
-            Refusal::Field { at, except, same, kind, detail, named, shows_difference } => {
-                (at, except, same, kind, detail, named, *shows_difference)
+            Refusal::Field { at, except, same, kind, detail, named, shown, shows_difference } => {
+                (at, except, same, kind, detail, named, *shown, *shows_difference)
             }
         };
         let (was, is) = (at(old, path), at(new, path));
@@ -239,6 +271,16 @@ impl Refusal {
         };
         match (same, shows_difference) {
             (true, _) => Vec::new(),
+            (false, false) if shown != Shown::Json => {
+                let value = at(new, path);
+                let quoted = match shown {
+                    _ if value.is_null() => "null".into(),
+                    Shown::Template => go_form::of_template(value),
+                    _ => go_form::of_struct(value),
+                };
+                let message = format!("Invalid value: {quoted}: {detail}");
+                vec![FieldError::with_message(*kind, named, message)]
+            }
             (false, false) => vec![FieldError::new(*kind, named, &is, detail)],
             (false, true) => {
                 let detail = format!("{detail}\n{}", diff(&was, &is));

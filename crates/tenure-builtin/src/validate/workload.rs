@@ -1,7 +1,10 @@
 //! Rules of single kinds that compare several of their fields.
 
-use super::{context::Context, pod};
-use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, format};
+use super::{
+    context::{Context, items, text},
+    go_form, pod,
+};
+use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, Seen, format};
 use tenure_value::{Object, Value};
 
 /// Parses a number or a percentage; returns an error message otherwise.
@@ -138,7 +141,12 @@ pub(crate) fn stateful_update(of: &Context<'_>, errors: &mut FieldErrors) {
     match (kind, update) {
         (Some("OnDelete"), Some(value)) => {
             let detail = "only allowed for updateStrategy 'RollingUpdate'";
-            errors.push(of.fault("updateStrategy.rollingUpdate", FieldErrorKind::Invalid, value, detail));
+            errors.push(of.fault_of_struct("updateStrategy.rollingUpdate", value, detail));
+        }
+        (Some(other), _) if !matches!(other, "OnDelete" | "RollingUpdate") => {
+            let value = of.get("updateStrategy").cloned().unwrap_or_default();
+            let detail = "must be 'RollingUpdate' or 'OnDelete'";
+            errors.push(of.fault_of_struct("updateStrategy", &value, detail));
         }
         (Some("RollingUpdate"), Some(update)) => {
             let down = update.get("maxUnavailable").filter(|value| !value.is_null());
@@ -215,6 +223,83 @@ pub(crate) fn subject(of: &Context<'_>, errors: &mut FieldErrors) {
     for fault in name.map(format::dns_subdomain).unwrap_or_default() {
         errors.push(of.fault("name", FieldErrorKind::Invalid, &of.text("name").into(), &fault));
     }
+}
+
+/// Validates the kind of role that a binding refers to.
+pub(crate) fn role_ref(of: &Context<'_>, errors: &mut FieldErrors) {
+    let kinds: &[&str] = match of.root.get("kind").and_then(Value::as_str) {
+        Some("ClusterRoleBinding") => &["ClusterRole"],
+        _ => &["Role", "ClusterRole"],
+    };
+    let kind = of.at(&["roleRef", "kind"]).and_then(Value::as_str).unwrap_or_default();
+    if !kinds.contains(&kind) {
+        let listed: Vec<String> = kinds.iter().map(|kind| format!("{kind:?}")).collect();
+        let detail = format!("supported values: {}", listed.join(", "));
+        errors.push(of.fault("roleRef.kind", FieldErrorKind::NotSupported, &kind.into(), &detail));
+    }
+}
+
+/// Validates the port of the service of an ingress.
+pub(crate) fn ingress_backend(of: &Context<'_>, errors: &mut FieldErrors) {
+    let is_given = |name: &str| {
+        let part = of.at(&["service", "port", name]);
+        part.is_some_and(|value| !matches!(value, Value::Null | Value::Int(0)) && value.as_str() != Some(""))
+    };
+    match (of.get("service").is_some(), is_given("name"), is_given("number")) {
+        (true, false, false) => {
+            let detail = "port name or number is required";
+            errors.push(of.fault("", FieldErrorKind::Required, &Value::Null, detail));
+        }
+        (true, true, true) => {
+            let detail = "cannot set both port name & port number";
+            errors.push(of.fault("", FieldErrorKind::Invalid, &"".into(), detail));
+        }
+        _ => {}
+    }
+}
+
+/// Validates the taints of a node, which are reported as parts of its metadata.
+pub(crate) fn node_taints(of: &Context<'_>, errors: &mut FieldErrors) {
+    let spec = Value::Object(of.node.clone());
+    errors.extend(taints(&spec));
+}
+
+/// Validates the taints of an updated node once more.
+pub(crate) fn updated_taints(_: &Value, new: &Value) -> Vec<FieldError> {
+    taints(new.get("spec").unwrap_or(&Value::Null))
+}
+
+const EFFECTS: &str = "supported values: \"NoSchedule\", \"PreferNoSchedule\", \"NoExecute\"";
+
+fn taints(spec: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let mut seen = Seen::default();
+    for (at, taint) in items(spec.get("taints")).iter().enumerate() {
+        let path = format!("metadata.taints[{at}]");
+        let (key, value, effect) = (text(taint, "key"), text(taint, "value"), text(taint, "effect"));
+        for fault in format::qualified_name(key) {
+            errors.push(FieldError::invalid(format!("{path}.key"), &key.into(), fault));
+        }
+        for fault in format::label_value(value) {
+            errors.push(FieldError::invalid(format!("{path}.value"), &value.into(), fault));
+        }
+        let at = format!("{path}.effect");
+        match effect {
+            "NoSchedule" | "PreferNoSchedule" | "NoExecute" => {}
+            "" => errors.push(FieldError::required(at, "")),
+            other => {
+                errors.push(FieldError::new(FieldErrorKind::NotSupported, at, &other.into(), EFFECTS));
+            }
+        }
+        if !seen.insert((key, effect)) {
+            let message = format!(
+                "Duplicate value: {}: taints must be unique by key and effect pair",
+                go_form::of_struct(taint)
+            );
+            errors.push(FieldError::with_message(FieldErrorKind::Duplicate, path, message));
+        }
+    }
+    errors
 }
 
 /// Validates that service accounts of a cluster role binding have a namespace.

@@ -301,34 +301,26 @@ impl ResourceHandler {
 
     /// Returns the error of a body of another kind or version.
     fn wrong_kind(&self, kind: &str, api_version: &str) -> ApiError {
-        let version = api_version.rsplit('/').next().unwrap_or_default();
-        let known = registry().of_kind(api_version, kind);
         // Events are in two groups.
         let is_form = |other: &Resource| {
             other.kind == self.resource.kind
                 && internal_package(&other.group) == internal_package(&self.resource.group)
         };
-        let why = match known {
-            Some(other) if is_form(other) => {
-                return ApiError::bad_request(format!(
-                    "the API version in the data ({api_version}) does not match the expected API version ({})",
-                    self.resource.api_version
-                ));
-            }
-            Some(_) => format!(
-                "converting ({version}.{kind}) to ({}.{}): unknown conversion",
-                internal_package(&self.resource.group),
-                self.resource.kind
-            ),
-            None => format!(
-                "no kind {kind:?} is registered for version {api_version:?} in scheme {:?}",
-                scheme(&self.resource.group)
-            ),
-        };
-        ApiError::bad_request(format!(
-            "{kind} in version {version:?} cannot be handled as a {}: {why}",
-            self.resource.kind
-        ))
+        if registry().of_kind(api_version, kind).is_some_and(|other| is_form(other)) {
+            return ApiError::bad_request(format!(
+                "the API version in the data ({api_version}) does not match the expected API version ({})",
+                self.resource.api_version
+            ));
+        }
+        unknown_conversion((kind, api_version), (&self.resource.kind, &self.resource.group))
+    }
+
+    /// Returns the name of the Go type of a list of the resource, as errors of Kubernetes show it.
+    pub fn go_list_type(&self) -> String {
+        match self.is_custom() {
+            true => "unstructured.UnstructuredList".to_owned(),
+            false => format!("{}.{}", internal_package(&self.resource.group), self.resource.list_kind),
+        }
     }
 
     /// Checks kind and version of a custom object. The kind is a part of its content, so that a wrong one is a validation
@@ -386,6 +378,25 @@ impl ResourceHandler {
     pub fn invalid(&self, name: &str, causes: Vec<Cause>) -> ApiError {
         ApiError::invalid(&self.resource.group, &self.resource.kind, name, causes)
     }
+}
+
+/// Returns the error of a body that cannot become an object of the `wanted` kind and group.
+pub fn unknown_conversion((kind, api_version): (&str, &str), wanted: (&str, &str)) -> ApiError {
+    let version = api_version.rsplit('/').next().unwrap_or_default();
+    let why = match registry().of_kind(api_version, kind) {
+        Some(_) => format!(
+            "converting ({version}.{kind}) to ({}.{}): unknown conversion",
+            internal_package(wanted.1),
+            wanted.0
+        ),
+        None => unregistered((kind, api_version), wanted.1),
+    };
+    ApiError::bad_request(format!("{kind} in version {version:?} cannot be handled as a {}: {why}", wanted.0))
+}
+
+/// Returns how Kubernetes calls a kind that is not one of a server that has the types of a group.
+pub fn unregistered((kind, api_version): (&str, &str), group: &str) -> String {
+    format!("no kind {kind:?} is registered for version {api_version:?} in scheme {:?}", scheme(group))
 }
 
 /// The group of events besides that of the core.

@@ -16,7 +16,7 @@ use crate::object::{Stored, meta_text, prefix};
 pub use aggregated::{Aggregated, AggregatedVersion, OpenApi3, Priority};
 use bytes::Bytes;
 pub use custom_kind::CustomKind;
-pub use handler::ResourceHandler;
+pub use handler::{ResourceHandler, invalid_object_type, unknown_conversion, unregistered};
 use parking_lot::RwLock;
 pub use snapshot::Snapshot;
 use std::{collections::HashMap, sync::Arc};

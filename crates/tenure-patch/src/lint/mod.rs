@@ -115,7 +115,7 @@ impl Linter {
             Directive::Patch => {}
             Directive::RetainKeys => self.retain_keys(value, map, ty),
             Directive::MergeKeys => self.merge_keys(value),
-            Directive::Order(list) => self.names_list(name, list, value, ty),
+            Directive::Order(list) => self.order_of(name, list, value, ty),
             Directive::Deletions(list) => self.deletions(name, list, value, ty),
         }
     }
@@ -171,6 +171,22 @@ impl Linter {
                 directive: name.clone(),
                 value: value.clone(),
                 right: "a list",
+            });
+        }
+    }
+
+    /// Checks an order: the entries of a list of maps are ordered by maps with their keys, not by scalars.
+    fn order_of(&mut self, name: &Text, list: &str, value: &Value, ty: TypeRef<'_>) {
+        self.names_list(name, list, value, ty);
+        let is_list_of_maps = lookup(ty, list, value)
+            .is_ok_and(|meta| matches!(item_type(meta.ty).get(), Type::Struct(_) | Type::Map(_)));
+        let entries = value.as_array().into_iter().flatten();
+        if let Some(scalar) = entries.into_iter().find(|entry| is_list_of_maps && entry.as_object().is_none())
+        {
+            self.report(Problem::UnknownValue {
+                directive: name.clone(),
+                value: scalar.clone(),
+                right: "maps, each with the merge key of an entry",
             });
         }
     }

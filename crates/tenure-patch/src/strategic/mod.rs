@@ -16,9 +16,7 @@ mod trace;
 pub use diff::{three_way, two_way};
 pub(crate) use directive::{Directive, PATCH, PATCH_MERGE_KEY, SET_ELEMENT_ORDER, directive};
 pub(crate) use merge_keys::MergeKeys;
-pub use options::{
-    ApplyOptions, ClientKeys, DiffOptions, Keys, LiveChanges, LiveOnly, Precondition, UnmarkedLists,
-};
+pub use options::{ApplyOptions, DiffOptions, Keys, LiveChanges, LiveOnly, Precondition, UnmarkedLists};
 pub(crate) use patch_meta::{ListStrategy, PatchMeta, field_type, item_type, lookup};
 pub use tenure_profile::{Improvement, Profile};
 pub use trace::{Decision, KeySource, OrderSource, PatchRule, Trace};

@@ -15,7 +15,6 @@ pub struct ApplyOptions {
     pub(crate) profile: Profile,
     pub(crate) live_only: LiveOnly,
     pub(crate) unmarked_lists: UnmarkedLists,
-    pub(crate) client_keys: ClientKeys,
 }
 
 impl ApplyOptions {
@@ -36,22 +35,6 @@ impl ApplyOptions {
         self.unmarked_lists = unmarked_lists;
         self
     }
-
-    /// Sets whether the patch may send merge keys.
-    pub const fn client_keys(mut self, client_keys: ClientKeys) -> ApplyOptions {
-        self.client_keys = client_keys;
-        self
-    }
-}
-
-/// What `$patchMergeKey` in an entry of a patch is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ClientKeys {
-    /// A directive with the keys by which entries are matched.
-    #[default]
-    Heeded,
-    /// A field like any other, as in Kubernetes.
-    Unknown,
 }
 
 /// Options for [`two_way`](super::two_way) and [`three_way`](super::three_way).
@@ -125,8 +108,8 @@ pub enum Keys {
     /// The merge key, which every server understands.
     #[default]
     Merge,
-    /// All keys that the type recommends. Entries carry them in `$patchMergeKey`; a server that does not know the
-    /// directive ignores it.
+    /// All keys that the type recommends. Entries carry them in `$patchMergeKey`, for servers with
+    /// [`ClientMergeKeys`](tenure_profile::Improvement::ClientMergeKeys): a kube-apiserver fails on such a patch.
     Recommended,
 }
 

@@ -207,7 +207,13 @@ fn strategic_merge_patch_pkg_uses_all_recommended_keys() {
           $setElementOrder/ports: [{port: 53, protocol: TCP}, {port: 53, protocol: UDP}]
           ports: [{$patchMergeKey: [port, protocol], port: 53, protocol: UDP, targetPort: 5353}]";
     assert_eq!(patch, doc(expected));
-    let result = strategic::apply(&doc(original), &patch, service, &Default::default()).unwrap();
+    let result = strategic::apply(
+        &doc(original),
+        &patch,
+        service,
+        &strategic::ApplyOptions::default().profile(crate::IMPROVED),
+    )
+    .unwrap();
     assert_eq!(result, doc(modified));
 }
 

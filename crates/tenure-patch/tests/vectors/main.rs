@@ -37,6 +37,11 @@ fn replay(profile: Profile, waivers: &'static [waiver::Waiver]) {
     let mut waived: BTreeMap<&str, usize> = BTreeMap::new();
     for file in files() {
         let text = fs::read_to_string(&file).unwrap();
+        // Kubernetes does not know the keys that clients send; their outcomes are those of its design.
+        let profile = match file.ends_with("patch-merge-key.jsonl") {
+            true => profile.with(Improvement::ClientMergeKeys),
+            false => profile,
+        };
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
             let line = Line::read(line, profile);
             match waivers.iter().find(|waiver| (waiver.shows)(&line, schema)) {

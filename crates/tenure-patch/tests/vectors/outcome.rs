@@ -1,7 +1,7 @@
 //! The outcome of a line's inputs, and whether it is the recorded one.
 
 use crate::line::Line;
-use tenure_patch::strategic::Profile;
+use tenure_patch::strategic::Improvement;
 use tenure_patch::{ErrorClass, PatchError, strategic};
 use tenure_schema::Schema;
 use tenure_value::{Limits, Value};
@@ -135,7 +135,7 @@ fn compare(line: &Line, schema: &Schema, outcome: &Outcome, recorded: &Value) ->
 fn applied_error(line: &Line, schema: &Schema, patch: &Value, recorded: &Value) -> Verdict {
     let failed = recorded.get("applied_error").is_some() || recorded.get("applied_crash").is_some();
     match applied(line, schema, patch) {
-        Outcome::Result(result) if failed && line.profile == Profile::kubernetes() => {
+        Outcome::Result(result) if failed && !line.profile.has(Improvement::DropDirectives) => {
             Err(format!("{patch} applies and gives {result}"))
         }
         _ => Ok(()),

@@ -122,7 +122,9 @@ impl Reader {
     /// Whether a request accepts what this server knows: it names a version that is not newer.
     async fn may_be_known(&self, request: &Request) -> Result<bool, ApiError> {
         let Some(version) = request.query.given("resourceVersion") else { return Ok(false) };
-        let revision = parse_version(version).map_err(ApiError::bad_request)?;
+        let revision = parse_version(version).map_err(|why| {
+            ApiError::bad_request(why.as_str()).or_in_kubernetes(ApiError::unclassified(why))
+        })?;
         if revision <= self.objects.store.known() {
             return Ok(true);
         }

@@ -87,9 +87,10 @@ impl Reader {
                 }
             }
             View::PartialObjectMetadata => {
-                return Err(not_acceptable(
-                    "you requested PartialObjectMetadata, but the requested object is a list",
-                ));
+                let of = target.handler.go_list_type();
+                return Err(not_acceptable(&format!(
+                    "you requested PartialObjectMetadata, but the requested object is a list (*{of})"
+                )));
             }
             View::Table => self.table(target, request, format, &objects, metadata)?,
         };

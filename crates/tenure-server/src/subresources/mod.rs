@@ -17,6 +17,7 @@ use tenure_builtin::role::BINDINGS;
 use tenure_catalog::{
     Target,
     object::{Stored, meta_text},
+    unknown_conversion,
 };
 use tenure_http::{Encoding, Format, Request, Response, WriteOptions};
 use tenure_meta::ApiError;
@@ -93,7 +94,8 @@ impl Subresources {
         let posted = body::read(&request.body, encoding, kind)?.value;
         let given = posted.get("kind").and_then(Value::as_str).unwrap_or(kind);
         if given != kind {
-            return Err(ApiError::bad_request(format!("{given} cannot be handled as a {kind}")));
+            let version = posted.get("apiVersion").and_then(Value::as_str).unwrap_or(&api_version);
+            return Err(unknown_conversion((given, version), (kind, &variant.kind.0)));
         }
         let version = posted.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
         if !version.is_empty() && version != api_version && !earlier.contains(&version) {

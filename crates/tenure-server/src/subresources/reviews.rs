@@ -18,18 +18,20 @@ impl Subresources {
         format: Format,
     ) -> Result<Response, ApiError> {
         let kind = target.handler.resource.kind.as_str();
+        let tracked = self.with_managers(target, request, posted)?;
+        let checked = tracked.as_ref().unwrap_or(posted);
         let status = match kind {
             "SelfSubjectAccessReview" => {
                 let review = AccessReview {
                     user: request.user.as_ref().clone(),
-                    ..read(ReviewScope::Client, posted)?
+                    ..read(ReviewScope::Client, checked)?
                 };
                 self.access_status(&review).await
             }
-            "SubjectAccessReview" => self.access_status(&read(ReviewScope::User, posted)?).await,
+            "SubjectAccessReview" => self.access_status(&read(ReviewScope::User, checked)?).await,
             "LocalSubjectAccessReview" => {
                 let scope = ReviewScope::UserInNamespace(&target.namespace);
-                self.access_status(&read(scope, posted)?).await
+                self.access_status(&read(scope, checked)?).await
             }
             "SelfSubjectRulesReview" => self.rules_status(posted, &request.user)?,
             "SelfSubjectReview" => Value::object([("userInfo", request.user.to_value())]),
@@ -53,6 +55,20 @@ impl Subresources {
             _ => review,
         };
         Ok(Response::document(StatusCode::CREATED, &review.into(), format))
+    }
+
+    /// Returns a review with its managers, as an error shows it; `None` if it has no metadata, as it should.
+    fn with_managers(
+        &self,
+        target: &Target,
+        request: &Request,
+        posted: &Value,
+    ) -> Result<Option<Value>, ApiError> {
+        let metadata = posted.get("metadata").and_then(Value::as_object).filter(|of| !of.is_empty());
+        let (Some(metadata), Some(review)) = (metadata, posted.as_object()) else { return Ok(None) };
+        let options = request.query.write_options("CreateOptions")?;
+        let managers = self.writer.managers_of_posted(target, request, options, posted);
+        Ok(Some(review.with("metadata", metadata.with("managedFields", managers)).into()))
     }
 
     /// Returns whether a user has the access that a review checks.

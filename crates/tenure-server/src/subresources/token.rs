@@ -117,9 +117,10 @@ impl Subresources {
             ("v1" | "", "Secret") => (SECRETS, "secret"),
             ("v1" | "", "Node") => (NODES, "node"),
             (version, kind) => {
-                return Err(ApiError::bad_request(format!(
-                    "cannot bind token to object of type {version}, Kind={kind}; use Pod, Secret or Node"
-                )));
+                let slash = if version.contains('/') { "" } else { "/" };
+                let refused = format!("cannot bind token to object of type {slash}{version}, Kind={kind}");
+                let better = ApiError::bad_request(format!("{refused}; use Pod, Secret or Node"));
+                return Err(better.or_in_kubernetes(ApiError::bad_request(refused)));
             }
         };
         let (object, bound) = self.bound_object(resource, word, account, text("name")).await?;

@@ -37,7 +37,13 @@ impl ObjectUpdate for Apply {
         let (empty, none) = (target.handler.empty(), Managers::default());
         let found = match live {
             Some(live) => as_live(live),
-            None if write.endpoint != Endpoint::Main => return Err(target.not_found()),
+            None if write.endpoint != Endpoint::Main => {
+                // What an update may create is compared with its name first.
+                if target.handler.resource.strategy.create_on_update {
+                    check_name(target, config)?;
+                }
+                return Err(target.not_found());
+            }
             None if !self.uid.is_empty() => {
                 let uid = &self.uid;
                 return Err(target.conflict(&format!(
@@ -88,8 +94,13 @@ impl Writer {
         if let Some(written) = self.repeat_apply(&write).await? {
             return Ok(written);
         }
-        let (config, duplicates) =
-            apply_configuration(target, request, &write.options, self.applied_documents())?;
+        let is_part = write.endpoint != Endpoint::Main && !target.handler.resource.strategy.create_on_update;
+        let read = apply_configuration(target, request, &write.options, self.applied_documents());
+        let (config, duplicates) = match read {
+            // A missing object is reported before an invalid configuration of a part of it.
+            Err(_) if is_part && self.objects.read(target).await?.is_none() => return Err(target.not_found()),
+            read => read?,
+        };
         let forced = forced(target, request, &config, self.profile)?;
         if config.at(["metadata", "managedFields"]).is_some_and(|sent| !sent.is_null()) {
             const NIL: &str = "metadata.managedFields must be nil";

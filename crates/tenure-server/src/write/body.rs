@@ -64,8 +64,7 @@ impl From<String> for Undecodable {
 pub(crate) fn read(bytes: &Bytes, encoding: Encoding, kind: &str) -> Result<Parsed, ApiError> {
     let parsed = parse(bytes, encoding).map_err(|why| match encoding {
         Encoding::Json => format!("couldn't get version/kind; json parse error: {why}"),
-        Encoding::Yaml => format!("error converting YAML to JSON: {why}"),
-        Encoding::Cbor | Encoding::Protobuf => why,
+        Encoding::Yaml | Encoding::Cbor | Encoding::Protobuf => why,
     });
     let readable = parsed.and_then(|parsed| match type_meta_error(&parsed.value) {
         Some(why) => Err(why),

@@ -1,13 +1,14 @@
 //! Ownership in a write: what the decision needs to know of the request, and its refusals as API errors.
 
-use super::{request::WriteRequest, retry::MODIFIED};
+use super::{Writer, request::WriteRequest, retry::MODIFIED};
 use crate::read::parse_version;
 use std::{collections::HashMap, sync::atomic::Ordering::Relaxed};
 use tenure_apply::{
-    ApplyError, Conflict, Conflicts, Live, Managers, Owner, Presence, Write, kubernetes_type_errors,
+    ApplyError, Conflict, Conflicts, Live, Managers, Owner, Presence, Requested, Write,
+    kubernetes_type_errors,
 };
 use tenure_catalog::{KindVersions, Target, object::Stored};
-use tenure_http::query::manager_errors;
+use tenure_http::{Request, WriteOptions, query::manager_errors};
 use tenure_meta::{ApiError, Cause, Endpoint, Reason};
 use tenure_store::Revision;
 use tenure_value::{Value, go_text};
@@ -21,6 +22,25 @@ pub(super) const UNWRITTEN: Revision = Revision::from_number(u64::MAX);
 /// Returns a stored object as the decision on ownership takes it.
 pub(super) fn as_live(live: &Stored) -> Live<'_> {
     Live { object: &live.object, managers: &live.managers, presence: Presence::Stored }
+}
+
+impl Writer {
+    /// Returns the managers that an object would have which is posted and not stored; errors about its metadata show them.
+    pub(crate) fn managers_of_posted(
+        &self,
+        target: &Target,
+        request: &Request,
+        options: WriteOptions,
+        object: &Value,
+    ) -> Value {
+        let write = WriteRequest::new(self, target, request, options);
+        let (empty, none) = (target.handler.empty(), Managers::default());
+        let live = Live { object: &empty, managers: &none, presence: Presence::New };
+        let state = write.ownership("", UNWRITTEN, |ownership| {
+            tenure_apply::update(live, object, Requested::Live, ownership)
+        });
+        state.map_or(Value::Null, |state| state.managers.to_value())
+    }
 }
 
 impl WriteRequest<'_> {
@@ -134,7 +154,14 @@ impl WriteRequest<'_> {
             manager_errors(&format!("metadata.managedFields[{at}].manager"), &manager.name)
         });
         let causes: Vec<Cause> = causes.map(|error| error.cause()).collect();
-        if causes.is_empty() { Ok(()) } else { Err(self.target.handler.invalid(&self.target.name, causes)) }
+        if causes.is_empty() {
+            return Ok(());
+        }
+        let (handler, name) = (&self.target.handler, &self.target.name);
+        let times = handler.strategy().metadata_checks();
+        let repeated = std::iter::repeat_n(&causes, times).flatten().cloned().collect();
+        let answer = handler.invalid(name, repeated);
+        Err(handler.invalid(name, causes).or_in_kubernetes(answer))
     }
 }
 

@@ -12,7 +12,8 @@ use super::{
     request::{Next, ObjectUpdate, WriteRequest},
     update::check_name,
 };
-use tenure_catalog::{Target, object::Stored};
+use tenure_builtin::Kinds;
+use tenure_catalog::{Target, object::Stored, unregistered};
 use tenure_http::{
     Encoding, FieldValidation, Request, TextErrors, WriteOptions, negotiation::essence, operation_errors,
 };
@@ -50,7 +51,10 @@ impl ObjectUpdate for Patch<'_> {
         // A strategic merge patch cannot change the kind of its object; the others can, and must not.
         let object = match self.kind {
             PatchKind::Strategic => target.handler.with_kind(&patched)?,
-            _ => target.handler.check_kind(&patched)?,
+            _ => target
+                .handler
+                .check_kind(&patched)
+                .map_err(|error| self.of_other_kind(error, &patched, write))?,
         };
         check_name(target, &object)?;
         check_namespace(target, &object)?;
@@ -67,6 +71,22 @@ impl ObjectUpdate for Patch<'_> {
 }
 
 impl Patch<'_> {
+    /// Returns the error of a patch whose result is of another kind. Kubernetes decodes it as that kind first.
+    fn of_other_kind(&self, error: ApiError, patched: &Value, write: &WriteRequest<'_>) -> ApiError {
+        let (kinds, handler) = (Kinds::builtin(), &write.target.handler);
+        let text = |name: &str| patched.get(name).and_then(Value::as_str).unwrap_or_default();
+        let kind = (text("kind"), text("apiVersion"));
+        let why = match kinds.registry().of_kind(kind.1, kind.0) {
+            _ if handler.is_custom() || kind.0.is_empty() || kind.1.is_empty() => None,
+            Some(resource) => kinds.complete(resource, patched, write.now).err().map(|why| why.to_string()),
+            None => Some(unregistered(kind, &handler.resource.group)),
+        };
+        match why {
+            Some(why) => error.or_in_kubernetes(undecodable(&why, patched)),
+            None => error,
+        }
+    }
+
     /// Returns the error of a patch whose result is not an object of its kind.
     fn undecodable(&self, target: &Target, error: Undecodable, object: &Value) -> ApiError {
         let refused = match error.is_strict {
@@ -121,7 +141,15 @@ impl Writer {
         known.clone().find(|(name, _)| *name == given).map(|(_, kind)| *kind).ok_or_else(|| {
             let known: Vec<&str> = known.by_ref().map(|(name, _)| *name).collect();
             let message = "the body of the request was in an unknown format - accepted media types include";
-            ApiError::new(Reason::UnsupportedMediaType, format!("{message}: {}", known.join(", ")))
+            let refused =
+                ApiError::new(Reason::UnsupportedMediaType, format!("{message}: {}", known.join(", ")));
+            match target.handler.is_custom() {
+                true => refused,
+                false => refused.or_in_kubernetes(ApiError::unrouted(
+                    Reason::UnsupportedMediaType,
+                    "415: Unsupported Media Type",
+                )),
+            }
         })
     }
 }
@@ -182,11 +210,7 @@ pub(super) fn patched(
         PatchKind::Json => tenure_patch::json::apply(shown, patch, &tenure_patch::json::Options::default()),
         PatchKind::Merge => Ok(tenure_patch::merge::apply_kubernetes(shown, patch)),
         PatchKind::Strategic | PatchKind::Apply => {
-            let client_keys = match write.profile.has(Improvement::ClientMergeKeys) {
-                true => strategic::ClientKeys::Heeded,
-                false => strategic::ClientKeys::Unknown,
-            };
-            let options = strategic::ApplyOptions::default().profile(write.profile).client_keys(client_keys);
+            let options = strategic::ApplyOptions::default().profile(write.profile);
             strategic::apply(shown, patch, target.handler.type_ref(), &options)
         }
     };

@@ -14,21 +14,22 @@ use super::{
     update::check_name,
 };
 use hyper::StatusCode;
+use std::sync::OnceLock;
 use tenure_apply::{
     ApplyError, Live, Presence, Requested, ResetFields, SCALE_VERSION, SingleVersion, State, Write,
     from_scale, to_scale,
 };
 use tenure_catalog::{
-    Target, Verb,
+    Target, Verb, invalid_object_type,
     object::{Stored, meta_text, partial},
     scale_document::{KIND, check_replicas, scale_document, with_at},
     scale_table,
 };
 use tenure_fields::{Path, PathElement};
-use tenure_http::{Format, Request, Response, View, WriteOptions};
-use tenure_meta::{ApiError, Timestamp};
+use tenure_http::{FieldValidation, Format, Request, Response, View, WriteOptions};
+use tenure_meta::{ApiError, Cause, FieldError, FieldErrors, FieldPath, Timestamp, object_meta};
 use tenure_profile::Improvement;
-use tenure_schema::{Schema, TypeRef};
+use tenure_schema::{Schema, Type, TypeRef};
 use tenure_value::{Object, Text, Value};
 
 /// A scale that replaces the live one.
@@ -44,6 +45,8 @@ impl ObjectUpdate for UpdateScale {
 struct PatchScale {
     kind: PatchKind,
     patch: Value,
+    /// The fields of the result that a scale does not have, once there is one.
+    unknown: OnceLock<Vec<String>>,
 }
 
 impl ObjectUpdate for PatchScale {
@@ -53,6 +56,8 @@ impl ObjectUpdate for PatchScale {
         let patched = patched(write, &scale, &self.patch, self.kind)?;
         check_kind(&patched)?;
         check_name(write.target, &patched)?;
+        let unknown = self.unknown.get_or_init(|| unknown_fields(write.options.validation, &patched));
+        check_content(write, &patched, unknown)?;
         scaled(write, live, &patched)
     }
 }
@@ -131,7 +136,11 @@ impl Writer {
         check_name(target, &scale)?;
         check_namespace(target, &scale)?;
         let write = WriteRequest::new(self, target, request, options);
-        self.write(&write, &UpdateScale(scale)).await
+        let unknown = unknown_fields(write.options.validation, &scale);
+        check_content(&write, &scale, &unknown)?;
+        let mut written = self.write(&write, &UpdateScale(scale)).await?;
+        written.warnings.extend(unknown);
+        Ok(written)
     }
 
     async fn patch_scale(&self, target: &Target, request: &Request) -> Result<Written, ApiError> {
@@ -142,7 +151,10 @@ impl Writer {
         }
         let patch = patch_body(request, &options, kind)?.value;
         let write = WriteRequest::new(self, target, request, options);
-        self.write(&write, &PatchScale { kind, patch }).await
+        let change = PatchScale { kind, patch, unknown: OnceLock::new() };
+        let mut written = self.write(&write, &change).await?;
+        written.warnings.extend(change.unknown.into_inner().unwrap_or_default());
+        Ok(written)
     }
 
     async fn apply_scale(
@@ -154,11 +166,11 @@ impl Writer {
         let config = body::parse_applied(request, self.applied_documents())?.value;
         let text = |name: &str| config.get(name).and_then(Value::as_str).unwrap_or_default();
         if text("apiVersion") != SCALE_VERSION || text("kind") != KIND {
-            return Err(ApiError::bad_request(format!(
-                "invalid object type: {}, Kind={}; this path takes apiVersion {SCALE_VERSION:?} and kind {KIND:?}",
-                text("apiVersion"),
-                text("kind")
-            )));
+            let (version, kind) = (text("apiVersion"), text("kind"));
+            let refused = ApiError::bad_request(format!(
+                "invalid object type: {version}, Kind={kind}; this path takes apiVersion {SCALE_VERSION:?} and kind {KIND:?}"
+            ));
+            return Err(refused.or_in_kubernetes(ApiError::bad_request(invalid_object_type(version, kind))));
         }
         let replicas = config.at(["spec", "replicas"]).cloned();
         if let Some(replicas) = &replicas {
@@ -267,6 +279,50 @@ fn number(replicas: Option<&Value>) -> Value {
         ("kind", KIND.into()),
         ("spec", Value::Object(spec)),
     ])
+}
+
+/// Returns the fields of a document that a scale does not have, as warnings; none if they are not looked for.
+fn unknown_fields(validation: FieldValidation, scale: &Value) -> Vec<String> {
+    fn walk(value: &Value, ty: TypeRef<'_>, path: &str, found: &mut Vec<String>) {
+        let (Type::Struct(_), Value::Object(fields)) = (ty.get(), value) else { return };
+        for (name, value) in fields {
+            match ty.below(name) {
+                Some(below) => walk(value, below, &format!("{path}{name}."), found),
+                None => found.push(format!("unknown field {:?}", format!("{path}{name}"))),
+            }
+        }
+    }
+    let mut found = Vec::new();
+    if let (true, Some(ty)) =
+        (validation != FieldValidation::Ignore, Schema::builtin().kind(SCALE_VERSION, KIND))
+    {
+        walk(scale, ty, "", &mut found);
+    }
+    found
+}
+
+/// Checks that a scale has no unknown fields, if the request says so, and its labels and annotations, which are validated though they
+/// are not stored.
+fn check_content(write: &WriteRequest<'_>, scale: &Value, unknown: &[String]) -> Result<(), ApiError> {
+    if write.options.validation == FieldValidation::Strict && !unknown.is_empty() {
+        let why = unknown.join(", ");
+        return Err(ApiError::bad_request(format!(
+            "{KIND} in version \"v1\" cannot be handled as a {KIND}: strict decoding error: {why}"
+        )));
+    }
+    let mut errors = FieldErrors::default();
+    let path = FieldPath::root();
+    let labels = path.field("metadata");
+    object_meta::labels(&labels.field("labels"), scale.at(["metadata", "labels"]), &mut errors);
+    object_meta::annotations("metadata.annotations", scale.at(["metadata", "annotations"]), &mut errors);
+    let causes: Vec<Cause> = errors.into_vec().iter().map(FieldError::cause).collect();
+    match causes.is_empty() {
+        true => Ok(()),
+        false => {
+            let refused = ApiError::invalid("autoscaling", KIND, &write.target.name, causes);
+            Err(refused.with_warnings(unknown.to_vec()))
+        }
+    }
 }
 
 /// Checks the `resourceVersion` and the uid of a scale, if it has them.

@@ -86,6 +86,15 @@ fn the_randomised_conversations_replay() {
     replay(&recordings::randomised());
 }
 
+/// One thing is wrong with each of these requests, and the whole error equals the recorded one.
+#[test]
+fn bad_requests_are_refused_as_recorded() {
+    let server = Server::behaving(Profile::kubernetes());
+    let waivers = workspace().join("conformance/bad/waivers.txt");
+    let waive = ["--waive", waivers.to_str().expect("a path"), EXACT];
+    println!("{}", replay_at(server.address, Waivers::None, &waive, &[recordings::bad_requests()]));
+}
+
 /// Replays some of them through a proxy that translates to protobuf: bodies and responses of built-in kinds have the same content.
 #[test]
 fn recorded_conversations_replay_in_protobuf() {
@@ -135,7 +144,7 @@ fn every_waiver_names_an_entry_of_the_differences() {
     let read = |name: &str| fs::read_to_string(workspace().join(name)).expect("the file is there");
     let differences = read("docs/differences.md");
     let entries: BTreeSet<&str> = differences.lines().filter_map(|line| line.strip_prefix("### ")).collect();
-    let waivers = read("conformance/waivers.txt");
+    let waivers = read("conformance/waivers.txt") + &read("conformance/bad/waivers.txt");
     let lines = waivers.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
     for line in lines {
         let (scenario, entry) = line.split_once(' ').unwrap_or((line, ""));

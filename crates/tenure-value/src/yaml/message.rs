@@ -4,7 +4,8 @@
 use crate::{Duplicate, Error};
 
 /// Messages of our parser, and those of Kubernetes.
-const TRANSLATED: [(&str, &str); 8] = [
+const TRANSLATED: [(&str, &str); 9] = [
+    ("found unprintable character", "control characters are not allowed"),
     ("expected ',' or ']'", "did not find expected ',' or ']'"),
     ("tab cannot be used as indentation", "found character that cannot start any token"),
     ("found a tab", "found character that cannot start any token"),

@@ -5,7 +5,7 @@ use super::patch_entries::index_order;
 use crate::{
     ErrorKind, PatchError,
     strategic::{
-        ApplyOptions, ClientKeys,
+        ApplyOptions,
         directive::{PATCH_MERGE_KEY, PatchValue, patch_value},
         key_index::KeyIndex,
         merge_keys::MergeKeys,
@@ -31,7 +31,7 @@ pub(super) fn read<'v>(
     meta: PatchMeta<'_>,
     options: &ApplyOptions,
 ) -> Result<Option<Vec<&'v str>>, PatchError> {
-    if options.client_keys == ClientKeys::Unknown || !are_sent(patch) {
+    if !options.profile.has(Improvement::ClientMergeKeys) || !are_sent(patch) {
         return Ok(None);
     }
     let profile = options.profile;

@@ -8,7 +8,7 @@ mod patch_entries;
 mod set;
 
 use super::{
-    ApplyOptions, ClientKeys,
+    ApplyOptions,
     directive::{
         DELETE_FROM_PRIMITIVE_LIST, Directive, Directives, ListDirectives, PATCH, PatchValue, directive,
         possible_directives,
@@ -270,7 +270,7 @@ impl<'o, R: Recorder> Merger<'o, R> {
         ty: TypeRef<'_>,
     ) -> Result<Merged, PatchError> {
         if let Value::Array(list) = patch
-            && self.options.client_keys == ClientKeys::Heeded
+            && self.options.profile.has(Improvement::ClientMergeKeys)
             && client_keys::are_sent(list)
         {
             let meta = patch_meta::lookup(ty, name, patch)?;
@@ -337,7 +337,9 @@ impl<'o, R: Recorder> Merger<'o, R> {
         match self.list_strategy(meta) {
             ListStrategy::Keyed(keys) => {
                 let keys = match order {
-                    Some(order) if patch.is_empty() && self.options.client_keys == ClientKeys::Heeded => {
+                    Some(order)
+                        if patch.is_empty() && self.options.profile.has(Improvement::ClientMergeKeys) =>
+                    {
                         client_keys::for_order(order, live, keys, meta)
                     }
                     _ => keys,

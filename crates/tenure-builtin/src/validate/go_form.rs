@@ -1,0 +1,273 @@
+//! Objects as Kubernetes quotes them in errors: its internal types have no names for JSON, so that fields appear under their names in
+//! Go, all of them, in the order of the type. The types of a pod template are listed here; of others only the fields that are set are
+//! shown.
+
+use tenure_meta::{FieldError, FieldErrorKind};
+use tenure_value::{Object, Value};
+
+/// The most bytes of an object that an error shows.
+const MOST_BYTES: usize = 16 << 10;
+
+/// The fields of a type in Go, in order; what an absent one shows follows after `=`, and is `null` otherwise.
+type Fields = &'static [&'static str];
+
+/// The types inside of a pod template, by the field that has them.
+const TYPES: [(&str, Fields); 5] = [
+    ("spec", POD_SPEC),
+    ("containers", CONTAINER),
+    ("initContainers", CONTAINER),
+    ("resources", &["Limits", "Requests", "Claims"]),
+    ("securityContext", &["SELinuxOptions", "WindowsOptions", "RunAsUser", "RunAsGroup", "RunAsNonRoot"]),
+];
+
+const POD_SPEC: Fields = &[
+    "Volumes",
+    "InitContainers",
+    "Containers",
+    "EphemeralContainers",
+    "RestartPolicy=\"\"",
+    "TerminationGracePeriodSeconds",
+    "ActiveDeadlineSeconds",
+    "DNSPolicy=\"\"",
+    "NodeSelector",
+    "ServiceAccountName=\"\"",
+    "AutomountServiceAccountToken",
+    "NodeName=\"\"",
+    "SecurityContext",
+    "ImagePullSecrets",
+    "Hostname=\"\"",
+    "Subdomain=\"\"",
+    "SetHostnameAsFQDN",
+    "Affinity",
+    "SchedulerName=\"\"",
+    "Tolerations",
+    "HostAliases",
+    "PriorityClassName=\"\"",
+    "Priority",
+    "PreemptionPolicy",
+    "DNSConfig",
+    "ReadinessGates",
+    "RuntimeClassName",
+    "Overhead",
+    "EnableServiceLinks",
+    "TopologySpreadConstraints",
+    "OS",
+    "SchedulingGates",
+    "ResourceClaims",
+    "Resources",
+    "HostnameOverride",
+    "SchedulingGroup",
+];
+
+const CONTAINER: Fields = &[
+    "Name=\"\"",
+    "Image=\"\"",
+    "Command",
+    "Args",
+    "WorkingDir=\"\"",
+    "Ports",
+    "EnvFrom",
+    "Env",
+    "Resources={\"Limits\":null,\"Requests\":null,\"Claims\":null}",
+    "ResizePolicy",
+    "RestartPolicy",
+    "RestartPolicyRules",
+    "VolumeMounts",
+    "VolumeDevices",
+    "LivenessProbe",
+    "ReadinessProbe",
+    "StartupProbe",
+    "Lifecycle",
+    "TerminationMessagePath=\"\"",
+    "TerminationMessagePolicy=\"\"",
+    "ImagePullPolicy=\"\"",
+    "SecurityContext",
+    "Stdin=false",
+    "StdinOnce=false",
+    "TTY=false",
+];
+
+/// The security context of a pod, which has fields that the API has in the pod.
+const POD_SECURITY: Fields = &[
+    "HostNetwork=false",
+    "HostPID=false",
+    "HostIPC=false",
+    "ShareProcessNamespace",
+    "HostUsers",
+    "SELinuxOptions",
+    "WindowsOptions",
+    "RunAsUser",
+    "RunAsGroup",
+    "RunAsNonRoot",
+    "SupplementalGroups",
+    "SupplementalGroupsPolicy",
+    "FSGroup",
+    "FSGroupChangePolicy",
+    "Sysctls",
+    "SeccompProfile",
+    "AppArmorProfile",
+    "SELinuxChangePolicy",
+];
+
+/// The fields of a pod that are in its security context.
+const OF_SECURITY: [&str; 5] = ["hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers"];
+
+/// Returns the error of a struct, shown as Kubernetes does.
+pub fn invalid_struct(path: &str, value: &Value, detail: &str) -> FieldError {
+    let message = format!("Invalid value: {}: {detail}", of_struct(value));
+    FieldError::with_message(FieldErrorKind::Invalid, path, message)
+}
+
+/// Returns a struct as errors show it.
+pub(super) fn of_struct(value: &Value) -> String {
+    let mut out = String::new();
+    any(value, &mut out);
+    cut(out)
+}
+
+/// Returns the template of pods, or their spec, as errors show it.
+pub(super) fn of_template(value: &Value) -> String {
+    let mut out = String::new();
+    match (value.get("spec"), value.get("containers")) {
+        (None, Some(_)) => pod_spec(value, &mut out),
+        (spec, _) => {
+            out.push('{');
+            // Metadata has names for JSON, and is embedded.
+            let metadata = value.get("metadata").and_then(Value::as_object);
+            let fields = metadata.map(Object::fields).unwrap_or_default();
+            for name in [
+                "name",
+                "generateName",
+                "namespace",
+                "labels",
+                "annotations",
+                "ownerReferences",
+                "finalizers",
+            ] {
+                if let Some((_, part)) = fields.iter().find(|(of, _)| of == name) {
+                    out.push_str(&format!("\"{name}\":{part},"));
+                }
+            }
+            out.push_str("\"Spec\":");
+            pod_spec(spec.unwrap_or(&Value::Null), &mut out);
+            out.push('}');
+        }
+    }
+    cut(out)
+}
+
+fn pod_spec(spec: &Value, out: &mut String) {
+    let mut security = spec.get("securityContext").and_then(Value::as_object).cloned().unwrap_or_default();
+    for name in OF_SECURITY {
+        if let Some(value) = spec.get(name) {
+            security = security.with(name, value.clone());
+        }
+    }
+    let spec = spec.as_object().cloned().unwrap_or_default().with("securityContext", security);
+    listed(&spec.into(), POD_SPEC, out);
+}
+
+fn listed(value: &Value, fields: Fields, out: &mut String) {
+    for (at, field) in fields.iter().enumerate() {
+        let (go, zero) = field.split_once('=').unwrap_or((field, "null"));
+        out.push_str(if at == 0 { "{" } else { "," });
+        out.push_str(&format!("\"{go}\":"));
+        let name = json_name(go);
+        match value.get(&name).filter(|value| !value.is_null()) {
+            None => out.push_str(zero),
+            Some(part) if fields == POD_SPEC && name == "securityContext" => listed(part, POD_SECURITY, out),
+            Some(part) => match TYPES.iter().find(|(of, _)| *of == name) {
+                Some((_, fields)) => each(part, fields, out),
+                None => any(part, out),
+            },
+        }
+    }
+    out.push('}');
+}
+
+/// Writes a struct of a type, or the items of a list.
+fn each(value: &Value, fields: Fields, out: &mut String) {
+    let Some(items) = value.as_array() else { return listed(value, fields, out) };
+    for (at, item) in items.iter().enumerate() {
+        out.push_str(if at == 0 { "[" } else { "," });
+        listed(item, fields, out);
+    }
+    out.push_str(if items.is_empty() { "[]" } else { "]" });
+}
+
+/// Writes a value whose type is not listed.
+fn any(value: &Value, out: &mut String) {
+    match value {
+        Value::Object(fields) => {
+            out.push('{');
+            for (at, (name, value)) in fields.iter().enumerate() {
+                out.push_str(if at == 0 { "" } else { "," });
+                let name = Value::from(exported(name));
+                out.push_str(&format!("{name}:"));
+                any(value, out);
+            }
+            out.push('}');
+        }
+        Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                out.push_str(if at == 0 { "[" } else { "," });
+                any(item, out);
+            }
+            out.push_str(if items.is_empty() { "[]" } else { "]" });
+        }
+        other => out.push_str(&other.to_string()),
+    }
+}
+
+/// Returns the name of a field in Go.
+fn exported(name: &str) -> String {
+    let mut letters = name.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
+/// Returns the name of a field in JSON: of several capitals at the beginning the last one starts the second word.
+fn json_name(go: &str) -> String {
+    let capitals = go.bytes().take_while(u8::is_ascii_uppercase).count();
+    let first = if capitals == go.len() { capitals } else { capitals.saturating_sub(1).max(1) };
+    go[..first].to_ascii_lowercase() + &go[first..]
+}
+
+fn cut(mut text: String) -> String {
+    if text.len() > MOST_BYTES {
+        let end = (0..=MOST_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_go() {
+        for (go, json) in [
+            ("DNSPolicy", "dnsPolicy"),
+            ("TTY", "tty"),
+            ("OS", "os"),
+            ("SELinuxOptions", "seLinuxOptions"),
+            ("HostPID", "hostPID"),
+            ("SetHostnameAsFQDN", "setHostnameAsFQDN"),
+        ] {
+            assert_eq!(json_name(go), json);
+        }
+        let value: Value = r#"{"kind":"Role","items":[{"a":1}],"none":[]}"#.parse().unwrap();
+        assert_eq!(of_struct(&value), r#"{"Items":[{"A":1}],"Kind":"Role","None":[]}"#);
+    }
+
+    #[test]
+    fn a_template_shows_every_field() {
+        let template = r#"{"metadata":{"labels":{"j":"k"}},"spec":{"containers":[{"name":"c","image":"i"}],"hostNetwork":true}}"#;
+        let shown = of_template(&template.parse().unwrap());
+        assert!(shown.starts_with(r#"{"labels":{"j":"k"},"Spec":{"Volumes":null,"InitContainers":null,"Containers":[{"Name":"c","Image":"i","Command":null"#), "{shown}");
+        assert!(shown.contains(r#""SecurityContext":{"HostNetwork":true,"HostPID":false"#), "{shown}");
+        assert!(shown.ends_with(r#""HostnameOverride":null,"SchedulingGroup":null}}"#), "{shown}");
+    }
+}
