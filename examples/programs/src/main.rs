@@ -14,8 +14,10 @@ use std::{error::Error, process::ExitCode};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
+type Program = (&'static str, &'static str, fn() -> Outcome);
+
 /// The names of the programs, what they show, and how they are run.
-const PROGRAMS: [(&str, &str, fn() -> Outcome); 8] = [
+const PROGRAMS: [Program; 8] = [
     (
         "apply-in-controller",
         "server-side apply of k8s-openapi types without a server",

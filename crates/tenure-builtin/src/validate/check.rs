@@ -110,7 +110,7 @@ impl Checks {
             spec_only,
             updates: UpdateRules::new(registry, document, "updates")?,
             status_updates: UpdateRules::new(registry, document, "statusUpdates")?,
-            order: Order::new(document, &find)?,
+            order: Order::new(document, find)?,
             steps: UpdateSteps::new(registry, document)?,
             cells: (0..shapes.count()).map(|_| OnceLock::new()).collect(),
         };

@@ -34,6 +34,10 @@ struct Recorder(Child);
 
 impl Recorder {
     /// Starts a recorder and waits until it follows the server.
+    #[allow(
+        clippy::zombie_processes,
+        reason = "a recorder that starts is waited for by its test; one that does not fails it"
+    )]
     fn start(server: &Tenure, directory: &Path, arguments: &[&str]) -> Recorder {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
         command.arg("record").arg(directory).args(arguments).env("KUBECONFIG", server.kubeconfig());
