@@ -64,7 +64,7 @@ pub use applier::{Applied, Applier};
 pub use apply::{ApplyRule, BEFORE_FIRST_APPLY, Decision, Force, LAST_APPLIED, Trace, apply, apply_traced};
 pub use compact_managers::CompactManagers;
 pub use conflict::{Cause, Conflict, Conflicts, Owner};
-pub use document::Difference;
+pub use document::{Difference, reordered};
 pub use error::ApplyError;
 pub use inspect::{FieldOwners, OwnershipChange, extract, ownership, ownership_by_place, ownership_changes};
 pub use kubernetes_text::kubernetes_type_errors;

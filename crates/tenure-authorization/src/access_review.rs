@@ -1,6 +1,6 @@
 //! The user and the access that a `SubjectAccessReview`, or its self or local variant, checks.
 
-use crate::rbac::FieldWrite;
+use crate::rbac::{FieldWrite, NO_FIELDS};
 use tenure_builtin::invalid_struct;
 use tenure_fields::{FieldSet, Path};
 use tenure_meta::{
@@ -54,7 +54,7 @@ pub struct ReviewedWrite {
 impl ReviewedWrite {
     /// Returns the write as field rules see it.
     pub fn as_field_write(&self) -> FieldWrite<'_> {
-        FieldWrite { changed: &self.fields, manager: &self.manager, force: self.force }
+        FieldWrite { changed: &self.fields, reordered: &NO_FIELDS, manager: &self.manager, force: self.force }
     }
 
     /// Reads the annotations of a review; `None` if it does not name fields.

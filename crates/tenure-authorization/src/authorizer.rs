@@ -11,7 +11,10 @@ use crate::{
     rbac::{DecisionCache, Policy, PolicyRule},
 };
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 use tenure_authentication::{Denied, Impersonated, ImpersonationMode, impersonate};
 use tenure_builtin::role::RBAC;
 use tenure_catalog::{
@@ -91,7 +94,7 @@ impl Authorizer {
         if !self.decides() {
             return Ok(());
         }
-        let mut policy = Policy::default();
+        let mut policy = self.policy().successor();
         let mut keys = Vec::new();
         for name in RBAC.1 {
             let Some(resource) = tenure_builtin::registry().find(RBAC.0, "v1", name) else { continue };
@@ -304,7 +307,14 @@ impl Authorizer {
                 Link::Rbac => {
                     let policy = self.policy();
                     let (of_roles, error) = policy.rules_of(user, namespace);
-                    rules.extend(of_roles.into_iter().cloned());
+                    // What is limited to fields is listed, and the limits are said beside it.
+                    let limits: BTreeSet<String> =
+                        of_roles.iter().filter_map(|granted| granted.limit_text()).collect();
+                    is_incomplete |= !limits.is_empty();
+                    errors.extend(limits.into_iter().map(|limit| format!("RBAC: {limit}")));
+                    let mut listed: Vec<&PolicyRule> = of_roles.iter().map(|granted| granted.rule).collect();
+                    listed.dedup_by(|a, b| std::ptr::eq(*a, *b));
+                    rules.extend(listed.into_iter().cloned());
                     errors.extend(Some(error).filter(|error| !error.is_empty()));
                 }
                 Link::Abac(policies) => rules.extend(policies.rules_of(user, namespace)),

@@ -2,7 +2,7 @@
 
 use crate::{
     Authorizer,
-    rbac::{PolicyRule, RoleRef, Uncovered, uncovered},
+    rbac::{GrantedRule, PolicyRule, Role, RoleRef, Uncovered, uncovered},
 };
 use tenure_builtin::role::ROLES;
 use tenure_catalog::object::{metadata, with_metadata};
@@ -38,45 +38,50 @@ impl Authorizer {
             };
             self.decide_blocking(user, &Attributes::Resource(asked)).is_allowed()
         };
-        let rules = match attributes.resource.as_str() {
-            resource if ROLES.contains(&resource) => {
-                // A new object has no name in its path, so that names in a rule do not match it.
-                if is_allowed("escalate", &attributes.resource, &attributes.name) {
-                    return Ok(());
-                }
+        let is_role = ROLES.contains(&attributes.resource.as_str());
+        let bound = match is_role {
+            true => None,
+            false => match object.get("roleRef").and_then(RoleRef::read) {
+                Some(role) => Some(role),
+                None => return Err(unsupported_role(&attributes.group, object)),
+            },
+        };
+        let is_permitted = match &bound {
+            // A new object has no name in its path, so that names in a rule do not match it.
+            None => is_allowed("escalate", &attributes.resource, &attributes.name),
+            Some(role) => is_allowed("bind", role.resource(), role.parts().1),
+        };
+        if is_permitted {
+            return Ok(());
+        }
+        let (policy, written) = (self.policy(), Role::read(object));
+        let (owned, errors) = policy.rules_of(user, namespace);
+        let rules: Vec<GrantedRule<'_>> = match &bound {
+            None => {
                 let has_selectors =
                     |role: &Value| role.get("aggregationRule").is_some_and(|rule| !rule.is_null());
                 let is_aggregated = has_selectors(object) || old.is_some_and(has_selectors);
+                let everything = PolicyRule::everything();
+                let everything: Vec<_> = everything.iter().map(GrantedRule::unlimited).collect();
                 // An aggregated role can collect any rule.
-                if is_aggregated
-                    && uncovered(&self.policy().rules_of(user, namespace).0, &PolicyRule::everything())
-                        .is_some()
-                {
+                if is_aggregated && uncovered(&owned, &everything).is_some() {
                     let why = "must have cluster-admin privileges to use the aggregationRule";
                     return Err(ApiError::forbidden(&attributes.group, &attributes.resource, &name, why));
                 }
-                PolicyRule::list(object.get("rules"))
+                written.granted().collect()
             }
-            _ => {
-                let Some(role) = object.get("roleRef").and_then(RoleRef::read) else {
-                    return Err(unsupported_role(&attributes.group, object));
-                };
-                let name = role.parts().1;
-                if is_allowed("bind", role.resource(), name) {
-                    return Ok(());
+            Some(role) => match policy.rules_of_role(role, namespace) {
+                Some(rules) => rules,
+                None => {
+                    let name = role.parts().1;
+                    return Err(ApiError::not_found(&attributes.group, &attributes.resource, name));
                 }
-                match self.policy().rules_of_role(&role, namespace) {
-                    Some(rules) => rules.to_vec(),
-                    None => return Err(ApiError::not_found(&attributes.group, &attributes.resource, name)),
-                }
-            }
+            },
         };
         let refuse = |why: String| {
             let named = object.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
             Err(ApiError::forbidden(&attributes.group, &attributes.resource, named, &why))
         };
-        let policy = self.policy();
-        let (owned, errors) = policy.rules_of(user, namespace);
         let (name, groups) = (go_text::Quoted(&user.name), go_text::QuotedList(&user.groups));
         let who = format!("user {name} (groups={groups})");
         match uncovered(&owned, &rules) {
@@ -84,12 +89,15 @@ impl Authorizer {
             Some(Uncovered::TooMany) => refuse(format!(
                 "{who} is attempting to grant rules with too many combinations to compare; split the rules"
             )),
-            Some(Uncovered::Rules(rules)) => {
+            Some(Uncovered::Rules { rules, limits }) => {
                 let listed: Vec<String> = rules.iter().map(PolicyRule::to_string).collect();
                 let mut why = format!(
                     "{who} is attempting to grant RBAC permissions not currently held:\n{}",
                     listed.join("\n")
                 );
+                if !limits.is_empty() {
+                    why.push_str(&format!("\nheld only for {}", limits.join("; ")));
+                }
                 if !errors.is_empty() {
                     why.push_str(&format!("; resolution errors: [{errors}]"));
                 }

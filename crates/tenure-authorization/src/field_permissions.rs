@@ -2,14 +2,11 @@
 
 use crate::{
     Authorizer,
-    rbac::{FieldWrite, Policy, WritePermission, check_fields},
+    rbac::{FieldWrite, Policy, WRITE_VERBS, WritePermission, check_fields},
 };
 use parking_lot::RwLockReadGuard;
 use std::{collections::BTreeSet, sync::Arc};
 use tenure_meta::{ApiError, ResourceAttributes, UserInfo};
-
-/// The verbs that change objects.
-const WRITE_VERBS: [&str; 5] = ["create", "update", "patch", "delete", "deletecollection"];
 
 impl Authorizer {
     /// Whether what a user may change of a resource is limited to fields at all.

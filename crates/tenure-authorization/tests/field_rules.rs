@@ -1,6 +1,6 @@
 //! Permissions per field: the changes that a limited role permits, and the message of a refusal.
 
-use tenure_authorization::rbac::{FieldRule, FieldWrite, Policy, WritePermission, check_fields};
+use tenure_authorization::rbac::{FieldRule, FieldWrite, NO_FIELDS, Policy, WritePermission, check_fields};
 use tenure_fields::{FieldSet, FieldSetBuilder, Path};
 use tenure_meta::{ResourceAttributes, UserInfo};
 use tenure_value::{Limits, yaml};
@@ -16,9 +16,37 @@ fn set(paths: &[&str]) -> FieldSet {
 fn check(rule: &str, changed: &[&str], manager: &str, force: bool) -> String {
     let rules = FieldRule::parse(rule).expect("field rules");
     let rules: Vec<&FieldRule> = rules.iter().collect();
-    match check_fields(&rules, &FieldWrite { changed: &set(changed), manager, force }) {
+    let write = FieldWrite { changed: &set(changed), reordered: &NO_FIELDS, manager, force };
+    match check_fields(&rules, &write) {
         Ok(()) => "ok".into(),
         Err(reasons) => reasons.join("\n"),
+    }
+}
+
+#[test]
+fn the_order_of_a_list_changes_with_the_list_or_all_its_items() {
+    let list = ".spec.containers";
+    let cases = [
+        ("fields: [.spec]", true),
+        ("fields: [.spec.containers]", true),
+        ("fields: ['.spec.containers[*]']", true),
+        ("fields: ['.spec.containers[*].image']", false),
+        (r#"fields: ['.spec.containers[name="a"]']"#, false),
+        ("fields: [.spec.replicas]", false),
+        ("exceptFields: [.spec.replicas]", true),
+        ("exceptFields: [.spec.containers]", false),
+        (r#"exceptFields: ['.spec.containers[name="a"].image']"#, false),
+    ];
+    for (limit, permitted) in cases {
+        let rules = FieldRule::parse(&format!("[{{resources: [pods], {limit}}}]")).expect("field rules");
+        let reordered = set(&[list]);
+        let write = FieldWrite { changed: &NO_FIELDS, reordered: &reordered, manager: "m", force: false };
+        let checked = check_fields(&rules.iter().collect::<Vec<_>>(), &write);
+        assert_eq!(checked.is_ok(), permitted, "{limit}");
+        for reason in checked.err().into_iter().flatten() {
+            let expected = ".spec.containers: the order of its items may not change; permitted: ";
+            assert!(reason.starts_with(expected), "{limit}: {reason}");
+        }
     }
 }
 

@@ -1,13 +1,18 @@
 //! RBAC as Kubernetes has it: decisions, the escalation check, and the roles that every server has.
 
 use tenure_authorization::rbac::{
-    DecisionCache, Policy, PolicyRule, Reconciled, Uncovered, bootstrap_objects, reconcile, uncovered,
+    DecisionCache, GrantedRule, Policy, PolicyRule, Reconciled, Uncovered, bootstrap_objects, reconcile,
+    uncovered,
 };
 use tenure_meta::{Attributes, ResourceAttributes, UserInfo};
 use tenure_value::{Limits, Text, Value, json, yaml};
 
 fn document(text: &str) -> Value {
     yaml::parse(text.as_bytes(), &Limits::default()).expect("the test's own YAML")
+}
+
+fn plain(rules: &[PolicyRule]) -> Vec<GrantedRule<'_>> {
+    rules.iter().map(GrantedRule::unlimited).collect()
 }
 
 fn policy(documents: &[&str]) -> Policy {
@@ -207,9 +212,9 @@ fn users_cannot_grant_more_than_they_have() {
     for (owned, requested, lacking) in cases {
         let owned = PolicyRule::list(Some(&document(owned)));
         let requested = PolicyRule::list(Some(&document(requested)));
-        let found = match uncovered(&owned.iter().collect::<Vec<_>>(), &requested) {
+        let found = match uncovered(&plain(&owned), &plain(&requested)) {
             None => String::new(),
-            Some(Uncovered::Rules(rules)) => {
+            Some(Uncovered::Rules { rules, .. }) => {
                 rules.iter().map(PolicyRule::to_string).collect::<Vec<_>>().join("\n")
             }
             Some(Uncovered::TooMany) => panic!("too many"),
@@ -222,7 +227,7 @@ fn users_cannot_grant_more_than_they_have() {
 fn a_rule_with_too_many_combinations_is_not_compared() {
     let many = || (0..1000).map(|number| Text::from(number.to_string())).collect::<Vec<_>>();
     let rule = PolicyRule { api_groups: many(), resources: many(), verbs: many(), ..PolicyRule::default() };
-    assert_eq!(uncovered(&[], &[rule]), Some(Uncovered::TooMany));
+    assert_eq!(uncovered(&[], &[GrantedRule::unlimited(&rule)]), Some(Uncovered::TooMany));
 }
 
 #[test]

@@ -6,5 +6,7 @@ mod difference;
 pub(crate) mod field_nodes;
 pub(crate) mod granularity;
 pub(crate) mod items;
+mod reordered;
 
 pub use difference::Difference;
+pub use reordered::reordered;

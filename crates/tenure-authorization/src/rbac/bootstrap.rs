@@ -3,7 +3,7 @@
 //! Reconciling only adds: missing objects are created, and missing rules, subjects, selectors, labels and
 //! annotations are restored. Additions stay. The annotation `autoupdate: "false"` keeps an object as it is.
 
-use super::{PolicyRule, escalation::missing_permissions};
+use super::{GrantedRule, PolicyRule, escalation::missing_permissions};
 use tenure_value::{Limits, Object, Value, json};
 
 const DATA: &str = include_str!("../../data/rbac-bootstrap.json");
@@ -109,12 +109,18 @@ pub fn reconcile(expected: &Value, stored: Option<&Value>) -> Reconciled {
 /// Adds the permissions that the rules of a stored role do not cover.
 fn with_missing_rules(next: Object, expected: &Value) -> Object {
     let (owned, wanted) = (PolicyRule::list(next.get("rules")), PolicyRule::list(expected.get("rules")));
-    let missing = missing_permissions(&owned.iter().collect::<Vec<_>>(), &wanted).unwrap_or(wanted);
+    let missing = missing_permissions(&unlimited(&owned), &unlimited(&wanted));
+    let missing = missing.map(|missing| missing.permissions);
+    let missing = missing.unwrap_or(wanted);
     if missing.is_empty() {
         return next;
     }
     let rules = items(next.get("rules")).chain(missing.iter().map(PolicyRule::to_value));
     next.with("rules", Value::array(rules))
+}
+
+fn unlimited(rules: &[PolicyRule]) -> Vec<GrantedRule<'_>> {
+    rules.iter().map(GrantedRule::unlimited).collect()
 }
 
 fn with_missing_selectors(next: Object, rule: &Value) -> Object {

@@ -3,10 +3,12 @@
 //! The rules are in an annotation, not in the role's `rules`, so that clients that do not know them keep them. A role
 //! whose annotation cannot be read grants no write at all.
 
-use super::rule::{has, names_resource};
+use super::{
+    PolicyRule,
+    rule::{ALL, has, names_resource},
+};
 use std::fmt;
 use tenure_fields::{FieldSet, Path, PathElement};
-use tenure_meta::ResourceAttributes;
 use tenure_value::{Limits, Object, Text, Value, yaml};
 
 /// The annotation of a Role or ClusterRole that has its field rules, as YAML or JSON.
@@ -67,11 +69,16 @@ pub struct FieldRuleError {
 pub struct FieldWrite<'w> {
     /// The fields that the write adds, changes or removes.
     pub changed: &'w FieldSet,
+    /// The lists whose items it puts into another order.
+    pub reordered: &'w FieldSet,
     /// The field manager.
     pub manager: &'w str,
     /// Whether it forces conflicts.
     pub force: bool,
 }
+
+/// A write that changes no field, or no order.
+pub static NO_FIELDS: FieldSet = FieldSet::EMPTY;
 
 /// How many fields a refusal names.
 const MOST_LISTED: usize = 10;
@@ -116,9 +123,23 @@ impl FieldRule {
     }
 
     /// Whether the rule limits writes to a resource.
-    pub fn limits(&self, of: &ResourceAttributes) -> bool {
-        has(&self.api_groups, &of.group)
-            && self.resources.iter().any(|own| names_resource(own, &of.resource, &of.subresource))
+    pub(crate) fn limits(&self, group: &str, resource: &str, subresource: &str) -> bool {
+        has(&self.api_groups, group)
+            && self.resources.iter().any(|own| names_resource(own, resource, subresource))
+    }
+
+    /// Whether the rule limits writes to any resource that a rule of a role names.
+    pub(crate) fn touches(&self, rule: &PolicyRule) -> bool {
+        let names = |resource: &Text| {
+            let (name, below) = resource.split_once('/').unwrap_or((resource, ""));
+            resource == ALL
+                || self.resources.iter().any(|own| match own.split_once('/') {
+                    Some((_, own)) if name == ALL => own == below,
+                    _ => names_resource(own, name, below),
+                })
+        };
+        rule.api_groups.iter().any(|group| group == ALL || has(&self.api_groups, group))
+            && rule.resources.iter().any(names)
     }
 
     /// Whether the rule permits a write apart from its fields; the reason if it does not.
@@ -127,6 +148,17 @@ impl FieldRule {
             return Some(format!("field manager {:?} is not one of {:?}", write.manager, self.managers));
         }
         (write.force && !self.force).then(|| "force is not permitted".into())
+    }
+
+    /// Whether the rule permits the items of a list to change their order: as a change of the list, or of all its items.
+    fn permits_order(&self, list: &[PathElement]) -> bool {
+        let is_all_items = |pattern: &FieldPattern| match pattern.steps.split_last() {
+            Some((Step::AnyItem, steps)) => steps.len() == list.len() && pattern.agrees(list),
+            _ => false,
+        };
+        let permits = |pattern: &FieldPattern| pattern.contains(list) || is_all_items(pattern);
+        (self.fields.is_empty() || self.fields.iter().any(permits))
+            && !self.except_fields.iter().any(|pattern| pattern.overlaps(list))
     }
 
     /// Whether the rule permits a field to change.
@@ -152,16 +184,21 @@ pub fn check_fields(rules: &[&FieldRule], write: &FieldWrite<'_>) -> Result<(), 
     let mut denied = Vec::new();
     write.changed.visit(|path| {
         if !usable.iter().any(|rule| rule.permits(path)) {
-            denied.push(path.to_vec());
+            denied.push((path.to_vec(), "may not change"));
+        }
+    });
+    write.reordered.visit(|path| {
+        if !usable.iter().any(|rule| rule.permits_order(path)) {
+            denied.push((path.to_vec(), "the order of its items may not change"));
         }
     });
     if denied.is_empty() {
         return Ok(());
     }
     let permitted = usable.iter().map(|rule| rule.to_string()).collect::<Vec<_>>().join("; ");
-    let listed = denied.iter().take(MOST_LISTED).map(|path| Path::from(path.clone()));
+    let listed = denied.iter().take(MOST_LISTED).map(|(path, why)| (Path::from(path.clone()), why));
     let mut reasons: Vec<String> =
-        listed.map(|path| format!("{path}: may not change; permitted: {permitted}")).collect();
+        listed.map(|(path, why)| format!("{path}: {why}; permitted: {permitted}")).collect();
     if denied.len() > MOST_LISTED {
         reasons.push(format!("and {} more fields", denied.len() - MOST_LISTED));
     }
@@ -199,6 +236,29 @@ impl FieldPattern {
     /// Whether a path is the pattern's, below it, or a parent of it.
     fn overlaps(&self, path: &[PathElement]) -> bool {
         self.agrees(path)
+    }
+
+    /// Whether every path of another pattern is one of this pattern.
+    pub(super) fn contains_pattern(&self, other: &FieldPattern) -> bool {
+        let contains = |(own, other): (&Step, &Step)| match (own, other) {
+            (Step::Is(own), Step::Is(other)) => own == other,
+            (Step::AnyItem, Step::Is(other)) => !matches!(other, PathElement::Field(_)),
+            (Step::AnyItem, Step::AnyItem) => true,
+            (Step::Is(_), Step::AnyItem) => false,
+        };
+        self.steps.len() <= other.steps.len() && self.steps.iter().zip(&other.steps).all(contains)
+    }
+
+    /// Whether a path can be one of both patterns, or lead to both.
+    pub(super) fn meets(&self, other: &FieldPattern) -> bool {
+        let meets = |(own, other): (&Step, &Step)| match (own, other) {
+            (Step::Is(own), Step::Is(other)) => own == other,
+            (Step::AnyItem, Step::Is(item)) | (Step::Is(item), Step::AnyItem) => {
+                !matches!(item, PathElement::Field(_))
+            }
+            (Step::AnyItem, Step::AnyItem) => true,
+        };
+        self.steps.iter().zip(&other.steps).all(meets)
     }
 
     fn agrees(&self, path: &[PathElement]) -> bool {

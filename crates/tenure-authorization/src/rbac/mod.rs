@@ -8,7 +8,9 @@ mod bootstrap;
 mod decision_cache;
 mod escalation;
 mod field_rule;
+mod limit;
 mod policy;
+mod role;
 mod rule;
 mod subject;
 
@@ -17,8 +19,11 @@ pub use bootstrap::{Reconciled, bootstrap_objects, reconcile, split, split_from}
 pub use decision_cache::DecisionCache;
 pub use escalation::{Uncovered, uncovered};
 pub use field_rule::{
-    FIELD_RULES_ANNOTATION, FieldPattern, FieldRule, FieldRuleError, FieldWrite, check_fields,
+    FIELD_RULES_ANNOTATION, FieldPattern, FieldRule, FieldRuleError, FieldWrite, NO_FIELDS, check_fields,
 };
-pub use policy::{Binding, Grant, Policy, Role, RoleRef, WritePermission};
+pub(crate) use limit::WRITE_VERBS;
+pub use limit::{GrantedRule, Limit};
+pub use policy::{Binding, Grant, Policy, RoleRef, WritePermission};
+pub use role::Role;
 pub use rule::PolicyRule;
 pub use subject::Subject;

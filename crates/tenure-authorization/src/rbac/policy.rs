@@ -1,13 +1,16 @@
 //! The roles and bindings of a server, indexed by subject, and the decision about a request.
 
-use super::{FIELD_RULES_ANNOTATION, FieldRule, FieldRuleError, PolicyRule, Subject};
+use super::{
+    FieldRule, GrantedRule, Limit, Role, Subject,
+    aggregation::{Alternatives, aggregated_limits},
+};
 use crate::{Decision, Verdict, aggregate};
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     fmt,
     ops::ControlFlow,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
@@ -47,15 +50,6 @@ pub struct Grant<'p> {
     pub role: Option<&'p Role>,
 }
 
-/// The rules of a role.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Role {
-    /// Its rules.
-    pub rules: Vec<PolicyRule>,
-    /// The limits on what its write permissions may change, or why they cannot be read.
-    pub field_rules: Result<Vec<FieldRule>, FieldRuleError>,
-}
-
 /// The fields of a resource that a user may change.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WritePermission<'p> {
@@ -72,8 +66,11 @@ pub struct Policy {
     roles: HashMap<Text, HashMap<Text, Arc<Role>>>,
     /// Bindings by namespace; cluster role bindings are in the namespace "".
     bindings: HashMap<Text, Bindings>,
-    /// How many roles have field rules, or some that cannot be read.
-    limited_roles: usize,
+    /// Whether there has been a role with field rules, or with some that cannot be read. An aggregated role may still have what it
+    /// collected from one that has been deleted.
+    has_field_rules: bool,
+    /// The limits of the rules of aggregated roles, once they are needed.
+    aggregated: OnceLock<HashMap<Text, Vec<Alternatives>>>,
     /// The state of the policy: no two states of any policies have the same number.
     generation: u64,
 }
@@ -99,9 +96,9 @@ impl Policy {
         match kind {
             "Role" | "ClusterRole" => {
                 let role = Role::read(object);
-                self.limited_roles += usize::from(role.limits_fields());
-                let replaced = self.roles.entry(namespace).or_default().insert(name, Arc::new(role));
-                self.limited_roles -= usize::from(replaced.is_some_and(|role| role.limits_fields()));
+                self.has_field_rules |= role.limits_fields();
+                self.aggregated = OnceLock::new();
+                self.roles.entry(namespace).or_default().insert(name, Arc::new(role));
             }
             "RoleBinding" | "ClusterRoleBinding" => {
                 let bindings = self.bindings.entry(namespace.clone()).or_default();
@@ -118,8 +115,8 @@ impl Policy {
         self.generation = next_generation();
         match kind {
             "Role" | "ClusterRole" => {
-                let removed = self.roles.get_mut(namespace).and_then(|roles| roles.remove(name));
-                self.limited_roles -= usize::from(removed.is_some_and(|role| role.limits_fields()));
+                self.aggregated = OnceLock::new();
+                self.roles.get_mut(namespace).and_then(|roles| roles.remove(name));
             }
             "RoleBinding" | "ClusterRoleBinding" => {
                 if let Some(bindings) = self.bindings.get_mut(namespace) {
@@ -160,9 +157,14 @@ impl Policy {
         }
     }
 
-    /// Whether any role limits what its subjects may change to fields.
+    /// Whether any role limits, or has limited, what its subjects may change to fields.
     pub fn has_field_rules(&self) -> bool {
-        self.limited_roles > 0
+        self.has_field_rules
+    }
+
+    /// Returns an empty policy that replaces this one when all roles and bindings are read again.
+    pub(crate) fn successor(&self) -> Policy {
+        Policy { has_field_rules: self.has_field_rules, generation: next_generation(), ..Policy::default() }
     }
 
     /// Returns the fields of a resource that a user may change. Roles add up: one that grants the write without
@@ -172,16 +174,19 @@ impl Policy {
             return WritePermission::Unlimited;
         }
         let attributes = Attributes::Resource(write.clone());
-        let mut limited = Vec::new();
+        let (mut limited, mut seen) = (Vec::new(), HashSet::new());
         let found = self.visit(user, &write.namespace, |grant| {
-            let Some(role) = grant.role.filter(|role| role.rules.iter().any(|rule| rule.allows(&attributes)))
-            else {
-                return ControlFlow::Continue(());
-            };
-            let Ok(field_rules) = &role.field_rules else { return ControlFlow::Continue(()) };
-            let before = limited.len();
-            limited.extend(field_rules.iter().filter(|rule| rule.limits(write)).map(|rule| (grant, rule)));
-            if limited.len() == before { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            for granted in self.granted(&grant).filter(|granted| granted.rule.allows(&attributes)) {
+                let Some(rules) = granted.limit.of(&write.group, &write.resource, &write.subresource) else {
+                    return ControlFlow::Break(());
+                };
+                // Two rules of a role have the same limits.
+                let new = rules
+                    .into_iter()
+                    .filter(|rule| seen.insert((grant.binding as *const _, *rule as *const _)));
+                limited.extend(new.map(|rule| (grant, rule)));
+            }
+            ControlFlow::Continue(())
         });
         match found {
             ControlFlow::Break(()) => WritePermission::Unlimited,
@@ -189,12 +194,12 @@ impl Policy {
         }
     }
 
-    /// Returns all rules of a user in a namespace, and the errors of resolving roles.
-    pub fn rules_of(&self, user: &UserInfo, namespace: &str) -> (Vec<&PolicyRule>, String) {
+    /// Returns all rules of a user in a namespace with their limits, and the errors of resolving roles.
+    pub fn rules_of(&self, user: &UserInfo, namespace: &str) -> (Vec<GrantedRule<'_>>, String) {
         let (mut rules, mut missing) = (Vec::new(), BTreeSet::new());
         let ControlFlow::Continue(()) = self.visit(user, namespace, |grant| {
             match grant.role {
-                Some(role) => rules.extend(&role.rules),
+                Some(_) => rules.extend(self.granted(&grant)),
                 None => drop(missing.insert(grant.missing_role())),
             }
             ControlFlow::<std::convert::Infallible>::Continue(())
@@ -202,9 +207,35 @@ impl Policy {
         (rules, aggregate(missing.iter().map(String::as_str)))
     }
 
-    /// Returns the rules of the role that a binding in a namespace grants, if there is such a role.
-    pub fn rules_of_role(&self, role: &RoleRef, namespace: &str) -> Option<&[PolicyRule]> {
-        Some(&self.role(role, namespace)?.rules)
+    /// Returns the rules of the role that a binding in a namespace grants, with their limits, if there is such a role.
+    pub fn rules_of_role(&self, role: &RoleRef, namespace: &str) -> Option<Vec<GrantedRule<'_>>> {
+        let found = self.role(role, namespace)?;
+        Some(self.granted_by(role, found).collect())
+    }
+
+    fn granted<'p>(&'p self, grant: &Grant<'p>) -> impl Iterator<Item = GrantedRule<'p>> {
+        grant.role.into_iter().flat_map(|role| self.granted_by(&grant.binding.role, role))
+    }
+
+    /// Returns the rules of a role with their limits. A rule that an aggregated role collected from several roles comes once for each.
+    fn granted_by<'p>(
+        &'p self,
+        name: &RoleRef,
+        role: &'p Role,
+    ) -> Box<dyn Iterator<Item = GrantedRule<'p>> + 'p> {
+        let RoleRef::ClusterRole(name) = name else { return Box::new(role.granted()) };
+        if role.selectors.is_none() || !self.has_field_rules {
+            return Box::new(role.granted());
+        }
+        let none = HashMap::new();
+        let limits = self.aggregated.get_or_init(|| aggregated_limits(self.roles.get("").unwrap_or(&none)));
+        let limits = limits.get(name).map(Vec::as_slice).unwrap_or_default();
+        Box::new(role.rules.iter().enumerate().flat_map(move |(at, rule)| {
+            let limits = limits.get(at).map(Vec::as_slice).unwrap_or_default();
+            let none = limits.is_empty().then_some(Limit::NoWrite);
+            let limits = limits.iter().map(|limits| Limit::Fields(limits)).chain(none);
+            limits.map(move |limit| GrantedRule { rule, limit })
+        }))
     }
 
     /// Visits the roles of a user: by cluster role bindings first, then by the role bindings of a namespace.
@@ -284,19 +315,6 @@ impl Binding {
         let subjects = subjects.into_iter().flat_map(|subjects| subjects.iter());
         let subjects = subjects.filter_map(|subject| Subject::read(subject, &namespace)).collect();
         Binding { name, namespace, role, subjects }
-    }
-}
-
-impl Role {
-    /// Whether the role has field rules, or some that cannot be read.
-    fn limits_fields(&self) -> bool {
-        self.field_rules.as_ref().map_or(true, |rules| !rules.is_empty())
-    }
-
-    fn read(object: &Value) -> Role {
-        let annotation = object.at(["metadata", "annotations", FIELD_RULES_ANNOTATION]);
-        let field_rules = annotation.and_then(Value::as_str).map_or(Ok(Vec::new()), FieldRule::parse);
-        Role { rules: PolicyRule::list(object.get("rules")), field_rules }
     }
 }
 

@@ -3,8 +3,11 @@
 
 use super::{Writer, apply::forced_paths, request::WriteRequest};
 use hyper::{HeaderMap, Method, header};
-use tenure_apply::{Difference, Managers, State};
-use tenure_authorization::{RESOURCE_CLAIMS, check_claim_status, rbac::FieldWrite};
+use tenure_apply::{Difference, Managers, State, reordered};
+use tenure_authorization::{
+    RESOURCE_CLAIMS, check_claim_status,
+    rbac::{FieldWrite, NO_FIELDS},
+};
 use tenure_builtin::role::Role;
 use tenure_catalog::{Target, Verb, object::Stored};
 use tenure_fields::{FieldSet, Node, Path};
@@ -72,7 +75,8 @@ impl Writer {
         self.authorizer.limits_fields(&write.request.user, &attributes)
     }
 
-    /// Checks that the user may change the fields that the write changes: those that get another value or another owner.
+    /// Checks that the user may change the fields that the write changes: those that get another value or another owner,
+    /// and the lists whose items get another order.
     pub(super) fn authorize_fields(
         &self,
         write: &WriteRequest<'_>,
@@ -92,13 +96,16 @@ impl Writer {
             }
             let empty = Value::object::<&str>([]);
             let old = comparable(live.map_or(&empty, |live| &live.object));
-            let difference = Difference::between(&old, &comparable(object), target.handler.type_ref());
+            let (new, of) = (comparable(object), target.handler.type_ref());
+            let difference = Difference::between(&old, &new, of);
             let changed = difference.written.union(&difference.removed);
             let changed = leaves(&changed.union(&owner_changes(write, live, object, managers)));
             let force = is_apply
                 && (write.request.query.flag("force")
                     || forced_paths(write.request, write.profile).next().is_some());
-            let write = FieldWrite { changed: &changed, manager: &write.manager, force };
+            let reordered = reordered(&old, &new, of);
+            let write =
+                FieldWrite { changed: &changed, reordered: &reordered, manager: &write.manager, force };
             self.authorizer.check_fields(user, &attributes, &write)?;
         }
         Ok(())
@@ -121,7 +128,7 @@ impl Writer {
         let difference = Difference::between(&comparable(&live.object), &empty, target.handler.type_ref());
         let changed = leaves(&difference.removed);
         let manager = request.default_manager();
-        let write = FieldWrite { changed: &changed, manager: &manager, force: false };
+        let write = FieldWrite { changed: &changed, reordered: &NO_FIELDS, manager: &manager, force: false };
         self.authorizer.check_fields(&request.user, &attributes, &write)
     }
 

@@ -1,5 +1,6 @@
 //! For random roles, bindings and writes, a write is refused exactly when a slow model of RBAC and of field rules refuses
-//! it, with any verb, patch type or option.
+//! it, with any verb, patch type or option. Roles are bound themselves, in the namespace or everywhere, or collected by an aggregated
+//! role; one of the fields is the order of a list.
 
 use crate::{
     http::Request,
@@ -16,8 +17,11 @@ const TOKEN: &str = "an-administrators-token";
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const VERBS: [&str; 5] = ["create", "update", "patch", "delete", "deletecollection"];
-/// The fields that writes set: their names in field rules and in the body.
-const FIELDS: [&str; 3] = [".data.a", ".data.b", ".metadata.labels.c"];
+/// The fields that writes set: their names in field rules and in the body. The value of the last one is the order of two items.
+const FIELDS: [&str; 4] = [".data.a", ".data.b", ".metadata.labels.c", LIST];
+const LIST: &str = ".metadata.ownerReferences";
+/// The index of the list among the fields.
+const ORDER: usize = 3;
 const MANAGERS: [&str; 2] = ["first", "second"];
 const NAMES: [&str; 2] = ["one", "two"];
 
@@ -30,8 +34,11 @@ struct Role {
     /// Empty for every name.
     names: Vec<&'static str>,
     limits: Option<Limits>,
-    /// Bound to the user itself, to its group, or to another user.
+    /// Bound to the user itself, to its group, to another user, or to none: then an aggregated role collects it, which is bound to
+    /// the user.
     bound_to: &'static str,
+    /// Whether it is bound everywhere.
+    is_cluster_wide: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -73,8 +80,8 @@ struct Model {
 
 fn role() -> impl Strategy<Value = Role> {
     let limits = (
-        subsequence(vec![0, 1, 2], 0..=3),
-        subsequence(vec![0, 1, 2], 0..=1),
+        subsequence(vec![0, 1, 2, 3], 0..=4),
+        subsequence(vec![0, 1, 2, 3], 0..=1),
         subsequence(MANAGERS.to_vec(), 0..=1),
         any::<bool>(),
     );
@@ -85,9 +92,16 @@ fn role() -> impl Strategy<Value = Role> {
         subsequence(VERBS.to_vec(), 1..=5),
         names,
         proptest::option::of(limits),
-        select(vec!["user", "group", "other"]),
+        select(vec!["user", "group", "other", "collected", "collected"]),
+        any::<bool>(),
     )
-        .prop_map(|(verbs, names, limits, bound_to)| Role { verbs, names, limits, bound_to })
+        .prop_map(|(verbs, names, limits, bound_to, is_cluster_wide)| Role {
+            verbs,
+            names,
+            limits,
+            bound_to,
+            is_cluster_wide,
+        })
 }
 
 fn write() -> impl Strategy<Value = Write> {
@@ -102,9 +116,16 @@ fn write() -> impl Strategy<Value = Write> {
         Method::Delete,
         Method::DeleteAll,
     ]);
-    let fields = proptest::collection::btree_map(0..FIELDS.len(), 0..2u8, 0..=3);
-    (method, select(NAMES.to_vec()), select(MANAGERS.to_vec()), any::<bool>(), fields)
-        .prop_map(|(method, name, manager, dry_run, fields)| Write { method, name, manager, dry_run, fields })
+    let fields = proptest::collection::btree_map(0..FIELDS.len(), 0..2u8, 0..=4);
+    (method, select(NAMES.to_vec()), select(MANAGERS.to_vec()), any::<bool>(), fields).prop_map(
+        |(method, name, manager, dry_run, mut fields)| {
+            // The order of what is applied is that of the configuration only where the manager owns the items.
+            if matches!(method, Method::Apply { .. }) {
+                fields.remove(&ORDER);
+            }
+            Write { method, name, manager, dry_run, fields }
+        },
+    )
 }
 
 /// Whether a role grants a verb on a name, which is empty for a POST and for a collection.
@@ -251,36 +272,74 @@ fn send(
     (response.code, response.text())
 }
 
-fn install(server: &Server, at: usize, role: &Role) {
+/// Returns the rules of a role, as JSON.
+fn rules(role: &Role) -> String {
     let list = |texts: &[&str]| texts.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>().join(",");
-    let annotations = role.limits.as_ref().map(|limits| {
-        let paths =
-            |fields: &[usize]| fields.iter().map(|field| FIELDS[*field]).collect::<Vec<_>>().join(", ");
-        let rule = format!(
-            "[{{resources: [configmaps], fields: [{}], exceptFields: [{}], managers: [{}], force: {}}}]",
-            paths(&limits.fields),
-            paths(&limits.except),
-            limits.managers.join(", "),
-            limits.force
-        );
-        format!(r#","annotations":{{"tenure.dev/field-rules":{rule:?}}}"#)
-    });
-    let body = format!(
-        r#"{{"metadata":{{"name":"r{at}"{}}},"rules":[{{"apiGroups":[""],"resources":["configmaps"],"verbs":[{}],"resourceNames":[{}]}}]}}"#,
-        annotations.unwrap_or_default(),
+    format!(
+        r#"{{"apiGroups":[""],"resources":["configmaps"],"verbs":[{}],"resourceNames":[{}]}}"#,
         list(&role.verbs),
         list(&role.names)
-    );
-    let made = send(server, "POST", &format!("{RBAC}/clusterroles"), Some(("application/json", body)), None);
+    )
+}
+
+fn create(server: &Server, path: &str, body: String) {
+    let made = send(server, "POST", &format!("{RBAC}/{path}"), Some(("application/json", body)), None);
     assert_eq!(made.0, 201, "{}", made.1);
-    let kind = if role.bound_to == "group" { "Group" } else { "User" };
+}
+
+fn bind(server: &Server, role: &str, subject: &str, is_cluster_wide: bool) {
+    let kind = if subject == "group" { "Group" } else { "User" };
     let body = format!(
-        r#"{{"metadata":{{"name":"b{at}"}},"roleRef":{{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"r{at}"}},"subjects":[{{"apiGroup":"rbac.authorization.k8s.io","kind":"{kind}","name":"{}"}}]}}"#,
-        role.bound_to
+        r#"{{"metadata":{{"name":"{role}"}},"roleRef":{{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"{role}"}},"subjects":[{{"apiGroup":"rbac.authorization.k8s.io","kind":"{kind}","name":"{subject}"}}]}}"#
     );
-    let bindings = format!("{RBAC}/namespaces/default/rolebindings");
-    let made = send(server, "POST", &bindings, Some(("application/json", body)), None);
-    assert_eq!(made.0, 201, "{}", made.1);
+    let path = if is_cluster_wide { "clusterrolebindings" } else { "namespaces/default/rolebindings" };
+    create(server, path, body);
+}
+
+fn install(server: &Server, roles: &[Role]) {
+    let mut collected = BTreeSet::new();
+    for (at, role) in roles.iter().enumerate() {
+        let annotations = role.limits.as_ref().map(|limits| {
+            let paths =
+                |fields: &[usize]| fields.iter().map(|field| FIELDS[*field]).collect::<Vec<_>>().join(", ");
+            let rule = format!(
+                "[{{resources: [configmaps], fields: [{}], exceptFields: [{}], managers: [{}], force: {}}}]",
+                paths(&limits.fields),
+                paths(&limits.except),
+                limits.managers.join(", "),
+                limits.force
+            );
+            format!(r#","annotations":{{"tenure.dev/field-rules":{rule:?}}}"#)
+        });
+        let is_collected = role.bound_to == "collected";
+        let body = format!(
+            r#"{{"metadata":{{"name":"r{at}","labels":{{"collected":"{is_collected}"}}{}}},"rules":[{}]}}"#,
+            annotations.unwrap_or_default(),
+            rules(role)
+        );
+        create(server, "clusterroles", body);
+        match is_collected {
+            true => drop(collected.insert(rules(role))),
+            false => bind(server, &format!("r{at}"), role.bound_to, role.is_cluster_wide),
+        }
+    }
+    if !collected.is_empty() {
+        // With the rules that the controller would collect.
+        let rules = collected.into_iter().collect::<Vec<_>>().join(",");
+        let selector = r#"{"clusterRoleSelectors":[{"matchLabels":{"collected":"true"}}]}"#;
+        let body =
+            format!(r#"{{"metadata":{{"name":"sum"}},"aggregationRule":{selector},"rules":[{rules}]}}"#);
+        create(server, "clusterroles", body);
+        bind(server, "sum", "user", false);
+    }
+}
+
+/// Returns the two items of the list in an order.
+fn items(order: u8) -> String {
+    let item =
+        |name: &str| format!(r#"{{"apiVersion":"v1","kind":"Secret","name":"{name}","uid":"{name}"}}"#);
+    let names = if order == 0 { ["p", "q"] } else { ["q", "p"] };
+    names.map(item).join(",")
 }
 
 /// Returns the object, or the patch, that a write sends.
@@ -293,6 +352,13 @@ fn document(write: &Write) -> String {
     if !labels.is_empty() {
         metadata.push(format!(r#""labels":{{{}}}"#, labels.join(",")));
     }
+    if let Some(order) = write.fields.get(&ORDER) {
+        let items = items(*order);
+        metadata.push(format!(r#""ownerReferences":[{items}]"#));
+        if write.method == Method::Strategic {
+            metadata.push(format!(r#""$setElementOrder/ownerReferences":[{items}]"#));
+        }
+    }
     let data = if data.is_empty() { String::new() } else { format!(r#","data":{{{}}}"#, data.join(",")) };
     format!(r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{{}}}{data}}}"#, metadata.join(","))
 }
@@ -300,6 +366,12 @@ fn document(write: &Write) -> String {
 fn json_patch(write: &Write, old: &Fields) -> String {
     let mut operations = Vec::new();
     for (field, value) in &write.fields {
+        if *field == ORDER {
+            let items = items(*value);
+            operations
+                .push(format!(r#"{{"op":"add","path":"/metadata/ownerReferences","value":[{items}]}}"#));
+            continue;
+        }
         let (parent, path) =
             [("/data", "/data/a"), ("/data", "/data/b"), ("/metadata/labels", "/metadata/labels/c")][*field];
         let has_parent = match parent {
@@ -352,18 +424,20 @@ proptest! {
 
     #[test]
     fn a_write_succeeds_exactly_when_the_model_allows_it(
-        roles in proptest::collection::vec(role(), 1..4),
+        roles in proptest::collection::vec(role(), 1..5),
         writes in proptest::collection::vec(write(), 1..16),
     ) {
         let server = Server::with(Administrator::Token(TOKEN.into()));
-        roles.iter().enumerate().for_each(|(at, role)| install(&server, at, role));
+        install(&server, &roles);
         let mut model = Model::default();
         for seed in NAMES {
             // The administrator owns the objects that users find.
-            let body = format!(r#"{{"metadata":{{"name":"{seed}"}},"data":{{"a":"0"}}}}"#);
+            let items = items(0);
+            let body =
+                format!(r#"{{"metadata":{{"name":"{seed}","ownerReferences":[{items}]}},"data":{{"a":"0"}}}}"#);
             let path = format!("{MAPS}?fieldManager=administrator");
             prop_assert_eq!(send(&server, "POST", &path, Some(("application/json", body)), None).0, 201);
-            model.objects.insert(seed, Fields::from([(0, 0)]));
+            model.objects.insert(seed, Fields::from([(0, 0), (ORDER, 0)]));
         }
         for write in &writes {
             let before = stored(&server);

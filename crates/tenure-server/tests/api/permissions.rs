@@ -224,3 +224,189 @@ fn a_role_whose_field_rules_cannot_be_read_grants_no_write() {
     assert_eq!(response.code, 403, "{}", response.text());
     assert_eq!(send_as(&server, "scaler", "GET", WEB, "", "").code, 200);
 }
+
+/// Lets the scaler write roles and bindings, without `escalate` and `bind`.
+fn server_with_granting_scaler() -> Server {
+    let server = server_with_scaler();
+    let rules = r#"[{"apiGroups":["rbac.authorization.k8s.io"],"resources":["*"],"verbs":["get","create","update","patch","delete"]}]"#;
+    let role = format!(r#"{{"metadata":{{"name":"granter"}},"rules":{rules}}}"#);
+    admin(&server, "POST", &format!("{RBAC}/roles"), &role);
+    admin(&server, "POST", &format!("{RBAC}/rolebindings"), &binding("granter", "Role", "granter"));
+    server
+}
+
+fn binding(name: &str, kind: &str, role: &str) -> String {
+    format!(
+        r#"{{"metadata":{{"name":"{name}"}},"roleRef":{{"apiGroup":"rbac.authorization.k8s.io","kind":"{kind}","name":"{role}"}},"subjects":[{{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"scaler"}}]}}"#
+    )
+}
+
+fn patching_role(name: &str, limits: &str) -> String {
+    let rules = r#"[{"apiGroups":["apps"],"resources":["deployments"],"verbs":["patch"]}]"#;
+    format!(
+        r#"{{"metadata":{{"name":"{name}","annotations":{{"tenure.dev/field-rules":"{limits}"}}}},"rules":{rules}}}"#
+    )
+}
+
+#[test]
+fn limits_are_not_escaped_by_writing_roles() {
+    let server = server_with_granting_scaler();
+    let limited = |fields: &str, managers: &str| {
+        format!(
+            "[{{apiGroups: [apps], resources: [deployments], fields: [{fields}], managers: [{managers}]}}]"
+        )
+    };
+    admin(&server, "POST", &format!("{RBAC}/roles"), &patching_role("free", ""));
+    let json = "application/json";
+    let (roles, bindings) = (format!("{RBAC}/roles"), format!("{RBAC}/rolebindings"));
+    let scaler = format!("{roles}/scaler");
+    // Method, path, media type, body, and the code.
+    let cases: Vec<(&str, &str, &str, String, u16)> = vec![
+        (
+            "POST",
+            &roles,
+            json,
+            patching_role("a", "")
+                .replace(r#""annotations""#, r#""labels""#)
+                .replace(r#"{"tenure.dev/field-rules":""}"#, "{}"),
+            403,
+        ),
+        ("POST", &roles, json, patching_role("a", "[]"), 403),
+        ("POST", &roles, json, patching_role("a", &limited(".spec", "scaler")), 403),
+        ("POST", &roles, json, patching_role("a", &limited(".spec.replicas", "")), 403),
+        ("POST", &roles, json, patching_role("a", &limited(".spec.replicas", "scaler")), 201),
+        (
+            "PATCH",
+            &scaler,
+            MERGE_PATCH,
+            r#"{"metadata":{"annotations":{"tenure.dev/field-rules":null}}}"#.into(),
+            403,
+        ),
+        (
+            "PATCH",
+            &scaler,
+            MERGE_PATCH,
+            r#"{"metadata":{"annotations":{"tenure.dev/field-rules":"[]"}}}"#.into(),
+            403,
+        ),
+        ("PATCH", &scaler, JSON_PATCH, r#"[{"op":"remove","path":"/metadata/annotations"}]"#.into(), 403),
+        ("PATCH", &scaler, MERGE_PATCH, r#"{"metadata":{"labels":{"seen":"yes"}}}"#.into(), 200),
+        ("POST", &bindings, json, binding("b", "Role", "free"), 403),
+        ("POST", &bindings, json, binding("b", "ClusterRole", "edit"), 403),
+        ("POST", &bindings, json, binding("b", "Role", "a"), 201),
+    ];
+    for (method, path, media_type, body, code) in cases {
+        let response = send_as(&server, "scaler", method, path, media_type, &body);
+        assert_eq!(response.code, code, "{method} {path} {body}: {}", response.text());
+        if code == 403 && !body.contains("edit") {
+            let message = response.field("message");
+            assert!(message.contains("held only for fields .spec.replicas of *.apps"), "{message}");
+        }
+    }
+    let paused = r#"{"spec":{"paused":true}}"#;
+    let response =
+        send_as(&server, "scaler", "PATCH", &format!("{WEB}?fieldManager=scaler"), MERGE_PATCH, paused);
+    assert_eq!(response.code, 403, "{}", response.text());
+}
+
+#[test]
+fn aggregated_roles_do_not_drop_limits() {
+    let server = Server::with(Administrator::Token(TOKEN.into())).with_controllers();
+    admin(&server, "POST", DEPLOYMENTS, &deployment(1, "one"));
+    let cluster_roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+    let limits = "[{apiGroups: [apps], resources: [deployments], fields: [.spec.replicas]}]";
+    let part =
+        patching_role("part", limits).replace(r#""annotations""#, r#""labels":{"sum":"yes"},"annotations""#);
+    admin(&server, "POST", cluster_roles, &part);
+    let sum = r#"{"metadata":{"name":"sum"},"aggregationRule":{"clusterRoleSelectors":[{"matchLabels":{"sum":"yes"}}]},"rules":[]}"#;
+    admin(&server, "POST", cluster_roles, sum);
+    admin(&server, "POST", &format!("{RBAC}/rolebindings"), &binding("sum", "ClusterRole", "sum"));
+    let patch = |body: &str| send_as(&server, "scaler", "PATCH", WEB, MERGE_PATCH, body).code;
+    server.wait_until("the rules are collected", || patch(r#"{"spec":{"replicas":2}}"#) == 200);
+    assert_eq!(patch(r#"{"spec":{"paused":true}}"#), 403);
+    let free =
+        patching_role("free", "").replace(r#""annotations""#, r#""labels":{"sum":"yes"},"annotations""#);
+    let free = free.replace(r#""tenure.dev/field-rules":"""#, "");
+    admin(&server, "POST", cluster_roles, &free);
+    assert_eq!(patch(r#"{"spec":{"paused":true}}"#), 200, "the same rule without limits is collected, too");
+}
+
+#[test]
+fn a_rules_review_tells_of_limits() {
+    let server = server_with_scaler();
+    let path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
+    let review =
+        send_as(&server, "scaler", "POST", path, "application/json", r#"{"spec":{"namespace":"default"}}"#);
+    let status = review.document().get("status").cloned().unwrap_or_default();
+    assert_eq!(status.get("incomplete"), Some(&Value::Bool(true)), "{status}");
+    let error = status.get("evaluationError").and_then(Value::as_str).unwrap_or_default();
+    assert_eq!(error, "RBAC: writes are limited to fields .spec.replicas of *.apps");
+    let rules = status.get("resourceRules").map(Value::to_string).unwrap_or_default();
+    assert!(rules.contains(r#""deployments/scale""#), "{rules}");
+}
+
+#[test]
+fn the_order_of_containers_and_variables_is_a_field() {
+    let server = server_with_scaler();
+    let pod = |containers: &str, first: &str, variables: &str| {
+        let list = |names: &str, rest: &str| {
+            let item = |name: char| format!(r#"{{"name":"{name}"{rest}}}"#);
+            names.chars().map(item).collect::<Vec<_>>().join(",")
+        };
+        let env = list(variables, r#","value":"v""#);
+        let containers = list(containers, &format!(r#","image":"one","env":[{env}]"#));
+        format!(r#""containers":[{containers}],"initContainers":[{}]"#, list(first, r#","image":"one""#))
+    };
+    let whole = |replicas: u32, spec: &str| {
+        deployment(replicas, "one").replace(r#""containers":[{"name":"c","image":"one"}]"#, spec)
+    };
+    let usual = pod("cd", "ij", "xy");
+    admin(&server, "PUT", WEB, &whole(1, &usual));
+    let manager = "fieldManager=scaler";
+    let place = |spec: &str| format!(r#"{{"spec":{{"template":{{"spec":{{{spec}}}}}}}}}"#);
+    let moved = |path: &str| {
+        format!(
+            r#"[{{"op":"move","from":"/spec/template/spec/{path}/0","path":"/spec/template/spec/{path}/1"}}]"#
+        )
+    };
+    let ordered = |list: &str| {
+        place(&format!(
+            r#""$setElementOrder/{list}":[{{"name":"j"}},{{"name":"i"}},{{"name":"d"}},{{"name":"c"}}]"#
+        ))
+    };
+    let applied = |spec: &str| {
+        format!(
+            r#"{{"apiVersion":"apps/v1","kind":"Deployment","metadata":{{"name":"web"}},{}"#,
+            &place(spec)[1..]
+        )
+    };
+    let json = "application/json";
+    let web = format!("{WEB}?{manager}");
+    let (containers, first, variables) =
+        (".spec.template.spec.containers: ", ".spec.template.spec.initContainers: ", "[name=\"c\"].env: ");
+    let cases = [
+        ("PUT", json, whole(2, &pod("dc", "ij", "xy")), containers),
+        ("PUT", json, whole(2, &pod("cd", "ji", "xy")), first),
+        ("PUT", json, whole(2, &pod("cd", "ij", "yx")), variables),
+        ("PATCH", JSON_PATCH, moved("containers"), containers),
+        ("PATCH", JSON_PATCH, moved("initContainers"), first),
+        ("PATCH", JSON_PATCH, moved("containers/0/env"), variables),
+        ("PATCH", MERGE_PATCH, place(&pod("dc", "ij", "xy")), containers),
+        ("PATCH", STRATEGIC_PATCH, ordered("containers"), containers),
+        ("PATCH", STRATEGIC_PATCH, ordered("initContainers"), first),
+        ("PATCH", APPLY, applied(&pod("dc", "ij", "xy")), ".spec.template.spec.containers"),
+        ("PUT", json, whole(3, &usual), ""),
+    ];
+    for (method, media_type, body, refused) in cases {
+        let before = admin(&server, "GET", WEB, "");
+        let response = send_as(&server, "scaler", method, &web, media_type, &body);
+        let described = format!("{method} {media_type} {body}: {} {}", response.code, response.text());
+        if refused.is_empty() {
+            assert_eq!(response.code, 200, "{described}");
+            continue;
+        }
+        assert_eq!(response.code, 403, "{described}");
+        assert!(response.field("message").contains(refused), "{described}");
+        assert_eq!(admin(&server, "GET", WEB, ""), before, "{described}");
+    }
+}
