@@ -49,7 +49,7 @@ pub use negotiation::{
     Encoding, Format, MediaTypes, MetaVersion, OpenApiEncoding, OptionalFormats, PLAIN, View,
 };
 pub use query::{FieldValidation, MANAGER_BYTES, Query, WriteOptions};
-pub use request::{REQUEST_TIME, Request};
+pub use request::{AdmissionReview, REQUEST_TIME, Request};
 pub use request_body::RequestBody;
 pub use request_guard::HostGuard;
 pub use request_path::{DiscoveryPath, RequestPath, ResourcePath, decode as decode_segment};

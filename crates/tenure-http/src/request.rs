@@ -29,6 +29,18 @@ pub struct Request {
     pub deadline: Instant,
     /// What the server offers besides JSON, YAML and protobuf.
     pub optional: OptionalFormats,
+    /// Whether admission reviews it.
+    pub admission: AdmissionReview,
+}
+
+/// Whether admission reviews a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AdmissionReview {
+    /// It does.
+    #[default]
+    Required,
+    /// It does not: the server writes its own objects at its start, whatever webhooks and policies say.
+    Skipped,
 }
 
 /// How long a request other than a watch may take, unless the client asks for less.
@@ -48,6 +60,7 @@ impl Request {
             audit: AuditContext::default(),
             deadline: Instant::now() + REQUEST_TIME,
             optional: OptionalFormats::default(),
+            admission: AdmissionReview::Required,
         }
     }
 

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use tenure_apply::State;
 use tenure_catalog::{
     history::{
-        AtVersion, PageRequest, Subject, fights_document, moment, page, refusal, time_text, writers_document,
+        AtVersion, FightValues, PageRequest, Subject, fights_document, moment, page, refusal, time_text, writers_document,
     },
     object::shown,
 };
@@ -94,19 +94,21 @@ impl Reader {
     pub async fn fights(&self) -> Value {
         let fights = self.archive.counts.lock().fights.current(self.archive.now());
         let kinds = self.cluster.kinds().await.ok();
+        // Who may read the recorder may read all that it recorded.
         fights_document(&fights, |stored| {
             let Some(key) = ObjectKey::read(stored) else {
-                return Value::object([("name", Value::from(stored))]);
+                return (Value::object([("name", Value::from(stored))]), FightValues::Shown);
             };
             let is_it =
                 |kind: &&tenure_client::Resource| kind.group == key.group && kind.plural == key.resource;
             let kind = kinds.as_ref().and_then(|kinds| kinds.iter().find(is_it));
-            Value::object([
+            let object = Value::object([
                 ("apiVersion", Value::from(kind.map(|kind| kind.api_version()).unwrap_or_default())),
                 ("kind", Value::from(kind.map_or(key.resource.clone(), |kind| kind.kind.clone()))),
                 ("name", Value::from(key.name)),
                 ("namespace", Value::from(key.namespace)),
-            ])
+            ]);
+            (object, FightValues::Shown)
         })
     }
 

@@ -33,16 +33,12 @@ pub(crate) struct Admission {
 }
 
 impl Admission {
-    /// Reads the configuration of admission from the store.
-    pub async fn open(
-        objects: Arc<Objects>,
-        authorizer: Arc<Authorizer>,
-        chain: AdmissionChain,
-    ) -> Result<Arc<Admission>, ApiError> {
+    /// Returns the admission of a server that is about to start. Webhooks and policies are known once [`refresh`](Self::refresh) has read
+    /// them: what the server writes for itself before that does not depend on them, so that a webhook that cannot be reached does not
+    /// keep it from starting.
+    pub fn new(objects: Arc<Objects>, authorizer: Arc<Authorizer>, chain: AdmissionChain) -> Arc<Admission> {
         let (config, refreshing) = (RwLock::default(), Default::default());
-        let admission = Admission { objects, authorizer, chain: Arc::new(chain), config, refreshing };
-        admission.refresh().await?;
-        Ok(Arc::new(admission))
+        Arc::new(Admission { objects, authorizer, chain: Arc::new(chain), config, refreshing })
     }
 
     /// Returns the admission of a fork, with the same configuration until that of the fork changes.

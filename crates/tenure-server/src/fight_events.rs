@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use tenure_builtin::role::EVENTS;
 use tenure_catalog::{
     Target, Verb,
-    history::{advice, describe},
+    history::{advice, describe_without_values},
     object::{meta_text, seconds},
 };
 use tenure_history::Fight;
@@ -75,7 +75,8 @@ async fn report(writer: &Writer, fight: &Fight) -> Result<(), ApiError> {
         ),
         ("involvedObject", involved),
         ("reason", Value::from("FieldFight")),
-        ("message", Value::from(format!("{}. {}", describe(fight), advice(fight)))),
+        // Events are read by those who may not read the object, and are stored without its encryption.
+        ("message", Value::from(format!("{}. {}", describe_without_values(fight), advice(fight)))),
         ("type", Value::from("Warning")),
         ("count", Value::from(i64::try_from(fight.overwrites).unwrap_or(i64::MAX).min(i64::from(i32::MAX)))),
         ("firstTimestamp", time(fight.since)),

@@ -27,16 +27,18 @@ use tenure_builtin::role::Role;
 use tenure_catalog::{
     HISTORY, Target, Verb,
     discovery::{Published, page_not_found},
+    history::MayRead,
 };
 use tenure_http::{
-    Administrator, BoundedBody, ClientAddress, GuardedRequest, HostGuard, MediaTypes, OptionalFormats, PLAIN,
-    Query, REQUEST_TIME, Request, RequestBody, RequestPath, Response, ResponseBody, View, WebService,
+    Administrator, AdmissionReview, BoundedBody, ClientAddress, GuardedRequest, HostGuard, MediaTypes,
+    OptionalFormats, PLAIN, Query, REQUEST_TIME, Request, RequestBody, RequestPath, Response, ResponseBody,
+    View, WebService,
     compression::{accepts_gzip, compress},
     impersonation::impersonated_user,
     listener::Handler,
     metrics, no_memory,
 };
-use tenure_meta::{ApiError, Attributes, Reason, UserInfo};
+use tenure_meta::{ApiError, Attributes, Reason, ResourceAttributes, UserInfo};
 use tenure_profile::Improvement;
 use tenure_transport::serving::{ClientCertificate, FrontProxy};
 use tenure_value::Text;
@@ -340,6 +342,7 @@ impl Server {
             audit: seen.trail.as_ref().map(AuditTrail::context).unwrap_or_default(),
             deadline: Instant::now() + REQUEST_TIME,
             optional: self.writer.profile.into(),
+            admission: AdmissionReview::Required,
         };
         let mut path = match path {
             RequestPath::Resource(path) => path,
@@ -370,7 +373,20 @@ impl Server {
     async fn document(&self, path: RequestPath, request: Request) -> Result<Response, ApiError> {
         let (store, tokens) = (&*self.objects.store, &self.authenticator.tokens);
         let metrics = (&*self.metrics, &*self.writer.admission);
-        let history = (&*self.writer.history, self.objects.clock.now());
+        let may_read = |target: &Target| {
+            let resource = &target.handler.resource;
+            let get = Attributes::Resource(ResourceAttributes {
+                verb: Verb::Get.word().into(),
+                group: resource.group.clone(),
+                version: resource.version.clone(),
+                resource: resource.name.clone(),
+                namespace: target.namespace.clone(),
+                name: target.name.clone(),
+                ..ResourceAttributes::default()
+            });
+            self.authorizer.decide_blocking(&request.user, &get).is_allowed()
+        };
+        let history = (&*self.writer.history, self.objects.clock.now(), &may_read as &MayRead<'_>);
         let is_small = nonresource::is_small(&path);
         let aggregated = self.aggregator.aggregated();
         let published = Published::new(&self.catalog, &aggregated);

@@ -6,7 +6,7 @@ use tenure_authentication::TokenIssuer;
 use tenure_catalog::{
     Catalog,
     discovery::{self, Published, page_not_found},
-    history::History,
+    history::{History, MayRead},
 };
 use tenure_http::{
     Metrics, PLAIN, Request, RequestPath, Response,
@@ -39,7 +39,7 @@ pub(crate) async fn respond(
     store: &dyn Store,
     (metrics, admission): (&Metrics, &Admission),
     tokens: &TokenIssuer,
-    (history, now): (&History, Timestamp),
+    (history, now, may_read): (&History, Timestamp, &MayRead<'_>),
     address: RequestPath,
     request: &Request,
 ) -> Result<Response, ApiError> {
@@ -101,7 +101,7 @@ pub(crate) async fn respond(
         }
         "statusz" if path == "/statusz" => statusz::respond(request, now, metrics.up())?,
         "history" if path == "/history/fights" => {
-            Response::document(StatusCode::OK, &history.fights(catalog, now), PLAIN)
+            Response::document(StatusCode::OK, &history.fights(catalog, now, may_read), PLAIN)
         }
         "history" if path == "/history/writers" => {
             let most = request.query.integer("limit")?.and_then(|limit| usize::try_from(limit).ok());

@@ -194,7 +194,7 @@ impl Server {
             stop.subscribe(),
             min_request_timeout,
         );
-        let admission = Admission::open(objects.clone(), authorizer.clone(), admission).await?;
+        let admission = Admission::new(objects.clone(), authorizer.clone(), admission);
         let history = Arc::new(History::new(history));
         let writer = Writer::new(reader.clone(), admission, authorizer.clone(), profile, history.clone());
         let history = HistoryReader::new(objects.clone(), history, offload.clone(), stop.subscribe());
@@ -215,6 +215,8 @@ impl Server {
             }
             None => None,
         };
+        // From here on webhooks and policies have a say.
+        writer.admission.refresh().await?;
         let checked = protobuf.await.map_err(|error| ApiError::internal(error.to_string()))?;
         checked.map_err(|error| ApiError::internal(error.to_string()))?;
         let default_objects = Arc::new(DefaultObjects::new(service_addresses));

@@ -24,7 +24,7 @@ use tenure_builtin::role::DEFINITIONS;
 use tenure_crd::NamesInUse;
 use tenure_meta::ApiError;
 use tenure_profile::Profile;
-use tenure_store::{Entry, ListRequest, Revision, Store, Transaction};
+use tenure_store::{Entry, KeyChange, ListRequest, Revision, Store, Transaction};
 use tenure_value::{Text, Value};
 pub use versions::{Conversions, KindVersions};
 
@@ -140,6 +140,16 @@ impl Catalog {
         *self.current.write() = snapshot;
         self.changes.send_replace(());
         Ok(())
+    }
+
+    /// Whether what is served follows a change of a definition already: this server made it.
+    pub fn has_seen(&self, change: &KeyChange) -> bool {
+        let snapshot = self.current.read();
+        match (&change.current, snapshot.definitions.get(&change.key)) {
+            (Some(entry), Some(known)) => known.revision >= entry.modified,
+            (None, known) => known.is_none(),
+            (Some(_), None) => false,
+        }
     }
 
     /// Returns a receiver that is notified when what is served may have changed.

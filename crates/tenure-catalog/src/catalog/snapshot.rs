@@ -4,7 +4,10 @@
 use super::{custom_kind::CustomKind, documents::Documents, handler::ResourceHandler};
 use crate::object::Stored;
 use bytes::Bytes;
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 use tenure_meta::{Group, Registry, Resource};
 use tenure_profile::Profile;
 use tenure_value::Text;
@@ -42,6 +45,11 @@ impl Snapshot {
         let builtin = tenure_builtin::registry();
         let mut groups: Vec<Group> = builtin.groups().to_vec();
         let mut resources: Vec<Arc<Resource>> = builtin.resources().to_vec();
+        // Both are asked for every definition, of which there may be thousands.
+        let mut positions: HashMap<Text, usize> =
+            groups.iter().enumerate().map(|(at, group)| (group.name.clone(), at)).collect();
+        let builtin_versions: HashSet<(&Text, &Text)> =
+            builtin.resources().iter().map(|of| (&of.group, &of.version)).collect();
         let mut custom = HashMap::new();
         let mut sorted: Vec<&Arc<CustomKind>> = kinds.values().collect();
         sorted.sort_by(|a, b| {
@@ -53,16 +61,18 @@ impl Snapshot {
             if added.versions.is_empty() {
                 continue;
             }
-            match groups.iter_mut().find(|group| group.name == added.name) {
+            match positions.get(&added.name).map(|at| &mut groups[*at]) {
                 Some(group) => {
                     let new = added.versions.iter().filter(|version| !group.versions.contains(version));
                     group.versions = group.versions.iter().chain(new).cloned().collect();
                 }
-                None => groups.push(added),
+                None => {
+                    positions.insert(added.name.clone(), groups.len());
+                    groups.push(added);
+                }
             }
             // A version of a built-in group has its built-in resources alone.
-            let is_builtin =
-                |of: &&Arc<Resource>| builtin.of_version(&of.group, &of.version).next().is_some();
+            let is_builtin = |of: &&Arc<Resource>| builtin_versions.contains(&(&of.group, &of.version));
             resources.extend(kind.resources.iter().filter(|of| !is_builtin(of)).cloned());
             custom.insert((definition.group.clone(), definition.names.plural.clone()), kind.clone());
         }

@@ -1,11 +1,15 @@
 //! Fights and counts of writes as people and programs read them.
 
+use crate::Target;
 use tenure_history::{Churn, FieldCount, Fight, Side, WriterCount};
 use tenure_meta::time::{Precision, Timestamp};
 use tenure_value::{Object, Value};
 
+/// Whether the client of a request may read an object.
+pub type MayRead<'r> = dyn Fn(&Target) -> bool + Sync + 'r;
+
 /// Describes a fight in a sentence, without its end.
-pub fn describe(fight: &Fight) -> String {
+fn describe(fight: &Fight) -> String {
     let side = |side: &Side| match side.value.as_str() {
         "" => format!("{} removes it", side.manager),
         value => format!("{} sets it to {value}", side.manager),
@@ -15,6 +19,18 @@ pub fn describe(fight: &Fight) -> String {
         "Managers keep overwriting {}: {}; {} times since {}",
         fight.path,
         sides.join(", "),
+        fight.overwrites,
+        time(fight.since)
+    )
+}
+
+/// Describes a fight without its values, which are for those alone who may read the object.
+pub fn describe_without_values(fight: &Fight) -> String {
+    let names: Vec<&str> = fight.sides.iter().map(|side| side.manager.as_str()).collect();
+    format!(
+        "Managers keep overwriting {}: {}; {} times since {}",
+        fight.path,
+        names.join(", "),
         fight.overwrites,
         time(fight.since)
     )
@@ -30,8 +46,18 @@ pub fn advice(fight: &Fight) -> String {
     )
 }
 
-/// Returns the fights that are not over as a document; `object` tells which object a key of the store is.
-pub fn document(fights: &[Fight], object: impl Fn(&str) -> Value) -> Value {
+/// Whether a document shows the values of a fight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FightValues {
+    /// The client may read the object.
+    Shown,
+    /// The client may not.
+    Hidden,
+}
+
+/// Returns the fights that are not over as a document; `object` tells which object a key of the store is, and whether the client may
+/// read it.
+pub fn document(fights: &[Fight], object: impl Fn(&str) -> (Value, FightValues)) -> Value {
     Value::object([
         ("apiVersion", Value::from("tenure.dev/v1")),
         ("kind", Value::from("FightList")),
@@ -64,14 +90,16 @@ pub fn writers(churn: &Churn, most: usize) -> Value {
     ])
 }
 
-fn one(object: Value, fight: &Fight) -> Value {
+fn one((object, values): (Value, FightValues), fight: &Fight) -> Value {
+    let shows_values = values == FightValues::Shown;
     let side = |side: &Side| {
         let shown = Object::default()
             .with("manager", side.manager.as_str())
             .with("overwrites", Value::unsigned(side.overwrites));
         Value::from(match side.value.as_str() {
             "" => shown,
-            value => shown.with("value", value),
+            value if shows_values => shown.with("value", value),
+            _ => shown.with("hidden", true),
         })
     };
     Value::object([
@@ -81,7 +109,7 @@ fn one(object: Value, fight: &Fight) -> Value {
         ("overwrites", Value::unsigned(fight.overwrites)),
         ("since", Value::from(time(fight.since))),
         ("last", Value::from(time(fight.last))),
-        ("message", Value::from(describe(fight))),
+        ("message", Value::from(if shows_values { describe(fight) } else { describe_without_values(fight) })),
         ("advice", Value::from(advice(fight))),
     ])
 }

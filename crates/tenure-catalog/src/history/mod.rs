@@ -21,7 +21,10 @@ use tenure_value::Value;
 use tokio::sync::mpsc;
 
 pub use document::{field_item, item, refusal, time_text};
-pub use fights::{advice, describe, document as fights_document, writers as writers_document};
+pub use fights::{
+    FightValues, MayRead, advice, describe_without_values, document as fights_document,
+    writers as writers_document,
+};
 pub use page::{AtVersion, PageRequest, Subject, moment, page};
 pub use read::HistoryReader;
 
@@ -186,17 +189,21 @@ impl History {
         self.waiting.lock().take()
     }
 
-    /// Returns the fights that are not over, as a document.
-    pub fn fights(&self, catalog: &Catalog, now: Timestamp) -> Value {
+    /// Returns the fights that are not over, as a document, with the values of those objects that the client may read.
+    pub fn fights(&self, catalog: &Catalog, now: Timestamp, may_read: &MayRead<'_>) -> Value {
         let current = self.fights.lock().current(milliseconds(now));
         fights::document(&current, |key| match Target::of_key(catalog, key) {
-            Some(target) => Value::object([
-                ("apiVersion", Value::from(target.handler.resource.api_version.clone())),
-                ("kind", Value::from(target.handler.resource.kind.clone())),
-                ("name", Value::from(target.name.clone())),
-                ("namespace", Value::from(target.namespace.clone())),
-            ]),
-            None => Value::object([("name", Value::from(key))]),
+            Some(target) => {
+                let values = if may_read(&target) { FightValues::Shown } else { FightValues::Hidden };
+                let object = Value::object([
+                    ("apiVersion", Value::from(target.handler.resource.api_version.clone())),
+                    ("kind", Value::from(target.handler.resource.kind.clone())),
+                    ("name", Value::from(target.name.clone())),
+                    ("namespace", Value::from(target.namespace.clone())),
+                ]);
+                (object, values)
+            }
+            None => (Value::object([("name", Value::from(key))]), FightValues::Hidden),
         })
     }
 

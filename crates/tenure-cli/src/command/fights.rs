@@ -57,6 +57,7 @@ fn shown(fight: &Value, terminal: &Terminal) -> String {
     for (number, side) in fight.get("sides").and_then(Value::as_array).into_iter().flat_map(|sides| sides.iter().enumerate()) {
         let value = match side.get("value").and_then(Value::as_str) {
             Some(value) => format!("sets {value}"),
+            None if side.get("hidden").is_some() => "sets a value that you may not read".to_owned(),
             None => "removes it".to_owned(),
         };
         let times = side.get("overwrites").and_then(Value::as_i64).unwrap_or_default();

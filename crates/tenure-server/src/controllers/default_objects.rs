@@ -11,7 +11,7 @@ use tenure_builtin::{
     default_objects::{DefaultObject, HOME, ROOT_CERTIFICATES, ServerFacts, default_objects},
 };
 use tenure_catalog::{Target, Verb, object::OBJECTS};
-use tenure_http::{Query, Request};
+use tenure_http::{AdmissionReview, Query, Request};
 use tenure_meta::ApiError;
 use tenure_value::{Text, Value};
 
@@ -78,13 +78,13 @@ fn namespace_of<'a>(object: &DefaultObject, key: &'a str) -> Option<&'a str> {
     rest.strip_prefix(object.resource)?.strip_prefix('/')?.strip_suffix(object.name)?.strip_suffix('/')
 }
 
-/// Creates the default objects of the home namespace, so that the first client finds them.
+/// Creates the default objects of the home namespace, so that the first client finds them, whatever webhooks and policies say.
 pub(crate) async fn create_default_objects(
     writer: &Writer,
     defaults: &DefaultObjects,
 ) -> Result<(), ApiError> {
     if defaults.is_for(HOME) {
-        apply(writer, defaults, HOME).await?;
+        apply(writer, defaults, HOME, AdmissionReview::Skipped).await?;
     }
     Ok(())
 }
@@ -94,6 +94,7 @@ pub(super) async fn apply(
     writer: &Writer,
     defaults: &DefaultObjects,
     namespace: &str,
+    admission: AdmissionReview,
 ) -> Result<Outcome, ApiError> {
     let catalog = &writer.objects.catalog;
     for object in default_objects(namespace) {
@@ -111,7 +112,8 @@ pub(super) async fn apply(
             name: object.name.into(),
             subresource: Text::default(),
         };
-        match writer.modify(&target, &application(&target, &content, MANAGER)?).await {
+        let request = Request { admission, ..application(&target, &content, MANAGER)? };
+        match writer.modify(&target, &request).await {
             // The namespace is being deleted by now.
             Err(failure) if matches!(failure.code(), 403 | 404) => break,
             // A retry changes nothing: another service has the address.

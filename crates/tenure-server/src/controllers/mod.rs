@@ -32,6 +32,7 @@ use tenure_catalog::{
     object::{OBJECTS, Stored, meta_text},
     owner_graph::OwnerGraph,
 };
+use tenure_http::AdmissionReview;
 use tenure_meta::ApiError;
 use tenure_store::{Entry, KeyChange, ListRequest, Revision, Signal, Watch, WatchRequest};
 use tenure_value::Text;
@@ -249,7 +250,8 @@ impl Lifecycle {
                         self.see(change);
                     }
                     // Another server may have made the change.
-                    if changes.iter().any(|change| change.key.starts_with(custom_resources::PREFIX.as_bytes())) {
+                    let is_definition = |change: &&KeyChange| change.key.starts_with(custom_resources::PREFIX.as_bytes());
+                    if changes.iter().filter(is_definition).any(|change| !catalog.has_seen(change)) {
                         catalog.refresh().await?;
                     }
                     if changes.iter().any(|change| change.key.starts_with(CONFIGURATION_PREFIX.as_bytes())) {
@@ -428,7 +430,10 @@ async fn carry_out(context: Arc<ControllerContext>, work: Work) -> (Work, Result
         Work::Owned(key) => garbage_collection::collect(&context, key).await,
         Work::Quota(key) => quotas::count(&context.writer, key).await,
         Work::AggregatedRoles => aggregation::aggregate(&context.writer).await,
-        Work::DefaultObjects(name) => default_objects::apply(&context.writer, &context.defaults, name).await,
+        Work::DefaultObjects(name) => {
+            let reviewed = AdmissionReview::Required;
+            default_objects::apply(&context.writer, &context.defaults, name, reviewed).await
+        }
         Work::DefaultServiceCidr => {
             let range = context.defaults.service_addresses;
             service_cidrs::create_default(&context.writer, range).await.map(|()| Outcome::Done)

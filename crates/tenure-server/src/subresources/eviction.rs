@@ -69,6 +69,7 @@ impl Subresources {
             audit: request.audit.clone(),
             deadline: request.deadline,
             optional: request.optional,
+            admission: request.admission,
         };
         let mut options = DeleteOptions::of(&request, &self.writer.profile)?.skip_admission();
         if !options.dry_run {

@@ -3,7 +3,7 @@
 use super::{Writer, quota::Enforcement};
 use tenure_apply::{Manager, Managers, State};
 use tenure_catalog::{Conversions, Target, object::Stored};
-use tenure_http::{Metrics, Request, WriteOptions};
+use tenure_http::{AdmissionReview, Metrics, Request, WriteOptions};
 use tenure_meta::{ApiError, Endpoint, Timestamp};
 use tenure_profile::{Improvement, Profile};
 use tenure_store::Revision;
@@ -86,7 +86,10 @@ impl<'a> WriteRequest<'a> {
             manager,
             now: writer.objects.clock.now(),
             endpoint: Endpoint::of(&target.subresource),
-            admission: Admitted::NotYet,
+            admission: match request.admission {
+                AdmissionReview::Required => Admitted::NotYet,
+                AdmissionReview::Skipped => Admitted::Already,
+            },
             created_version: None,
             profile: writer.profile,
             conversions: Conversions::default(),

@@ -5,6 +5,8 @@ use crate::{
     recording_webhook::{RecordingWebhook, configure, patched, rule, webhook},
     server::{APPLY, JSON_PATCH, MERGE_PATCH, Server, metadata},
 };
+use tenure_http::Administrator;
+use tenure_store::{Expected, Store, Transaction};
 use tenure_value::Value;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -199,6 +201,48 @@ fn an_unreachable_webhook_fails_or_is_ignored_by_its_policy() {
     assert_eq!(server.delete(configuration).code, 200);
     configure(&server, "Validating", "gone", &webhook("gone", &client, &rule, r#""failurePolicy":"Ignore""#));
     assert_eq!(server.post(MAPS, &map("a", "")).code, 201);
+}
+
+#[test]
+fn a_server_starts_whatever_webhooks_and_policies_say() {
+    let server = Server::start();
+    let unused_address = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.local_addr().unwrap()
+    };
+    let authority = RecordingWebhook::allowing();
+    let bundle = &authority.webhook_server.ca_bundle;
+    let client = format!(r#"{{"url":"https://{unused_address}/ask","caBundle":"{bundle}"}}"#);
+    let everything = r#"{"operations":["*"],"apiGroups":["*"],"apiVersions":["*"],"resources":["*/*"]}"#;
+    configure(&server, "Validating", "gone", &webhook("gone", &client, everything, ""));
+    configure(&server, "Mutating", "gone", &webhook("gone", &client, everything, ""));
+    assert_eq!(server.post(MAPS, &map("a", "")).code, 500, "it has a say");
+    // The next server finds a store in which everything that it needs is missing, but for the webhooks.
+    let store = server.store();
+    let keys = server.keys("objects/");
+    drop(server);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        for key in keys.iter().filter(|key| !key.contains("admissionregistration")) {
+            store.commit(Transaction::new().delete(key.clone(), Expected::Anything)).await.unwrap();
+        }
+    });
+    let token = Administrator::Token("an-administrators-token".into());
+    let server = Server::over(store, token).announced().with_created_default_objects();
+    let admin = |method: &str, path: &str| {
+        Request::new(method, path).header("Authorization", "Bearer an-administrators-token")
+    };
+    for path in [
+        "/api/v1/namespaces/kube-system",
+        "/api/v1/namespaces/default/services/kubernetes",
+        "/apis/rbac.authorization.k8s.io/v1/clusterroles/cluster-admin",
+        "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/exempt",
+        "/apis/networking.k8s.io/v1/servicecidrs/kubernetes",
+    ] {
+        assert_eq!(server.send(&admin("GET", path)).code, 200, "{path}");
+    }
+    let refused = server.send(&admin("POST", MAPS).body("application/json", map("a", "")));
+    assert_eq!(refused.code, 500, "it has a say again: {}", refused.text());
 }
 
 #[test]

@@ -163,3 +163,9 @@ fn without_the_option_no_default_objects_exist() {
     assert_eq!(server.get(&account("plain")).code, 404);
     assert_eq!(server.get(&trust("plain")).code, 404);
 }
+
+#[test]
+fn the_first_client_finds_the_service() {
+    let server = Server::start().announced().with_created_default_objects();
+    assert_eq!(server.get("/api/v1/namespaces/default/services/kubernetes").code, 200);
+}

@@ -4,7 +4,7 @@
 use crate::{
     facts::{self, NAMESPACE, items, text},
     http::{Request, Response},
-    server::{Server, version},
+    server::{JSON_PATCH, Server, version},
 };
 use tenure_http::Administrator;
 use tenure_server::{Improvement, Profile};
@@ -188,4 +188,21 @@ fn a_terminating_namespace_refuses_new_objects() {
     assert_eq!(text(&cause, "reason"), "NamespaceTerminating");
     let again = server.delete("/api/v1/namespaces/going");
     assert!(matches!(again.code, 200 | 409), "{}", again.text());
+}
+
+#[test]
+fn a_failed_test_of_a_patch_shows_no_value() {
+    let server = Server::start();
+    let secrets = "/api/v1/namespaces/default/secrets";
+    server.create(secrets, r#"{"metadata":{"name":"s"},"stringData":{"k":"found-value"}}"#);
+    let test = |path: &str| {
+        let patch = format!(r#"[{{"op":"test","path":"{path}","value":"expected-value"}}]"#);
+        let response = server.patch(&format!("{secrets}/s"), JSON_PATCH, &patch);
+        assert_eq!(response.code, 422, "{}", response.text());
+        response.field("message")
+    };
+    let start =
+        "the server rejected our request due to an error in our request: operation 0: test failed at ";
+    assert_eq!(test("/data/k"), format!(r#"{start}"/data/k": it has another value"#));
+    assert_eq!(test("/data/none"), format!(r#"{start}"/data/none": it does not exist"#));
 }

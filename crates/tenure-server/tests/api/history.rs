@@ -292,6 +292,44 @@ fn history_has_a_permission_of_its_own() {
 }
 
 #[test]
+fn the_values_of_a_fight_are_for_those_who_may_read_the_object() {
+    let server = Server::with(Administrator::Token(TOKEN.into()));
+    let admin = |request: Request| request.header("Authorization", &format!("Bearer {TOKEN}"));
+    let send = |method: &str, path: &str, body: &str, media_type: &str| {
+        let response = server.send(&admin(Request::new(method, path)).body(media_type, body));
+        assert!(response.code < 300, "{}", response.text());
+    };
+    let json = "application/json";
+    send("POST", MAPS, r#"{"metadata":{"name":"m"},"data":{"k":"first"}}"#, json);
+    let rbac = "/apis/rbac.authorization.k8s.io/v1";
+    let rules = r#"[{"nonResourceURLs":["/history/fights"],"verbs":["get"]}]"#;
+    send(
+        "POST",
+        &format!("{rbac}/clusterroles"),
+        &format!(r#"{{"metadata":{{"name":"f"}},"rules":{rules}}}"#),
+        json,
+    );
+    let binding = r#"{"metadata":{"name":"f"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"f"},"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"watcher"}]}"#;
+    send("POST", &format!("{rbac}/clusterrolebindings"), binding, json);
+    for round in 0..20 {
+        let (manager, value) = if round % 2 == 0 { ("one", "value-1") } else { ("two", "value-2") };
+        let body = format!(r#"{{"data":{{"k":"{value}"}}}}"#);
+        send("PATCH", &format!("{MAPS}/m?fieldManager={manager}"), &body, MERGE_PATCH);
+    }
+    let fights = |user: Option<&str>| {
+        let request = admin(Request::new("GET", "/history/fights"));
+        let request = match user {
+            Some(user) => request.header("Impersonate-User", user),
+            None => request,
+        };
+        server.send(&request).text()
+    };
+    let (all, some) = (fights(None), fights(Some("watcher")));
+    assert!(all.contains("value-1") && all.contains("value-2"), "{all}");
+    assert!(some.contains(".data.k") && some.contains("two") && !some.contains("value-"), "{some}");
+}
+
+#[test]
 fn two_that_fight_are_found_and_fifty_that_do_not_are_not() {
     let server = Server::start().with_controllers();
     server.apply(&format!("{DEPLOYMENTS}/web"), "alice", &deployment(1, "app:1"));
@@ -336,7 +374,11 @@ fn two_that_fight_are_found_and_fifty_that_do_not_are_not() {
         // Long enough for the others to change back and forth a few times.
         server.wait_until("an event is written", || {
             let events = server.get("/api/v1/namespaces/default/events").document();
-            items(&events).iter().any(|event| text(event, &["reason"]) == "FieldFight")
+            let fights = items(&events).into_iter().filter(|event| text(event, &["reason"]) == "FieldFight");
+            let messages: Vec<String> = fights.map(|event| text(&event, &["message"]).to_string()).collect();
+            // Those who read events may not be allowed to read the object.
+            assert!(messages.iter().all(|message| !message.contains(" sets it to ")), "{messages:?}");
+            messages.iter().any(|message| message.contains("scheduler"))
         });
         stop.store(true, Relaxed);
         assert_eq!(found.len(), 1, "after {took:?}: {found:#?}");

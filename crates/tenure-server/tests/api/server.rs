@@ -66,6 +66,13 @@ impl Server {
         self
     }
 
+    /// Creates the default objects of the namespace `default`.
+    pub fn with_created_default_objects(self) -> Server {
+        let runtime = self.runtime.as_ref().expect("the server runs");
+        runtime.block_on(self.api.create_default_objects()).expect("the objects are created");
+        self
+    }
+
     /// Starts the controllers.
     pub fn with_controllers(self) -> Server {
         let runtime = self.runtime.as_ref().expect("the server runs");
