@@ -1,5 +1,6 @@
 //! From credentials to users: headers, token files, certificates and signed tokens.
 
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL};
 use rcgen::{CertificateParams, CustomExtension, DistinguishedName, DnType, KeyPair};
 use tenure_authentication::credentials::{
     BoundObject, JwtError, ServiceAccountClaims, SigningKey, TokenFile, TokenRequest, VerifyingKey,
@@ -47,6 +48,11 @@ fn a_token_file_lists_users() {
         let error = TokenFile::parse(text).err().expect(text).to_string();
         assert!(error.starts_with(message), "{error}");
     }
+    let file = |token: &str| TokenFile::parse(&format!("{token},ann,1,\"system:masters\"")).expect("valid");
+    assert!(file("0123456789abcdef").with_least_bytes(16).is_ok());
+    let error = file("hunter2").with_least_bytes(16).err().expect("too short").to_string();
+    assert!(error.starts_with("the token of \"ann\" is shorter than 16 bytes"), "{error}");
+    assert!(!error.contains("hunter2"), "{error}");
 }
 
 /// Creates a certificate with a subject.
@@ -149,6 +155,12 @@ fn no_changed_token_is_verified() {
     assert_eq!(verify(&[impostor], &token), Err(JwtError::Signature));
     let unsigned = format!("{}.", token.rsplit_once('.').expect("three parts").0);
     assert!(verify(&keys, &unsigned).is_err());
+    // A signature does not help if the header demands what is not understood.
+    let header = format!(r#"{{"alg":"ES256","kid":{:?},"crit":["exp"]}}"#, keys[0].id);
+    let claims = token.split('.').nth(1).expect("claims");
+    let message = format!("{}.{claims}", BASE64URL.encode(header));
+    let signature = BASE64URL.encode(key.sign(message.as_bytes()).expect("signed"));
+    assert_eq!(verify(&keys, &format!("{message}.{signature}")), Err(JwtError::Critical));
 }
 
 #[test]

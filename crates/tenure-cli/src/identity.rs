@@ -83,7 +83,13 @@ pub struct IdentityFlags {
     /// External issuers.
     #[command(flatten)]
     pub oidc: OidcFlags,
+    /// How many bytes a static token must have: the command `serve` refuses tokens that can be guessed, kube-apiserver does not.
+    #[arg(skip = LEAST_TOKEN_BYTES)]
+    pub least_token_bytes: usize,
 }
+
+/// How many bytes a static token of `tenure serve` must have.
+pub const LEAST_TOKEN_BYTES: usize = 16;
 
 impl IdentityFlags {
     /// Reads the authorities of client certificates.
@@ -150,11 +156,13 @@ impl IdentityFlags {
         options.aggregation.authentication = Some(authentication);
         identity.request_headers = self.request_headers();
         if let Some(path) = &self.token_auth_file {
-            let tokens = Reloadable::new(token_file(path)?);
+            let least = self.least_token_bytes;
+            let tokens = Reloadable::new(token_file(path, least)?);
             identity.token_file = Some(tokens.clone());
             let file = path.clone();
-            reloader
-                .add("token file", [path.clone()], move || token_file(&file).map(|file| tokens.set(file)));
+            reloader.add("token file", [path.clone()], move || {
+                token_file(&file, least).map(|file| tokens.set(file))
+            });
         }
         identity.bootstrap_tokens = self.enable_bootstrap_token_auth.unwrap_or(false);
         if let Some(path) = &self.authentication_token_webhook_config_file {
@@ -202,8 +210,9 @@ pub fn token_expiration(text: &str) -> Result<i64, String> {
         .ok_or_else(|| "expected a duration between 1h and 2^32 seconds, such as 24h".into())
 }
 
-fn token_file(path: &Path) -> Result<TokenFile, String> {
-    TokenFile::parse(&read(path)?).map_err(|error| format!("{}: {error}", path.display()))
+fn token_file(path: &Path, least: usize) -> Result<TokenFile, String> {
+    let file = TokenFile::parse(&read(path)?).map_err(|error| format!("{}: {error}", path.display()))?;
+    file.with_least_bytes(least).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn token_keys(signing: Option<&Path>, verifying: &[PathBuf]) -> Result<TokenKeys, String> {

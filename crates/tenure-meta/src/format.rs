@@ -320,11 +320,27 @@ pub fn driver_name(text: &str) -> Verdict {
 
 /// An address that others can reach.
 pub fn plain_address(text: &str) -> Verdict {
-    let mut verdict = ip(text);
-    if text.parse::<IpAddr>().is_ok_and(is_special) {
-        verdict.push("may not be an unspecified, loopback or link-local address".into());
+    match text.parse::<IpAddr>() {
+        Ok(address) if is_special(address) => wrong(match address {
+            _ if address.is_unspecified() => format!("may not be unspecified ({text})"),
+            _ if address.is_loopback() => "may not be in the loopback range (127.0.0.0/8, ::1/128)".into(),
+            _ if address.is_multicast() => {
+                "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)".into()
+            }
+            _ => "may not be in the link-local range (169.254.0.0/16, fe80::/10)".into(),
+        }),
+        _ => ip(text),
     }
-    verdict
+}
+
+/// Checks a domain name of at least two labels, which may end with a dot.
+pub fn fully_qualified_name(text: &str) -> Verdict {
+    let name = text.strip_suffix('.').unwrap_or(text);
+    match dns_subdomain(name) {
+        verdict if !verdict.is_empty() => verdict,
+        _ if !name.contains('.') => wrong("should be a domain with at least two segments separated by dots"),
+        _ => name.split('.').map(dns_label).find(|verdict| !verdict.is_empty()).unwrap_or_default(),
+    }
 }
 
 /// A path that is compared part by part, and so has none that is empty, a dot or an encoded slash.

@@ -26,6 +26,9 @@ pub enum JwtError {
     /// It names a key that is not among those that verify.
     #[error("invalid signature, no keys found")]
     UnknownKey,
+    /// Its header names parameters that must be understood, and none are.
+    #[error("unsupported crit header")]
+    Critical,
     /// It is not valid any more.
     #[error("token has expired")]
     Expired,
@@ -58,6 +61,9 @@ pub fn verify(keys: &[VerifyingKey], token: &str) -> Result<Claims, JwtError> {
     };
     let (header, signature) = (document(header)?, decode(signature)?);
     let text = |field: &str| header.get(field).and_then(Value::as_str);
+    if header.get("crit").is_some() {
+        return Err(JwtError::Critical);
+    }
     let message = &token[..token.len() - parts[2].len() - 1];
     let mut candidates =
         keys.iter().filter(|key| text("kid").is_none_or(|id| id.is_empty() || id == key.id)).peekable();

@@ -17,5 +17,5 @@ pub use request_header::RequestHeaderNames;
 pub use secret_token::{SECRET_TOKEN_ISSUER, SecretTokenClaims};
 pub use service_account::{BoundObject, ServiceAccountClaims, ServiceAccountTokenError, TokenRequest};
 pub use signing_key::{KeyError, SigningKey, VerifyingKey, jwk_set};
-pub use token_file::{TokenFile, TokenFileError};
+pub use token_file::{ShortToken, TokenFile, TokenFileError};
 pub use token_review::{TokenStatus, token_review};

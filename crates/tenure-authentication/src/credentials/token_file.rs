@@ -28,6 +28,18 @@ pub struct TokenFileError {
     pub message: &'static str,
 }
 
+/// A token that can be guessed. The message never contains a token.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the token of {user:?} is shorter than {least} bytes and can be guessed; a good one is: openssl rand -hex 32"
+)]
+pub struct ShortToken {
+    /// The user of the token.
+    pub user: String,
+    /// How many bytes it must have.
+    pub least: usize,
+}
+
 impl TokenFile {
     /// Reads a file. An empty token, which would admit requests without one, is an error.
     pub fn parse(text: &str) -> Result<TokenFile, TokenFileError> {
@@ -60,6 +72,14 @@ impl TokenFile {
             }
         }
         Ok(TokenFile { users })
+    }
+
+    /// Returns the same file if none of its tokens can be guessed: each has at least so many bytes.
+    pub fn with_least_bytes(self, least: usize) -> Result<TokenFile, ShortToken> {
+        match self.users.iter().find(|(token, _)| token.len() < least) {
+            Some((_, user)) => Err(ShortToken { user: user.name.to_string(), least }),
+            None => Ok(self),
+        }
     }
 
     /// Returns the user of a token.

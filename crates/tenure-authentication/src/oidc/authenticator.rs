@@ -83,6 +83,9 @@ impl JwtAuthenticator {
                 self.algorithms, token.algorithm
             )));
         }
+        if token.has_critical {
+            return Err(refused("unsupported crit header".into()));
+        }
         keys.verify(token).await.map_err(|why| format!("oidc: verify token: {why}"))?;
         let user = self.mapper.user(&token.claims).map_err(|why| format!("oidc: {why}"))?;
         Ok((user, expires))

@@ -19,6 +19,8 @@ const GOOGLE: (&str, &str) = ("accounts.google.com", "https://accounts.google.co
 pub(crate) struct Token<'t> {
     pub algorithm: Text,
     pub key_id: Text,
+    /// Whether the header names parameters that must be understood. None are.
+    pub has_critical: bool,
     pub claims: Value,
     /// The signed part.
     pub message: &'t [u8],
@@ -38,6 +40,7 @@ impl<'t> Token<'t> {
         Some(Token {
             algorithm: header.text("alg"),
             key_id: header.text("kid"),
+            has_critical: header.get("crit").is_some(),
             claims: document(claims).filter(|claims| claims.as_object().is_some())?,
             message: message.as_bytes(),
             signature: BASE64URL.decode(signature).ok()?,

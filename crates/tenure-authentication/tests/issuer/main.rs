@@ -104,6 +104,10 @@ async fn tokens_that_are_not_for_this_server_are_refused() {
         (with(good.replace(r#""ann""#, r#""""#)), "it is empty"),
         (with(good.replace(r#"["devs","ops"]"#, "[1]")), "oidc: parse groups claim"),
         (Key::p256().token("ES256", "a", &good), "failed to verify id token signature"),
+        (
+            key.token_with_header("ES256", r#"{"alg":"ES256","kid":"a","crit":["b64"],"b64":false}"#, &good),
+            "unsupported crit header",
+        ),
         (with(good.clone()).replacen("ey", "eX", 1), ""),
     ] {
         match authenticators.authenticate(&token, NOW).await {

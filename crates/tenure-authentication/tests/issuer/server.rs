@@ -73,7 +73,11 @@ impl Key {
 
     /// Returns a token of these claims.
     pub fn token(&self, algorithm: &str, id: &str, claims: &str) -> String {
-        let header = format!(r#"{{"alg":"{algorithm}","kid":"{id}"}}"#);
+        self.token_with_header(algorithm, &format!(r#"{{"alg":"{algorithm}","kid":"{id}"}}"#), claims)
+    }
+
+    /// Returns a token of these claims with a header.
+    pub fn token_with_header(&self, algorithm: &str, header: &str, claims: &str) -> String {
         let message = format!("{}.{}", BASE64URL.encode(header), BASE64URL.encode(claims));
         let random = SystemRandom::new();
         let signature = match self {

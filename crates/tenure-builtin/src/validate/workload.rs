@@ -397,8 +397,8 @@ pub(crate) fn slice_addresses(of: &Context<'_>, errors: &mut FieldErrors) {
         for (number, address) in list.iter().enumerate() {
             let text = address.as_str().unwrap_or_default();
             let fault = match kind {
-                "FQDN" => format::dns_subdomain(text),
-                "IPv4" | "IPv6" => match format::ip(text) {
+                "FQDN" => format::fully_qualified_name(text),
+                "IPv4" | "IPv6" => match format::plain_address(text) {
                     verdict if verdict.is_empty() && text.contains(':') != (kind == "IPv6") => {
                         vec![format!("must be an {kind} address")]
                     }

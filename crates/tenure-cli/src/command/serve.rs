@@ -1,14 +1,14 @@
 //! `tenure serve`: opens the store, creates credentials, listens, and prints how to connect.
 
 use crate::{Outcome, feature_gates, logging, sign_in, aggregation::AggregationFlags, audit::AuditFlags, clone::source, compatibility::Compatibility, control_plane::{self, ControlPlane}, controllers::controllers, encryption::{EncryptionConfig, EncryptionFlags}, history::HistoryFlags, identity::IdentityFlags, limits::LimitFlags, page::PageEndpoint, terminal::Terminal};
-use tenure_transport::{Reloader, Reloadable, ConnectOptions, serving::{Credentials, ServingCertificate, Tls, reachable, serving_names, write_insecure_kubeconfig}};
+use tenure_transport::{Reloader, Reloadable, ConnectOptions, serving::{Credentials, ServingCertificate, Tls, create_private_directory, reachable, serving_names, write_insecure_kubeconfig}};
 #[cfg(feature = "etcd")]
 use crate::{control, etcd::EtcdFlags};
 use clap::{Args, ValueEnum};
 use std::{
-    fs::{DirBuilder, File, OpenOptions, TryLockError},
+    fs::{File, OpenOptions, TryLockError},
     net::SocketAddr,
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, SystemTime},
@@ -139,9 +139,7 @@ fn start(options: Options) -> Result<(), Error> {
         .into());
     }
     logging::init(&options.log)?;
-    DirBuilder::new().recursive(true).mode(0o700).create(&options.data_dir).map_err(|error| {
-        format!("cannot create the data directory {}: {error}", options.data_dir.display())
-    })?;
+    create_private_directory(&options.data_dir)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let served = runtime.block_on(serve(options));
     control_plane::end(runtime);

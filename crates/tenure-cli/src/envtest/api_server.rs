@@ -236,6 +236,7 @@ fn identity(flags: &Flags) -> Result<IdentityFlags, FlagError> {
             .unwrap_or_default(),
         requestheader_uid_headers: flags.list("requestheader-uid-headers").unwrap_or_default(),
         oidc: oidc(flags)?,
+        least_token_bytes: 1,
     })
 }
 

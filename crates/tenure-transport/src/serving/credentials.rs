@@ -8,8 +8,10 @@ use super::{
 use base64::{Engine, engine::general_purpose::STANDARD};
 use rcgen::{Issuer, KeyPair};
 use std::{
-    fs, io,
+    fs::{self, DirBuilder, Permissions},
+    io,
     net::{IpAddr, SocketAddr},
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, pem::PemObject};
@@ -19,6 +21,11 @@ const AUTHORITY: &str = "ca.crt";
 const AUTHORITY_KEY: &str = "ca.key";
 const TOKEN: &str = "token";
 const KUBECONFIG: &str = "kubeconfig";
+/// The modes of what the owner alone may read and write, the bits of everyone else, and that of a directory that is shared.
+const PRIVATE_FILE: u32 = 0o600;
+const PRIVATE_DIRECTORY: u32 = 0o700;
+const OTHERS: u32 = 0o077;
+const STICKY: u32 = 0o1000;
 /// The shortest token that is accepted.
 const TOKEN_BYTES: usize = 16;
 /// How long before its end the certificate of the authority is created again, with the same key. Clients that trust the old one
@@ -48,6 +55,9 @@ impl Credentials {
         listen: SocketAddr,
         authorities: Option<ClientAuthorities>,
     ) -> io::Result<Credentials> {
+        for name in [AUTHORITY_KEY, TOKEN, KUBECONFIG] {
+            make_private(&directory.join(name), PRIVATE_FILE)?;
+        }
         let key = match read(directory, AUTHORITY_KEY)? {
             Some(pem) => KeyPair::from_pem(&pem).map_err(|error| broken(directory, AUTHORITY_KEY, &error))?,
             None => {
@@ -86,6 +96,35 @@ impl Credentials {
         }
         Ok(Credentials { authority, token, kubeconfig, tls })
     }
+}
+
+/// Creates a data directory that its owner alone can read, or makes an existing one so. A directory that is shared on purpose, such as
+/// `/tmp`, is refused.
+pub fn create_private_directory(directory: &Path) -> io::Result<()> {
+    let named = |error: io::Error| {
+        io::Error::new(
+            error.kind(),
+            format!("cannot create the data directory {}: {error}", directory.display()),
+        )
+    };
+    DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(directory).map_err(named)?;
+    if fs::metadata(directory).map_err(named)?.permissions().mode() & STICKY != 0 {
+        return Err(named(io::Error::other("everyone can write to it; choose a directory inside it")));
+    }
+    make_private(directory, PRIVATE_DIRECTORY)
+}
+
+/// Takes the permissions of others from a file or directory, if it exists.
+fn make_private(path: &Path, mode: u32) -> io::Result<()> {
+    let made = match fs::metadata(path) {
+        Ok(metadata) if metadata.permissions().mode() & OTHERS == 0 => Ok(()),
+        Ok(_) => fs::set_permissions(path, Permissions::from_mode(mode)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    };
+    made.map_err(|error| {
+        io::Error::new(error.kind(), format!("cannot make {} private: {error}", path.display()))
+    })
 }
 
 /// Whether a line of a text ends with something.
@@ -201,7 +240,6 @@ mod tests {
 
     #[test]
     fn credentials_survive_a_restart_and_are_private() {
-        use std::os::unix::fs::PermissionsExt;
         let directory = directory("kept");
         let listen = "127.0.0.1:6443".parse().unwrap();
         let first = Credentials::open(&directory, listen, None).unwrap();

@@ -11,6 +11,8 @@ mod version1_certificate;
 
 pub use certificate::{CertificateUser, certificate_expiry, user_of_certificate};
 pub use client_certificate::{ClientAuthorities, ClientCertificate, FrontProxy};
-pub use credentials::{Credentials, reachable, serving_names, write_insecure_kubeconfig};
+pub use credentials::{
+    Credentials, create_private_directory, reachable, serving_names, write_insecure_kubeconfig,
+};
 pub use serving_certificate::ServingCertificate;
 pub use tls::Tls;
