@@ -205,6 +205,18 @@ fn pages_of_other_sites_write_and_read_nothing() {
     let responses = attack(&browser, &rebound);
     assert!(!responses.contains("original"), "{responses}");
     target.check_unchanged("DNS rebinding");
+    // Nor does the page, which would sign in anyone, exist under that name.
+    browser.open(&format!("{rebound}/ui/"));
+    assert!(!browser.script("return document.documentElement.innerHTML").to_string().contains("sign-in"));
+    browser.script(
+        r#"window.answers = undefined;
+        const headers = {"Tenure-Page": "1", "Content-Type": "application/json"};
+        const session = (options) => fetch("/ui/api/session", {headers, ...options}).then((answer) => answer.status);
+        Promise.all([session({}), session({method: "POST", body: '{"token":"any"}'}), fetch("/ui/api/kinds", {headers}).then((answer) => answer.status)])
+          .then((answers) => { window.answers = answers.join(); });"#,
+    );
+    browser.wait("window.answers");
+    assert_eq!(browser.script("return window.answers"), "403,403,403");
     // A page of the server itself may do what it wants, which shows that the attacks are not broken.
     browser.open(&format!("http://{}/version", target.address));
     let responses = attack(&browser, &format!("http://{}", target.address));

@@ -5,6 +5,7 @@ mod cluster;
 mod cross_site;
 mod driver;
 mod history;
+mod injection;
 mod pictures;
 mod states;
 mod views;
