@@ -5,7 +5,8 @@ use std::{collections::HashMap, sync::Arc};
 use tenure_apply::State;
 use tenure_catalog::{
     history::{
-        AtVersion, FightValues, PageRequest, Subject, fights_document, moment, page, refusal, time_text, writers_document,
+        AtVersion, FightValues, PageRequest, Subject, fights_document, moment, page, refusal, time_text,
+        writers_document,
     },
     object::shown,
 };
