@@ -187,6 +187,20 @@ impl Fights {
         report
     }
 
+    /// How long ago an overwrite may be that still counts, in milliseconds.
+    pub const MEMORY: u64 = PATIENCE;
+    /// The fewest writes of an object that can be a fight.
+    pub const FEWEST_WRITES: usize = RESTORATIONS as usize;
+
+    /// Adds what was found in the records of earlier writes. A field that was contested meanwhile keeps what is known of it.
+    pub fn recall(&mut self, earlier: Fights) {
+        for (id, contest) in earlier.old.into_iter().chain(earlier.young) {
+            if self.young.len() < MOST_FIELDS && !self.old.contains_key(&id) {
+                self.young.entry(id).or_insert(contest);
+            }
+        }
+    }
+
     /// Returns the fights that are not over, those with the most overwrites first.
     pub fn current(&self, now: u64) -> Vec<Fight> {
         let contests = self.young.values().chain(self.old.values());

@@ -11,7 +11,9 @@
 //! - [`diagnosis`] names the cause of a conflict and its remedies.
 //! - [`settle`] turns the decision about a conflict into a manifest and the fields to force.
 //! - [`Change`] is what a write did to an object: its authors, values and owners.
-//! - [`Summary`] and [`Survey`] count the fields, owners and managers of one object and of many.
+//! - [`Summary`] and [`Survey`] count the fields, owners and managers of one object and of many; [`Overview`] finds what deserves
+//!   attention in many.
+//! - [`SideBySide`] pairs the lines of two states of an object.
 //! - [`effect`] describes how a type merges.
 //! - [`Handover`] moves ownership without changing values: transfer, release, adopt, migrate, and the undo of each.
 //!
@@ -57,12 +59,15 @@ mod field;
 pub mod handover;
 mod live;
 mod manifest;
+mod overview;
+mod owned;
 pub mod owner;
 mod path;
 pub mod plan;
 mod refusal;
 mod saved;
 mod settle;
+mod side_by_side;
 mod summary;
 mod survey;
 mod target;
@@ -76,6 +81,8 @@ pub use error::OwnershipError;
 pub use handover::{Handover, Undo};
 pub use live::LiveObject;
 pub use manifest::{Applier, ForcedFields, Manifest};
+pub use overview::Overview;
+pub use owned::OwnedFields;
 pub use plan::{Action, Difference, Plan, Verdict};
 pub use refusal::{Cause, Refusal};
 pub use saved::{
@@ -83,6 +90,7 @@ pub use saved::{
     Staleness, Withholding,
 };
 pub use settle::{Settlement, settle};
+pub use side_by_side::{Row, RowKind, SideBySide};
 pub use summary::Summary;
 pub use survey::{ManagerActivity, Survey};
 pub use target::{Target, kind_word};

@@ -17,8 +17,11 @@ use tenure_value::{Text, Value};
 /// The manager of the events.
 const MANAGER: &str = "tenure-history";
 
-/// Writes an event for every report, until the server stops.
+/// Recalls the fights of before the start, and writes an event for every report, until the server stops.
 pub(crate) async fn follow(writer: &Writer) {
+    if let Err(failure) = writer.history.recall(&writer.objects, writer.objects.clock.now()).await {
+        tracing::warn!(%failure, "fights of before the start are not known");
+    }
     let Some(mut reports) = writer.history.reports() else { return };
     while let Some(fight) = reports.recv().await {
         tracing::warn!(

@@ -103,6 +103,9 @@ pub(crate) async fn respond(
         "history" if path == "/history/fights" => {
             Response::document(StatusCode::OK, &history.fights(catalog, now, may_read), PLAIN)
         }
+        "history" if path == "/history/conflicts" => {
+            Response::document(StatusCode::OK, &history.refusals(now), PLAIN)
+        }
         "history" if path == "/history/writers" => {
             let most = request.query.integer("limit")?.and_then(|limit| usize::try_from(limit).ok());
             Response::document(StatusCode::OK, &history.writers(most.unwrap_or(MOST_WRITERS)), PLAIN)

@@ -113,13 +113,25 @@ pub(crate) struct Credentials {
 
 /// Returns the names of the contexts of the kubeconfig that the options name.
 pub fn contexts(options: &ConnectOptions) -> Result<Vec<String>, ConnectError> {
-    let kubeconfig = match &options.kubeconfig {
-        Some(file) => Some(Kubeconfig::read(std::slice::from_ref(file))?),
-        None => Kubeconfig::find()?,
-    };
-    Ok(kubeconfig
+    Ok(named(options)?
         .map(|kubeconfig| kubeconfig.contexts.into_iter().map(|entry| entry.name).collect())
         .unwrap_or_default())
+}
+
+/// Returns the name of the context that the options choose; `None` if there is none.
+pub fn current_context(options: &ConnectOptions) -> Result<Option<String>, ConnectError> {
+    match &options.context {
+        Some(name) => Ok(Some(name.clone())),
+        None => Ok(named(options)?.and_then(|kubeconfig| kubeconfig.current_context)),
+    }
+}
+
+/// Reads the kubeconfig that the options name.
+fn named(options: &ConnectOptions) -> Result<Option<Kubeconfig>, ConnectError> {
+    match &options.kubeconfig {
+        Some(file) => Ok(Some(Kubeconfig::read(std::slice::from_ref(file))?)),
+        None => Kubeconfig::find(),
+    }
 }
 
 impl ConnectOptions {

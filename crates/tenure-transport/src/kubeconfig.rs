@@ -12,7 +12,7 @@ pub(crate) struct Kubeconfig {
     clusters: Vec<Entry>,
     users: Vec<Entry>,
     pub contexts: Vec<Entry>,
-    current_context: Option<String>,
+    pub current_context: Option<String>,
 }
 
 /// A named cluster, user or context.

@@ -35,7 +35,9 @@ mod trusted_certificates;
 mod web;
 
 pub use any_certificate::AnyCertificate;
-pub use config::{ConnectOptions, HistoryServer, Impersonate, REQUEST_TIMEOUT, SILENCE, contexts};
+pub use config::{
+    ConnectOptions, HistoryServer, Impersonate, REQUEST_TIMEOUT, SILENCE, contexts, current_context,
+};
 pub use connection::Connection;
 pub use dialer::Dialer;
 pub use error::ConnectError;

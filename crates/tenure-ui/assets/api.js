@@ -23,8 +23,12 @@ export class ApiError extends Error {
   }
 }
 
+/** Returns the context that the address names; empty for that of the page. */
+export const context = () => new URLSearchParams(location.search).get("context") ?? "";
+
 function address(path, query) {
   const parameters = new URLSearchParams();
+  if (context()) parameters.set("context", context());
   for (const [name, value] of Object.entries(query ?? {})) {
     if (value !== undefined && value !== null && value !== "") parameters.set(name, value);
   }

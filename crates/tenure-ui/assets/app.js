@@ -1,40 +1,51 @@
 // The frame of the page: navigation, the address of each view, the session, and the states that concern all views.
 
 import { announce, fill, h, icon } from "./dom.js";
-import { ApiError, connection, get, post, signOut } from "./api.js";
-import { errorPage, loading } from "./elements.js";
-import { ROOT, go, navigation, title } from "./navigation.js";
+import { ApiError, connection, context, get, post, signOut } from "./api.js";
+import { errorPage, loading, select } from "./elements.js";
+import { listenForKeys, showKeys } from "./keys.js";
+import { ROOT, address, go, navigation, title } from "./navigation.js";
 import "./view-sign-in.js";
+import "./view-overview.js";
 import "./view-objects.js";
 import "./view-object.js";
+import "./view-difference.js";
 import "./view-apply.js";
 import "./view-handover.js";
 import "./view-managers.js";
+import "./view-manager.js";
 import "./view-types.js";
 
 // The views: the first part of the address, the element, and the title.
 const VIEWS = {
+  overview: ["overview-view", "Overview"],
   objects: ["objects-view", "Objects"],
   object: ["object-view", "Object"],
+  difference: ["difference-view", "Two versions"],
   apply: ["apply-view", "Try an apply"],
   handover: ["handover-view", "Hand over"],
   managers: ["managers-view", "Managers"],
+  manager: ["manager-view", "Manager"],
   types: ["types-view", "Types"],
 };
-const NAVIGATION = ["objects", "apply", "handover", "managers", "types"];
+const NAVIGATION = ["overview", "objects", "apply", "handover", "managers", "types"];
+// Which of them a view without an entry of its own belongs to.
+const PARENTS = { object: "objects", difference: "objects", manager: "managers" };
 
 const main = document.getElementById("main");
 const bar = document.getElementById("bar");
 const notice = document.getElementById("notice");
 let session;
+let sessionOf = "";
 
-function route() {
+async function route() {
+  if (session && sessionOf !== context()) return start();
   const path = location.pathname.slice(ROOT.length).split("/").map(decodeURIComponent);
-  const [name, ...parts] = path[0] ? path : ["objects"];
+  const [name, ...parts] = path[0] ? path : ["overview"];
   const known = VIEWS[name];
-  drawBar(name === "object" ? "objects" : name);
+  drawBar(PARENTS[name] ?? name);
   if (!session) return;
-  if (!known) return fill(main, errorPage("There is no such page", { message: "check the address, or start at Objects" }));
+  if (!known) return fill(main, errorPage("There is no such page", { message: "check the address, or start at the overview" }));
   const [tag, words] = known;
   title(words);
   const view = document.createElement(tag);
@@ -47,14 +58,29 @@ function route() {
 function drawBar(current) {
   const theme = localStorage.getItem("theme") ?? "";
   fill(bar,
-    h("a", { class: "brand", href: ROOT, "aria-label": "Tenure, start" }, h("img", { src: "/ui/assets/icon.svg", alt: "", width: "26", height: "26" }), h("span", null, "Tenure")),
+    h("a", { class: "brand", href: address("overview"), "aria-label": "Tenure, start" }, h("img", { src: "/ui/assets/icon.svg", alt: "", width: "26", height: "26" }), h("span", null, "Tenure")),
     session && h("nav", { "aria-label": "Views" }, NAVIGATION.map((name) =>
-      h("a", { href: ROOT + name, "aria-current": name === current ? "page" : undefined }, VIEWS[name][1]))),
+      h("a", { href: address(name), "aria-current": name === current ? "page" : undefined }, VIEWS[name][1]))),
     h("div", { class: "end" },
+      session && contextChoice(),
       session && h("div", { class: "server", title: `${session.server} ${session.version}` }, h("b", null, session.user || "signed in"), h("span", null, session.server.replace(/^https?:\/\//, ""))),
+      session && h("button", { type: "button", class: "quiet keys-button", onclick: showKeys, title: "Keys (?)" }, h("span", { "aria-hidden": "true" }, "?"), h("span", { class: "hidden-text" }, "Keys")),
       h("button", { type: "button", class: "quiet", onclick: nextTheme, title: "Change the colours" }, icon("sun"), h("span", { class: "hidden-text" }, `Colours: ${theme || "as the system"}`)),
       session && h("button", { type: "button", class: "quiet", onclick: leave, title: "Sign out" }, icon("out"), h("span", { class: "hidden-text" }, "Sign out"))));
   revealCurrent();
+}
+
+/** Returns a menu of the contexts, where there are several. */
+function contextChoice() {
+  if (!(session.contexts?.length > 1)) return undefined;
+  const menu = select(session.contexts.map((name) => [name, name]), session.context, (name) => {
+    const url = new URL(ROOT + "overview", location.href);
+    url.searchParams.set("context", name);
+    go(url.pathname + url.search);
+  });
+  menu.setAttribute("aria-label", "Context");
+  menu.className = "context";
+  return menu;
 }
 
 const THEMES = ["", "light", "dark"];
@@ -89,6 +115,7 @@ function askToSignIn(message) {
   view.message = message;
   view.onSignedIn = (opened) => {
     session = opened;
+    sessionOf = context();
     route();
   };
   fill(main, view);
@@ -106,9 +133,12 @@ async function start() {
     } else {
       session = await get("session");
     }
+    sessionOf = context();
     route();
   } catch (error) {
     if (error instanceof ApiError && (error.code === 401 || error.code === 403)) return askToSignIn(code ? error.message : "");
+    // The bar stays, so that another context can be chosen.
+    sessionOf = context();
     fill(main, errorPage("The server cannot be reached", error, start));
   }
 }
@@ -130,6 +160,7 @@ addEventListener("pagehide", () => fill(main));
 addEventListener("pageshow", (event) => event.persisted && start());
 addEventListener("popstate", () => location.hash.startsWith("#code=") || route());
 navigation.addEventListener("changed", route);
+listenForKeys();
 connection.addEventListener("expired", () => session && askToSignIn("The session has ended. Sign in again to continue."));
 connection.addEventListener("lost", () => fill(notice, h("p", { class: "lost" }, icon("warn"), "The connection is lost. What you see may be out of date; the page tries again.")));
 connection.addEventListener("restored", () => fill(notice));

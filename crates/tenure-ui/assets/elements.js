@@ -1,6 +1,7 @@
 // Parts that several views use: states (loading, empty, error), values, paths, tables and choices.
 
 import { fill, h, icon } from "./dom.js";
+import { setQuery } from "./navigation.js";
 
 /** Returns a placeholder while something is read. */
 export const loading = (what) =>
@@ -82,6 +83,45 @@ export function table(caption, columns, rows) {
     h("table", null, h("caption", { class: "hidden-text" }, caption),
       h("thead", null, h("tr", null, columns.map(([title, name]) => h("th", { scope: "col", class: name }, title)))),
       h("tbody", null, rows.map((row) => h("tr", null, row.map((cell, at) => h("td", { class: columns[at][1] }, cell)))))));
+}
+
+/** Compares two values: numbers as such, texts byte by byte, as the server does. */
+export const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Returns the head of a column that sorts, as a cell of the given tag. `order` is the name of the column, with a minus if it descends. */
+export function sortHead(tag, attributes, column, order, onSort) {
+  const [title, key] = column;
+  if (!key) return h(tag, attributes, title);
+  const current = order === key ? "ascending" : order === `-${key}` ? "descending" : "none";
+  const next = current === "none" ? (column.first ?? key) : current === "ascending" ? `-${key}` : key;
+  return h(tag, { ...attributes, "aria-sort": current }, h("button", { type: "button", class: `sort ${current}`, onclick: () => onSort(next) }, title));
+}
+
+/** Sorts items by a column; `by` returns the value of an item. */
+export function sortItems(items, order, by) {
+  const sign = order.startsWith("-") ? -1 : 1;
+  return items.toSorted((a, b) => sign * compare(by(a), by(b)));
+}
+
+/** Returns a table whose columns sort; the order is part of the address. A column has a title, a class, the value that it sorts by, and
+ * the cell of an item. Numbers are sorted with the largest first. */
+export function sortedTable(caption, columns, items, query, initial) {
+  const place = h("div");
+  const draw = (order) => {
+    const by = columns.find(({ key }) => key === order.replace("-", ""))?.by;
+    const sorted = by ? sortItems(items, order, by) : items;
+    const onSort = (next) => {
+      setQuery({ sort: next });
+      draw(next);
+      [...place.querySelectorAll("th button")].find((button) => button.closest("[aria-sort]:not([aria-sort=none])"))?.focus();
+    };
+    const head = ({ title, name, key, number }) => sortHead("th", { scope: "col", class: name ?? (number ? "number" : undefined) }, Object.assign([title, key], { first: number ? `-${key}` : key }), order, onSort);
+    fill(place, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+      h("table", null, h("caption", { class: "hidden-text" }, caption), h("thead", null, h("tr", null, columns.map(head))),
+        h("tbody", null, sorted.map((item) => h("tr", null, columns.map(({ cell, name, number }) => h("td", { class: name ?? (number ? "number" : undefined) }, cell(item)))))))));
+  };
+  draw(query.get("sort") ?? initial ?? "");
+  return place;
 }
 
 /** Returns an error in place of a whole view. */

@@ -1,6 +1,7 @@
 // How managers look: each has a colour, the same in all views, and an operation and an age in words.
 
 import { h } from "./dom.js";
+import { address } from "./navigation.js";
 
 const COLOURS = 12;
 const STORED = "manager-colours";
@@ -48,7 +49,7 @@ export function age(time) {
 }
 
 /** Returns how long ago a time is, in words. */
-const ago = (time) => (age(time) === "0s" ? "now" : `${age(time)} ago`);
+export const ago = (time) => (age(time) === "0s" ? "now" : `${age(time)} ago`);
 
 /** Returns how recent a time is: 1 for now, 0 for half a year ago or unknown. */
 export function heat(time) {
@@ -57,16 +58,27 @@ export function heat(time) {
   return Math.max(0, 1 - Math.log(1 + seconds / 60) / Math.log(1 + 180 * 1440));
 }
 
+/** Returns the address of what a manager owns. */
+export const managerAddress = (name, query) => address("manager", [name], query);
+
+/** Returns the name of a manager, which leads to what it owns. */
+export const managerLink = (name) => h("a", { class: "name", href: managerAddress(name), title: `What ${name} owns` }, name);
+
+const titleOf = (owner) => [owner.manager, owner.operation && operation(owner), owner.time && `since ${owner.time}`].filter(Boolean).join(" · ");
+
 /** Returns a manager as a small label. */
-export function chip(owner) {
-  const title = [owner.manager, operation(owner), owner.time && `since ${owner.time}`].filter(Boolean).join(" · ");
-  return h("span", { class: `chip ${colour(owner.manager)}`, title }, h("i", { class: "dot" }), h("b", null, owner.manager));
-}
+export const label = (owner) => h("span", { class: `chip ${colour(owner.manager)}`, title: titleOf(owner) }, h("i", { class: "dot" }), h("b", null, owner.manager));
+
+/** Returns a manager as a small label that leads to what it owns. */
+export const chip = (owner) => h("a", { class: `chip ${colour(owner.manager)}`, title: titleOf(owner), href: managerAddress(owner.manager) }, h("i", { class: "dot" }), h("b", null, owner.manager));
+
+/** Returns a manager with its dot, as text lists it. */
+export const who = (name) => h("span", { class: `who ${colour(name)}` }, h("i", { class: "dot" }), managerLink(name));
 
 /** Returns a manager with its operation and age, as panels list it. */
 export function described(owner) {
   return h("span", { class: `who ${colour(owner.manager)}` },
-    h("i", { class: "dot" }), h("b", null, owner.manager),
+    h("i", { class: "dot" }), managerLink(owner.manager),
     h("span", { class: "muted" }, operation(owner)),
     owner.time && h("time", { class: "muted", datetime: owner.time, title: owner.time }, ago(owner.time)));
 }

@@ -1,7 +1,7 @@
 // Addresses: every view has one that can be shared. Views change the address here; the frame follows.
 
 import { announce } from "./dom.js";
-import { get } from "./api.js";
+import { context, get } from "./api.js";
 
 export const ROOT = "/ui/";
 
@@ -9,11 +9,12 @@ export const ROOT = "/ui/";
 export const navigation = new EventTarget();
 
 let kinds;
+let kindsOf;
 
 /** Returns the address of a view. */
 export function address(view, parts = [], query = {}) {
   const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value) parameters.set(name, value);
+  for (const [name, value] of Object.entries({ context: context(), ...query })) if (value) parameters.set(name, value);
   const path = ROOT + [view, ...parts.map(encodeURIComponent)].join("/");
   const text = parameters.toString();
   return path + (text ? "?" + text : "");
@@ -45,7 +46,8 @@ export function setQuery(changes) {
 
 /** Returns the kinds and namespaces of the server, read once unless they are requested again. */
 export function discover(again = false) {
-  if (!kinds || again) {
+  if (!kinds || again || kindsOf !== context()) {
+    kindsOf = context();
     kinds = get("kinds").catch((error) => {
       kinds = undefined;
       throw error;

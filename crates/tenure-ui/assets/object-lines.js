@@ -103,17 +103,17 @@ class ObjectLines extends VirtualList {
     row.setAttribute("aria-selected", String(selected));
     row.setAttribute("aria-setsize", String(this.seen.length));
     row.setAttribute("aria-posinset", String(index + 1));
-    row.setAttribute("aria-label", `${text.trim()}${folded ? ", folded" : ""}. ${state === "o" ? `Owned by ${inWords(owners)}` : state === "u" ? "No owner" : ""}`);
     row.style.setProperty("--heat", this.options.heat && newest ? heat(newest).toFixed(3) : "0");
     row.replaceChildren(
-      h("span", { class: "gutter" },
+      h("span", { class: "gutter", "aria-hidden": "true" },
         h("span", { class: "marks" }, owners.slice(0, 4).map((owner) => h("i", { class: `mark ${colour(owner.manager)}` }))),
         !same && first && h("span", { class: `owner ${colour(first.manager)}`, title: inWords(owners) }, first.manager),
         !same && owners.length > 1 && h("span", { class: "more" }, `+${owners.length - 1}`),
         !same && first && h("span", { class: "meta" }, `${operation(first)} ${age(first.time)}`),
         state === "u" && h("span", { class: "owner none" }, "no owner")),
       h("span", { class: `fold${this.ends[at] ? folded ? " folded" : " open" : ""}` }),
-      code(text, folded));
+      code(text, folded),
+      h("span", { class: "hidden-text" }, `${folded ? ", folded" : ""}. ${state === "o" ? `Owned by ${inWords(owners)}` : state === "u" ? "No owner" : ""}`));
   };
 
   onKey(event) {
@@ -176,7 +176,7 @@ class ObjectLines extends VirtualList {
 export const isSecret = (path) => /^\.(data|stringData)\./.test(path);
 
 /** Hides the value of a line. */
-const mask = (text) => (/^\s*[^\s:]+:/.exec(text)?.[0] ?? text.replace(/\S.*/, "")) + " ••••••";
+export const mask = (text) => (/^\s*[^\s:]+:/.exec(text)?.[0] ?? text.replace(/\S.*/, "")) + " ••••••";
 
 const indent = (text) => text.length - text.trimStart().length;
 

@@ -5,6 +5,7 @@ import { get, post } from "./api.js";
 import { objectAddress, setQuery, title } from "./navigation.js";
 import { choices, emptyState, errorState, field, guarded, loading, pathNode, sentence, valueNode } from "./elements.js";
 import { described } from "./managers.js";
+import { differs, sideBySide } from "./side-by-side.js";
 import { handoverPreview, ownerChanges, valueChanges } from "./changes.js";
 
 // How a conflict can be settled: name, label, what it means.
@@ -21,6 +22,7 @@ class ApplyView extends HTMLElement {
   async connectedCallback() {
     title("Try an apply");
     this.settlements = new Map();
+    this.closed = new Set();
     this.manager = h("input", { value: this.query.get("manager") ?? "kubectl", spellcheck: "false", autocomplete: "off", oninput: () => this.changed() });
     this.manifest = h("textarea", { spellcheck: "false", autocomplete: "off", "aria-label": "Manifest", oninput: () => this.changed() });
     this.result = h("div", { class: "plan", "aria-live": "polite" });
@@ -100,7 +102,17 @@ class ApplyView extends HTMLElement {
     if (focus) [...this.result.querySelectorAll(".conflict-card")].find((card) => card.dataset.key === focus)?.querySelector("input:checked")?.focus();
   }
 
-  card({ plan, conflicts, transfer, resource, exists }, document) {
+  /** Returns the live object beside what the manifest would make of it. */
+  comparison({ plan, rows, exists }, document) {
+    if (!differs(rows)) return undefined;
+    const secret = plan.object.kind === "Secret" && plan.object.apiVersion === "v1";
+    const details = h("details", { open: !this.closed.has(document), ontoggle: () => (details.open ? this.closed.delete(document) : this.closed.add(document)) },
+      h("summary", null, exists ? "Compared with the live object" : "The new object"),
+      sideBySide(`${plan.object.kind} ${plan.object.name}, live and applied`, rows, ["Live", plan.action === "conflict" ? "If every field is taken" : "Applied"], secret));
+    return details;
+  }
+
+  card({ plan, conflicts, transfer, resource, exists, rows }, document) {
     const { object } = plan;
     const name = exists ? h("a", { href: objectAddress({ ...object, resource }) }, `${object.kind} ${object.name}`) : `${object.kind} ${object.name}`;
     return h("article", { class: "card" },
@@ -110,7 +122,7 @@ class ApplyView extends HTMLElement {
       plan.warnings.length > 0 && h("ul", { class: "notes" }, plan.warnings.map((warning) => h("li", null, warning))),
       conflicts.length > 0 && h("section", null, h("h3", null, conflicts.length === 1 ? "One conflict" : `${conflicts.length} conflicts`), conflicts.map((conflict) => this.conflict(conflict, document))),
       transfer && h("section", null, h("h3", null, "First, owners hand over"), handoverPreview(transfer)),
-      plan.values.length > 0 && h("section", null, h("h3", null, plan.action === "conflict" ? "Values, if every field is taken" : "Values"), valueChanges(plan.values)),
+      this.comparison({ plan, rows, exists }, document) ?? (plan.values.length > 0 && h("section", null, h("h3", null, "Values"), valueChanges(plan.values))),
       plan.owners.length > 0 && h("section", null, h("h3", null, plan.action === "conflict" ? "Owners, if every field is taken" : "Owners"), ownerChanges(plan.owners)),
       plan.zeros.length > 0 && h("section", null, h("h3", null, "Zero values that may be unintended"), h("ul", { class: "changes" }, plan.zeros.map((zero) => h("li", null, pathNode(zero.path), valueNode(zero.value))))),
       plan.lingering.length > 0 && h("section", null, h("h3", null, "Not in the manifest, and stays"),
@@ -136,15 +148,34 @@ class ApplyView extends HTMLElement {
   async apply() {
     fill(this.result, loading("Applying…"));
     try {
-      const { results } = await post("apply", { ...this.request(), digests: this.plans.map(({ digest }) => digest) });
+      const { results, undo, manifest } = await post("apply", { ...this.request(), digests: this.plans.map(({ digest }) => digest) });
       announce("Applied");
-      const done = h("p", { class: "done", role: "status" }, icon("check"), results.map(({ object, resource }) => h("a", { href: objectAddress({ ...object, resource }) }, `${object.kind} ${object.name}`)), " applied");
+      const shown = results.slice(0, 5).flatMap(({ object, resource }, at) => [at > 0 && ", ", h("a", { href: objectAddress({ ...object, resource }) }, `${object.kind} ${object.name}`)]);
+      const done = h("div", { class: "done", role: "status" }, icon("check"), h("span", { class: "words" }, shown, results.length > 5 && ` and ${results.length - 5} more`, " applied.",
+        // What was settled is part of the manifest now; the old text would conflict again.
+        manifest && " The manifest beside is the one that was applied, as you settled it."),
+        undo && h("button", { type: "button", class: "button", onclick: () => this.undo(undo, done, false) }, "Undo"));
       this.settlements.clear();
+      if (manifest) this.manifest.value = manifest;
       const { plans } = await post("plan", this.request());
       this.plans = plans;
       this.draw(done);
     } catch (error) {
       fill(this.result, errorState(error.code === 409 ? "The object has changed" : "The apply was refused", error, () => this.plan()));
+    }
+  }
+
+  /** Takes the last apply back: values, owners, and objects that it created. */
+  async undo(id, done, rebase) {
+    const button = (label, work) => h("button", { type: "button", class: "button", onclick: work }, label);
+    try {
+      await post("undo", { id, rebase });
+      announce("Undone");
+      const { plans } = await post("plan", this.request());
+      this.plans = plans;
+      this.draw(h("div", { class: "done", role: "status" }, icon("check"), h("span", { class: "words" }, "Undone. The objects are as they were before the apply.")));
+    } catch (error) {
+      fill(done, h("span", { class: "words" }, sentence(error.message)), error.code === 409 && !rebase && button("Undo and keep later changes", () => this.undo(id, done, true)));
     }
   }
 }

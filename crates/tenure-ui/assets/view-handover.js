@@ -2,9 +2,9 @@
 
 import { announce, debounce, download, fill, h, icon } from "./dom.js";
 import { get, once, post } from "./api.js";
-import { objectAddress, objectOf, setQuery, title } from "./navigation.js";
+import { address, objectAddress, objectOf, setQuery, title } from "./navigation.js";
 import { choices, emptyState, errorPage, errorState, field, guarded, loading, sentence } from "./elements.js";
-import { chip, colour } from "./managers.js";
+import { colour, label } from "./managers.js";
 import { handoverPreview } from "./changes.js";
 
 // The actions: name, label, what it does, and which inputs it needs.
@@ -21,7 +21,7 @@ class HandoverView extends HTMLElement {
     this.abort = new AbortController();
     this.undoList = h("section", { class: "card", "aria-label": "Steps that can be undone" });
     if (this.parts.length !== 4) {
-      fill(this, h("h1", null, "Hand over"), emptyState("Choose an object first", "Open an object and choose “Hand over”. Until you sign out, what you do can be undone here.", h("a", { class: "button", href: "/ui/objects" }, "Objects")), this.undoList);
+      fill(this, h("h1", null, "Hand over"), emptyState("Choose an object first", "Open an object and choose “Hand over”. Until you sign out, what you do can be undone here.", h("a", { class: "button", href: address("objects") }, "Objects")), this.undoList);
       return this.drawUndo();
     }
     this.object = objectOf(this.parts);
@@ -55,7 +55,7 @@ class HandoverView extends HTMLElement {
     this.form = { action: this.query.get("action") || "transfer", paths: new Set(path ? [path] : []), from: new Set(), to: "", keep: false };
     this.inputs = {
       paths: this.fieldChoice(view),
-      from: this.checks("Managers to take from", managers.map((name) => [name, chip(view.owners.find((owner) => owner.manager === name))]), this.form.from, "None chosen means all of them."),
+      from: this.checks("Managers to take from", managers.map((name) => [name, label(view.owners.find((owner) => owner.manager === name))]), this.form.from, "None chosen means all of them."),
       to: this.managerChoice(managers),
       keep: h("label", { class: "check" }, h("input", { type: "checkbox", onchange: (event) => this.change(() => (this.form.keep = event.target.checked)) }), " Keep the values, without an owner"),
     };
@@ -134,11 +134,11 @@ class HandoverView extends HTMLElement {
 
   async carryOut(digest) {
     try {
-      await post("handover/carry-out", { ...this.request(), digest });
+      const { id } = await post("handover/carry-out", { ...this.request(), digest });
       announce("Done");
       this.view = await this.read();
       await this.drawUndo();
-      fill(this.preview, h("p", { class: "done", role: "status" }, icon("check"), "Done. It can be undone below."), h("a", { class: "button", href: objectAddress(this.object) }, "Show the object"));
+      fill(this.preview, h("p", { class: "done", role: "status" }, icon("check"), "Done. It can be undone below.", h("button", { type: "button", class: "button", onclick: () => this.undo({ id }, false) }, "Undo")), h("a", { class: "button", href: objectAddress(this.object) }, "Show the object"));
     } catch (error) {
       fill(this.preview, errorState("This was refused", error, () => this.plan()));
     }
@@ -147,21 +147,21 @@ class HandoverView extends HTMLElement {
   async drawUndo() {
     const { steps } = await get("undo").catch(() => ({ steps: [] }));
     const problem = h("p", { class: "problem", role: "alert" });
-    const undo = async (step, rebase) => {
+    this.undo = async (step, rebase) => {
       try {
         await post("undo", { id: step.id, rebase });
         announce("Undone");
         await this.drawUndo();
         if (this.view) this.plan();
       } catch (error) {
-        fill(problem, sentence(error.message), " ", error.code === 409 && !rebase && h("button", { type: "button", class: "button", onclick: () => undo(step, true) }, "Undo and keep later changes"));
+        fill(problem, sentence(error.message), " ", error.code === 409 && !rebase && h("button", { type: "button", class: "button", onclick: () => this.undo(step, true) }, "Undo and keep later changes"));
       }
     };
     fill(this.undoList, h("h2", null, "Undo"), problem, steps.length === 0
       ? h("p", { class: "muted" }, "What you do here can be undone until you sign out.")
       : h("ul", { class: "steps" }, steps.map((step) => h("li", null, h("span", null, sentence(step.title)),
-        h("button", { type: "button", class: "button", onclick: () => download(`tenure-undo-${step.id}.json`, JSON.stringify(step.file, null, 2)) }, "Save undo file"),
-        h("button", { type: "button", class: "button", onclick: () => undo(step, false) }, "Undo")))));
+        step.file && h("button", { type: "button", class: "button", onclick: () => download(`tenure-undo-${step.id}.json`, JSON.stringify(step.file, null, 2)) }, "Save undo file"),
+        h("button", { type: "button", class: "button", onclick: () => this.undo(step, false) }, "Undo")))));
   }
 }
 

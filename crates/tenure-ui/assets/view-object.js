@@ -1,10 +1,10 @@
 // One object: its lines with their owners, why each is as it is, and every change as it happens.
 
 import { announce, fill, h } from "./dom.js";
-import { follow, get } from "./api.js";
-import { address, objectAddress, objectOf, setQuery, title } from "./navigation.js";
-import { emptyPage, errorPage, guarded, loading, toggle, valueText } from "./elements.js";
-import { colour, inWords, operation } from "./managers.js";
+import { follow, get, post } from "./api.js";
+import { address, go, objectAddress, objectOf, setQuery, title } from "./navigation.js";
+import { emptyPage, errorPage, guarded, loading, sentence, toggle, valueText } from "./elements.js";
+import { ago, colour, inWords, managerAddress, managerLink, operation, who as link } from "./managers.js";
 import { isSecret } from "./object-lines.js";
 import "./why-panel.js";
 import "./history.js";
@@ -14,11 +14,12 @@ const KEPT_CHANGES = 50;
 class ObjectView extends HTMLElement {
   connectedCallback() {
     this.abort = new AbortController();
-    if (this.parts.length !== 4) return fill(this, emptyPage("No object is named in this address", "Choose one from the list.", h("a", { class: "button", href: "/ui/objects" }, "Objects")));
+    if (this.parts.length !== 4) return fill(this, emptyPage("No object is named in this address", "Choose one from the list.", h("a", { class: "button", href: address("objects") }, "Objects")));
     this.object = objectOf(this.parts);
     title(this.object.name);
     this.header = h("div", { class: "header" });
     this.legend = h("div", { class: "legend", role: "group", "aria-label": "Managers" });
+    this.fights = h("section", { class: "fights", "aria-label": "Fights", hidden: true });
     this.activity = h("section", { class: "activity", "aria-label": "Changes while you watch", hidden: true });
     this.lines = document.createElement("object-lines");
     this.panel = document.createElement("why-panel");
@@ -30,6 +31,7 @@ class ObjectView extends HTMLElement {
     this.slider.hidden = true;
     this.slider.addEventListener("version", (event) => this.showPast(event.detail));
     this.slider.addEventListener("now", () => this.showPast(undefined));
+    this.at = this.query.get("at") ?? "";
     this.split = h("div", { class: "split" }, this.lines, this.panel);
     fill(this, loading("Reading the object…"));
     this.listen();
@@ -44,13 +46,14 @@ class ObjectView extends HTMLElement {
       await follow("object", this.object, this.abort.signal, (line) => this.onLine(line));
     } catch (error) {
       const missing = error.code === 404;
+      if (missing && (await this.showDeleted())) return;
       fill(this, errorPage(missing ? "The object does not exist" : error.code === 403 ? "You may not read this object" : "The object cannot be read", error, () => this.connectedCallback()));
     }
   }
 
   onLine(line) {
     if (line.type === "deleted") {
-      this.note(h("li", { class: "deleted" }, "The object was deleted."), "The object was deleted");
+      this.note(h("li", { class: "deleted" }, "The object was deleted. ", h("button", { type: "button", class: "button", onclick: () => go(objectAddress(this.object)) }, "Show its last version")), "The object was deleted");
       return;
     }
     const first = !this.view;
@@ -59,14 +62,19 @@ class ObjectView extends HTMLElement {
     if (first) {
       // Secret values are shown on request only, because other people may see the screen.
       this.lines.options.masked = this.isSecret();
-      fill(this, this.header, this.activity, this.slider, this.split);
+      fill(this, this.header, this.fights, this.activity, this.slider, this.split);
       this.tellFights();
+      if (this.at) this.toggleHistory(true, this.at);
     }
     this.drawHeader();
     // While a past version is shown, the lines stay.
     if (!this.past) this.lines.show(line);
     this.drawLegend();
-    if (line.change) this.onChange(line.change);
+    if (line.change) {
+      this.onChange(line.change);
+      this.stale = true;
+      if (!this.past) this.refreshSlider();
+    }
     const path = this.query.get("path");
     if (first && path) this.explain(path);
     else if (this.path) this.ask(this.path);
@@ -74,7 +82,7 @@ class ObjectView extends HTMLElement {
 
   ask(path) {
     const masked = this.lines.options.masked && isSecret(path);
-    this.panel.explain(this.object, path, { kind: this.view.object.kind, access: this.access, masked });
+    this.panel.explain(this.object, path, { kind: this.view.object.kind, access: this.access, masked, at: this.past?.at });
   }
 
   drawHeader() {
@@ -96,13 +104,70 @@ class ObjectView extends HTMLElement {
     this.classList.toggle("past", Boolean(past));
     this.lines.show(past ? past.view : this.view);
     if (past) this.lines.flash(past.paths);
+    else this.refreshSlider();
+    // The explanation is that of the version that is shown.
+    if (this.path) this.ask(this.path);
+  }
+
+  /** Shows the last version of an object that was deleted; returns false if nothing is known of it. */
+  async showDeleted() {
+    const { available, items } = await get("history", this.object, this.abort.signal).catch(() => ({ available: false }));
+    const deletion = available && items[0]?.type === "Deleted" ? items[0] : undefined;
+    if (!deletion) return false;
+    const { name, namespace } = this.object;
+    const view = await get("version", { ...this.object, at: deletion.previous }, this.abort.signal);
+    this.view = view;
+    this.lines.options.masked = this.isSecret();
+    const place = h("div", { class: "restore" });
+    const whoDeleted = deletion.manager || deletion.user;
+    fill(this.header, h("div", { class: "heading" }, h("p", { class: "crumbs" }, h("a", { href: address("objects", [view.object.apiVersion, this.object.resource], { namespace }) }, view.object.kind), namespace && h("span", null, namespace)), h("h1", null, name)),
+      h("div", { class: "actions" }, h("button", { type: "button", class: "button primary", onclick: () => this.previewRestore(place) }, "Restore")),
+      h("p", { class: "hint" }, `Deleted ${ago(deletion.time)} by ${whoDeleted} (${deletion.user}). This is its last version.`));
+    this.slider.hidden = false;
+    fill(this, this.header, place, this.slider, this.split);
+    this.lines.show(view);
+    this.drawLegend();
+    this.past = { view, at: deletion.previous, paths: [] };
+    this.classList.add("past");
+    await this.slider.open(this.object, this.at, { allowed: false });
+    return true;
+  }
+
+  /** Shows how the object would be brought back, and offers to do it. */
+  async previewRestore(place) {
+    fill(place, loading("Reading its last version…"));
+    try {
+      const { notes, digest } = await get("restore", this.object, this.abort.signal);
+      const carryOut = async () => {
+        try {
+          await post("restore", { ...this.object, digest });
+          announce("Restored");
+          go(objectAddress(this.object));
+        } catch (error) {
+          fill(place, h("p", { class: "problem", role: "alert" }, sentence(error.message)));
+        }
+      };
+      fill(place, h("p", null, "The object is created again as it was, with the owners of its fields. It gets a new uid, and its status is left to controllers."),
+        notes.length > 0 && h("ul", { class: "notes" }, notes.map((note) => h("li", null, note))),
+        h("p", { class: "actions" }, h("button", { type: "button", class: "button primary", onclick: carryOut }, `Restore ${this.object.name}`), h("button", { type: "button", class: "button", onclick: () => fill(place) }, "Cancel")));
+    } catch (error) {
+      fill(place, h("p", { class: "problem", role: "alert" }, sentence(error.message)));
+    }
+  }
+
+  /** Reads the versions again if the object has changed since. */
+  refreshSlider() {
+    if (!this.stale || this.slider.hidden) return;
+    this.stale = false;
+    this.slider.open(this.object, "", this.access);
   }
 
   /** Opens and closes the slider through the versions of the object. */
-  toggleHistory(on) {
+  toggleHistory(on, at) {
     this.slider.hidden = !on;
-    if (on) this.slider.open(this.object);
-    else if (this.past) this.showPast(undefined);
+    if (on) return this.slider.open(this.object, at, this.access);
+    setQuery({ at: "" });
+    if (this.past) this.showPast(undefined);
   }
 
   /** Tells which managers fight over fields of the object. */
@@ -110,7 +175,12 @@ class ObjectView extends HTMLElement {
     const { items } = await get("fights", {}, this.abort.signal).catch(() => ({ items: [] }));
     const { namespace, name } = this.object;
     const ours = items.filter(({ object }) => object.kind === this.view.object.kind && object.name === name && (object.namespace ?? "") === (namespace ?? ""));
-    for (const { message, advice } of ours) this.note(h("li", { class: "fight" }, h("b", null, `${message}.`), ` ${advice}.`), message);
+    if (ours.length === 0) return;
+    announce(ours.map(({ message }) => message).join(". "));
+    const fight = ({ path, message, advice, sides }) => h("li", null, h("b", null, `${message}.`), h("span", null, `${advice}.`),
+      h("span", { class: "links" }, h("a", { href: objectAddress(this.object, { path }) }, `Why ${path}`), sides.map(({ manager }) => link(manager))));
+    this.fights.hidden = false;
+    fill(this.fights, h("h2", null, ours.length === 1 ? "Managers fight over a field" : `Managers fight over ${ours.length} fields`), h("ul", null, ours.map(fight)));
   }
 
   isSecret() {
@@ -141,6 +211,7 @@ class ObjectView extends HTMLElement {
     }, h("i", { class: "dot" }), h("b", null, name), h("span", { class: "muted" }, String(lines)));
     fill(this.legend, [...names].map(button),
       unowned > 0 && h("span", { class: "manager none" }, h("i", { class: "dot" }), "no owner ", h("span", { class: "muted" }, String(unowned))),
+      options.manager && names.has(options.manager) && h("a", { class: "elsewhere", href: managerAddress(options.manager) }, `Everything ${options.manager} owns`),
       h("span", { class: "spring" }),
       toggle("History", !this.slider.hidden, (on) => this.toggleHistory(on)),
       toggle("Age", options.heat, (on) => change("heat", on, { heat: on ? "1" : "" })),
@@ -173,7 +244,7 @@ class ObjectView extends HTMLElement {
       : change.owners.slice(0, 3).map((owner) => [h("b", null, owner.manager), ` ${owner.gained.length > 0 ? "gains" : "loses"} ${(owner.gained[0] ?? owner.lost[0] ?? owner.removed[0]) || ""}`]);
     const more = Math.max(change.values.length, 0) - 3;
     const author = change.authors[0]?.manager;
-    this.note(h("li", null, h("span", { class: `who ${author ? colour(author) : ""}` }, h("i", { class: "dot" }), h("b", null, who)),
+    this.note(h("li", null, h("span", { class: `who ${author ? colour(author) : ""}` }, h("i", { class: "dot" }), change.authors.length === 1 ? managerLink(author) : h("b", null, who)),
       what.map((part) => h("span", { class: "what" }, part)), more > 0 && h("span", { class: "muted" }, `and ${more} more`),
       h("time", { class: "muted" }, new Date().toLocaleTimeString())), `${who} changed ${change.values.map(({ path }) => path).slice(0, 3).join(", ") || "owners"}`);
     this.lines.flash(change.values.map(({ path }) => path));

@@ -3,22 +3,31 @@
 import { debounce, fill, h, icon } from "./dom.js";
 import { follow } from "./api.js";
 import { address, discover, go, objectAddress, setQuery, title } from "./navigation.js";
-import { emptyPage, emptyState, errorPage, errorState, loading, select, toggle } from "./elements.js";
+import { compare, emptyPage, emptyState, errorPage, errorState, loading, select, sortHead, sortItems, toggle } from "./elements.js";
 import { age, bytes, chip } from "./managers.js";
 import { VirtualList } from "./virtual-list.js";
 
 const SIZES = [["", "Any size"], ["1000", "Over 1 kB"], ["10000", "Over 10 kB"], ["100000", "Over 100 kB"]];
-const START = ["apps/v1", "deployments"];
+// The kinds that the list begins with: the first that the server has and the user may list.
+const START = [["apps/v1", "deployments"], ["v1", "configmaps"], ["v1", "pods"]];
 
-/** Compares names as the server does, byte by byte; far faster than by the rules of a language. */
-const order = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+// The columns: title, key, and the value that each sorts by.
+const COLUMNS = [
+  ["Name", "name", (row) => row.name],
+  ["Managers", "managers", (row) => row.managers.length],
+  ["Fields", "fields", (row) => row.fields ?? 0],
+  ["Unowned", "unowned", (row) => row.unowned ?? 0],
+  ["Managed fields", "bytes", (row) => row.bytes ?? 0],
+  ["Age", "created", (row) => row.created ?? ""],
+];
 
 class ObjectsView extends HTMLElement {
   async connectedCallback() {
     this.abort = new AbortController();
     fill(this, loading("Reading the kinds of the server…"));
     try {
-      const { kinds, namespaces } = await discover(true);
+      const { kinds, namespaces, allNamespaces } = await discover(true);
+      this.allNamespaces = allNamespaces;
       if (this.isConnected) this.start(kinds, namespaces);
     } catch (error) {
       fill(this, errorPage("The kinds cannot be read", error, () => this.connectedCallback()));
@@ -30,10 +39,13 @@ class ObjectsView extends HTMLElement {
   }
 
   start(kinds, namespaces) {
-    const [apiVersion, resource] = this.parts.length === 2 ? this.parts : START;
-    this.kind = kinds.find((kind) => kind.apiVersion === apiVersion && kind.resource === resource);
+    const named = ([version, plural]) => kinds.find((kind) => kind.apiVersion === version && kind.resource === plural);
+    const begin = START.map(named).find((kind) => kind?.listable) ?? kinds.find((kind) => kind.listable && kind.namespaced) ?? kinds[0];
+    const [apiVersion, resource] = this.parts.length === 2 ? this.parts : [begin?.apiVersion, begin?.resource];
+    this.kind = named([apiVersion, resource]);
+    this.order = this.query.get("sort") ?? "";
     if (!this.kind) {
-      return fill(this, emptyPage("The server has no such kind", `${resource} of ${apiVersion} is not served.`, h("a", { class: "button", href: "/ui/objects" }, "All objects")));
+      return fill(this, emptyPage("The server has no such kind", `${resource} of ${apiVersion} is not served.`, h("a", { class: "button", href: address("objects") }, "All objects")));
     }
     title(`${this.kind.kind} objects`);
     this.objects = new Map();
@@ -52,7 +64,8 @@ class ObjectsView extends HTMLElement {
   }
 
   sidebar(kinds) {
-    const shown = kinds.filter((kind) => kind.preferred);
+    const shown = kinds.filter((kind) => kind.preferred && (kind.listable || kind === this.kind));
+    const hidden = kinds.filter((kind) => kind.preferred && !kind.listable && kind !== this.kind);
     const groups = new Map();
     for (const kind of shown) groups.set(kind.group, [...(groups.get(kind.group) ?? []), kind]);
     const current = (kind) => kind.resource === this.kind.resource && kind.apiVersion === this.kind.apiVersion;
@@ -73,7 +86,8 @@ class ObjectsView extends HTMLElement {
     const options = shown.map((kind) => [href(kind), `${kind.kind}${kind.group ? ` · ${kind.group}` : ""}`]);
     const narrow = select(options, href(this.kind), go);
     narrow.setAttribute("aria-label", "Kind");
-    const wide = h("nav", { class: "kinds", "aria-label": "Kinds" }, search, lists);
+    const wide = h("nav", { class: "kinds", "aria-label": "Kinds" }, search, lists, hidden.length > 0 && h("details", null,
+      h("summary", null, `${hidden.length} kinds that you may not list`), h("ul", null, hidden.map((kind) => h("li", null, h("a", { href: href(kind) }, kind.kind))))));
     requestAnimationFrame(() => wide.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" }));
     return h("div", { class: "sidebar" }, h("div", { class: "narrow" }, narrow), wide);
   }
@@ -94,14 +108,24 @@ class ObjectsView extends HTMLElement {
       oninput: debounce((event) => changed(name, event.target.value.trim(), again), again ? 500 : 120),
     });
     const choose = this.filter.namespace && !namespaces.includes(this.filter.namespace) ? [...namespaces, this.filter.namespace] : namespaces;
+    const searchField = text("q", "Search by name", "Search by name");
+    searchField.setAttribute("data-search", "");
+    if (this.query.get("focus") === "search") requestAnimationFrame(() => searchField.focus());
     this.managerChoice = named(select([["", "Any manager"]], "", (value) => changed("manager", value)), "Manager");
     return h("div", { class: "tools", role: "search" },
-      h("div", { class: "search" }, icon("search"), text("q", "Search by name", "Search by name")),
-      this.kind.namespaced && named(select([["", "All namespaces"], ...choose.map((name) => [name, name])], this.filter.namespace, (value) => changed("namespace", value, true)), "Namespace"),
+      h("div", { class: "search" }, icon("search"), searchField),
+      this.kind.namespaced && this.namespaceChoice(choose, named, (value) => changed("namespace", value, true)),
       text("labels", "Label selector", "Label: app=web", true),
       this.managerChoice,
       named(select(SIZES, this.filter.size, (value) => changed("size", value)), "Size of managed fields"),
       toggle("Unowned fields", this.filter.unowned, (on) => changed("unowned", on)));
+  }
+
+  /** Returns the choice of a namespace: from all of them, or by name where the user may not list them. */
+  namespaceChoice(namespaces, named, onChange) {
+    if (this.allNamespaces) return named(select([["", "All namespaces"], ...namespaces.map((name) => [name, name])], this.filter.namespace, onChange), "Namespace");
+    const list = h("datalist", { id: "namespaces" }, namespaces.map((name) => h("option", { value: name })));
+    return [named(h("input", { list: "namespaces", value: this.filter.namespace, placeholder: "Namespace", spellcheck: "false", autocomplete: "off", onchange: (event) => onChange(event.target.value.trim()) }), "Namespace"), list];
   }
 
   async listen() {
@@ -109,6 +133,7 @@ class ObjectsView extends HTMLElement {
     this.abort = new AbortController();
     this.objects.clear();
     this.synced = false;
+    this.scope = undefined;
     fill(this.body, loading("Reading objects…"));
     const { namespace, labels } = this.filter;
     const query = { apiVersion: this.kind.apiVersion, resource: this.kind.resource, namespace, labelSelector: labels };
@@ -116,7 +141,8 @@ class ObjectsView extends HTMLElement {
     const later = debounce(() => this.refresh(), 60);
     try {
       await follow("objects", query, this.abort.signal, (line) => {
-        if (line.type === "begin") this.objects.clear();
+        if (line.type === "scope") this.scope = line;
+        else if (line.type === "begin") this.objects.clear();
         else if (line.type === "rows") for (const row of line.rows) this.objects.set(key(row), row);
         else if (line.type === "changed") this.objects.set(key(line.row), { ...line.row, fresh: performance.now() });
         else if (line.type === "deleted") this.objects.delete(key(line.row));
@@ -137,15 +163,18 @@ class ObjectsView extends HTMLElement {
       (!wanted || `${row.namespace ?? ""}/${row.name}`.toLowerCase().includes(wanted)) &&
       (!manager || row.managers.some((owner) => owner.manager === manager)) &&
       (!unowned || row.unowned > 0) && (!size || row.bytes > Number(size)));
-    this.shown.sort((a, b) => order(a.namespace ?? "", b.namespace ?? "") || order(a.name, b.name));
+    this.shown.sort((a, b) => compare(a.namespace ?? "", b.namespace ?? "") || compare(a.name, b.name));
+    const by = COLUMNS.find(([, key]) => key === this.order.replace("-", ""))?.[2];
+    if (by) this.shown = sortItems(this.shown, this.order, by);
     this.offerManagers(all);
     const number = (count) => count.toLocaleString("en");
     const of = this.shown.length === all.length ? number(all.length) : `${number(this.shown.length)} of ${number(all.length)}`;
-    fill(this.count, this.synced ? `${of} ${all.length === 1 ? "object" : "objects"}` : `${of} so far…`, this.synced && h("span", { class: "live", title: "Changes are shown as they happen" }, "Live"));
+    fill(this.count, this.synced ? `${of} ${all.length === 1 ? "object" : "objects"}` : `${of} so far…`, this.synced && h("span", { class: "live", title: "Changes are shown as they happen" }, "Live"),
+      this.scope && h("span", { class: "scope", title: this.scope.reason }, `Only the namespace ${this.scope.namespace}: you may not list ${this.kind.kind} objects in all namespaces.`));
     if (this.shown.length === 0) {
       if (!this.synced) return;
       const filtered = all.length > 0;
-      return fill(this.body, emptyState(filtered ? "No object matches" : `No ${this.kind.kind} here`, filtered ? "Change the filters above." : "Objects appear here as soon as they are created."));
+      return fill(this.body, emptyState(filtered ? "No object matches" : `No ${this.kind.kind} ${this.scope ? `in ${this.scope.namespace}` : "here"}`, filtered ? "Change the filters above." : "Objects appear here as soon as they are created."));
     }
     if (!this.table?.isConnected) this.draw();
     this.table.list.update(this.shown.length);
@@ -169,8 +198,16 @@ class ObjectsView extends HTMLElement {
     const list = new VirtualList();
     list.rowHeight = 44;
     list.setAttribute("role", "rowgroup");
-    const columns = ["Name", "Managers", "Fields", "Unowned", "Managed fields", "Age"];
-    const head = h("div", { class: "head", role: "row", "aria-rowindex": "1" }, columns.map((name, at) => h("div", { role: "columnheader", class: `c${at}` }, name)));
+    const onSort = (next) => {
+      this.order = next;
+      setQuery({ sort: next });
+      this.table.remove();
+      this.refresh();
+      this.table.querySelector("[aria-sort]:not([aria-sort=none]) button")?.focus();
+    };
+    const first = (key) => (key === "name" || key === "created" ? key : `-${key}`);
+    const head = h("div", { class: "head", role: "row", "aria-rowindex": "1" }, COLUMNS.map(([name, key], at) =>
+      sortHead("div", { role: "columnheader", class: `c${at}` }, Object.assign([name, key], { first: first(key) }), this.order, onSort)));
     this.table = h("div", { class: "objects", role: "table", "aria-label": `${this.kind.kind} objects` }, h("div", { role: "rowgroup" }, head), list);
     this.table.list = list;
     list.draw = (element, index) => this.drawRow(element, this.shown[index], index);

@@ -55,7 +55,7 @@ class TypesView extends HTMLElement {
   }
 
   changes({ versions }) {
-    return versions.map(({ apiVersion, kind, changes }) => h("section", null, h("h3", null, `${kind} ${apiVersion}`),
+    return versions.map(({ apiVersion, kind, changes }) => h("section", null, h("h2", null, `${kind} ${apiVersion}`),
       changes.length === 0 ? h("p", null, "All lists and maps merge as before.") : changes.map((change) => h("div", { class: "weak" }, h("code", null, change.path),
         h("span", null, `Was ${change.before}, becomes ${change.after}: ${change.consequence}.`),
         change.affects.length > 0 ? h("ul", null, change.affects.map((affected) => h("li", null, affected.object, " ", chip(affected)))) : h("span", { class: "muted" }, "No object is affected.")))));

@@ -27,16 +27,16 @@ class WhyPanel extends HTMLElement {
     this.abort?.abort();
     this.abort = new AbortController();
     const body = h("div", { class: "body", tabindex: "-1" }, loading("Looking it up…"));
-    fill(this, h("div", { class: "top" }, h("h2", null, "Why"), h("button", { type: "button", class: "quiet", onclick: () => this.close(), title: "Close" }, icon("close"), h("span", { class: "hidden-text" }, "Close"))), pathNode(path), body);
+    fill(this, h("div", { class: "top" }, h("h2", null, context.at ? `Why, at revision ${context.at}` : "Why"), h("button", { type: "button", class: "quiet", onclick: () => this.close(), title: "Close" }, icon("close"), h("span", { class: "hidden-text" }, "Close"))), pathNode(path), body);
     try {
-      const why = await get("why", { ...object, path }, this.abort.signal);
+      const why = await get("why", { ...object, path, at: context.at }, this.abort.signal);
       fill(body, this.parts(why, object, context), fieldHistory(object, path, context.masked, this.abort.signal));
     } catch (error) {
       if (error.name !== "AbortError") fill(body, errorState("This field cannot be explained", error));
     }
   }
 
-  parts(why, object, { kind, access, masked }) {
+  parts(why, object, { kind, access, masked, at }) {
     const inner = why.ownedAs !== why.path;
     const value = masked ? "••••••" : valueText(why.value);
     return [
@@ -50,7 +50,7 @@ class WhyPanel extends HTMLElement {
       h("section", null, h("h3", null, "What a write would do"),
         h("dl", null, why.writes.flatMap(({ write, result }) => [h("dt", null, write), h("dd", null, result)]))),
       h("p", { class: "actions" },
-        why.owners.length > 0 && (access?.allowed === false
+        why.owners.length > 0 && !at && (access?.allowed === false
           ? h("button", { type: "button", class: "button", "aria-disabled": "true", title: access.reason }, "Hand over this field")
           : h("a", { class: "button", href: objectAddress(object, { action: "transfer", path: why.ownedAs }, "handover") }, "Hand over this field")),
         kind && h("a", { class: "button", href: address("types", [object.apiVersion, kind]) }, "About the type")),

@@ -18,8 +18,9 @@ mod error;
 mod page;
 mod request;
 mod session;
+mod vault;
 
 pub use asset::total_compressed_bytes;
 pub use body::{PageBody, PageLines};
 pub use error::PageError;
-pub use page::Page;
+pub use page::{Contexts, Page};

@@ -3,13 +3,13 @@
 use crate::{
     PageError, asset,
     body::{Lines, PageBody, document, empty, failure, lines, refusal},
-    endpoint::{self, ObjectRef},
+    endpoint::{self, Acting, ObjectRef},
     request::{Query, read_json, text},
-    session::{Session, Sessions},
+    session::{Credentials, Session, Sessions},
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
-use std::{net::IpAddr, sync::Arc};
+use std::{net::IpAddr, path::PathBuf, sync::Arc};
 use tenure_client::Cluster;
 use tenure_transport::ConnectOptions;
 use tenure_value::{Limits, Value, yaml};
@@ -24,9 +24,10 @@ const PAGE_HEADER: &str = "tenure-page";
 /// How many clients sign in at once: a sign-in needs no credentials, and costs requests to the server.
 const SIGN_INS: usize = 8;
 
-/// The page for one server.
+/// The page for one server, or for the contexts of a kubeconfig.
 pub struct Page {
     options: ConnectOptions,
+    contexts: Contexts,
     sessions: Sessions,
     sign_ins: Semaphore,
     /// Whether the browser reaches the page over TLS.
@@ -35,12 +36,32 @@ pub struct Page {
     is_of_server: bool,
 }
 
+/// The contexts that a page offers.
+#[derive(Clone, Debug, Default)]
+pub struct Contexts {
+    /// The context of the options of the page; empty if it has none.
+    pub current: String,
+    /// All of them, by name.
+    pub names: Vec<String>,
+}
+
 impl Page {
     /// Creates a page for the server of the options. A user with a code acts with the credentials of the options, a user with a
     /// token acts with that token. `secure` means that browsers reach the page over TLS.
     pub fn new(options: ConnectOptions, secure: bool) -> Page {
         let sign_ins = Semaphore::new(SIGN_INS);
-        Page { options, sessions: Sessions::default(), sign_ins, secure, is_of_server: false }
+        let (contexts, sessions) = (Contexts::default(), Sessions::default());
+        Page { options, contexts, sessions, sign_ins, secure, is_of_server: false }
+    }
+
+    /// Offers the contexts of a kubeconfig. A user with a code can use all of them; a token is for one server and is sent to no other.
+    pub fn with_contexts(self, contexts: Contexts) -> Page {
+        Page { contexts, ..self }
+    }
+
+    /// Keeps sessions in a file, so that they survive a restart. The file tells neither cookies nor tokens.
+    pub fn with_session_file(self, path: PathBuf) -> Page {
+        Page { sessions: Sessions::of_file(path), ..self }
     }
 
     /// Creates the page of a server, which names the addresses of its clients to the server.
@@ -119,30 +140,50 @@ impl Page {
             _ => {}
         }
         let session = self.sessions.find(&cookies)?;
-        let cluster = &session.cluster;
+        let context = query.get("context").filter(|name| *name != self.contexts.current).unwrap_or_default();
+        let cluster = self.cluster(&session, context, client).await?;
+        let acting = Acting { session: &session, cluster: &cluster, context };
+        let user = session.user.clone();
+        let extent = || endpoint::Extent::new(&cluster, &user, query.get("namespace"));
+        let cluster = &cluster;
         let answer = match (&head.method, name) {
-            (&Method::GET, "session") => endpoint::session(cluster).await?,
-            (&Method::GET, "kinds") => endpoint::kinds(cluster).await?,
+            (&Method::GET, "session") => {
+                self.with_contexts_of(endpoint::session(cluster).await?, &session, context)
+            }
+            (&Method::GET, "kinds") => endpoint::kinds(cluster, &user).await?,
             (&Method::GET, "objects") => {
                 let selection = endpoint::ListRef::read(&query)?;
-                return Ok(stream(session, move |session, lines| async move {
-                    endpoint::objects(&session.cluster, &selection, &lines).await
+                return Ok(stream(cluster, move |cluster, lines| async move {
+                    endpoint::objects(&cluster, &user, selection, &lines).await
                 }));
             }
             (&Method::GET, "object") => {
                 let object = ObjectRef::from_query(&query)?;
-                return Ok(stream(session, move |session, lines| async move {
-                    endpoint::object(&session.cluster, &object, &lines).await
+                return Ok(stream(cluster, move |cluster, lines| async move {
+                    endpoint::object(&cluster, &object, &lines).await
                 }));
             }
             (&Method::GET, "managers") => {
-                let namespace = query.get("namespace").map(str::to_owned);
-                return Ok(stream(session, move |session, lines| async move {
-                    endpoint::managers(&session.cluster, namespace.as_deref(), &lines).await
+                let extent = extent();
+                return Ok(stream(cluster, move |cluster, lines| async move {
+                    endpoint::managers(&cluster, &extent, &lines).await
+                }));
+            }
+            (&Method::GET, "owned") => {
+                let (extent, manager) = (extent(), query.require("manager")?.to_owned());
+                return Ok(stream(cluster, move |cluster, lines| async move {
+                    endpoint::owned(&cluster, &manager, &extent, &lines).await
+                }));
+            }
+            (&Method::GET, "overview") => {
+                let extent = extent().without(endpoint::NOT_EDITED);
+                return Ok(stream(cluster, move |cluster, lines| async move {
+                    endpoint::overview(&cluster, &extent, &lines).await
                 }));
             }
             (&Method::GET, "why") => {
-                endpoint::why(cluster, &ObjectRef::from_query(&query)?, query.require("path")?).await?
+                let (object, path) = (ObjectRef::from_query(&query)?, query.require("path")?);
+                endpoint::why(cluster, &object, path, query.get("at")).await?
             }
             (&Method::GET, "history") => {
                 endpoint::history(cluster, &ObjectRef::from_query(&query)?, query.get("path")).await?
@@ -150,6 +191,19 @@ impl Page {
             (&Method::GET, "version") => {
                 endpoint::version(cluster, &ObjectRef::from_query(&query)?, query.require("at")?).await?
             }
+            (&Method::GET, "difference") => {
+                let object = ObjectRef::from_query(&query)?;
+                endpoint::difference(cluster, &object, query.get("from"), query.get("to")).await?
+            }
+            (&Method::GET, "change") => {
+                let object = ObjectRef::from_query(&query)?;
+                endpoint::preview_undo(cluster, &object, query.require("revision")?).await?
+            }
+            (&Method::POST, "change/undo") => endpoint::undo_change(cluster, &read_json(&body)?).await?,
+            (&Method::GET, "restore") => {
+                endpoint::preview_restore(cluster, &ObjectRef::from_query(&query)?).await?
+            }
+            (&Method::POST, "restore") => endpoint::restore(cluster, &read_json(&body)?).await?,
             (&Method::GET, "fights") => endpoint::fights(cluster).await?,
             (&Method::GET, "manifest") => {
                 let object = ObjectRef::from_query(&query)?;
@@ -160,13 +214,11 @@ impl Page {
                 endpoint::definition(cluster, text(&read_json(&body)?, "definition")).await?
             }
             (&Method::POST, "plan") => endpoint::plan(cluster, &read_json(&body)?).await?,
-            (&Method::POST, "apply") => endpoint::apply(&session, &read_json(&body)?).await?,
+            (&Method::POST, "apply") => endpoint::apply(acting, &read_json(&body)?).await?,
             (&Method::POST, "handover") => endpoint::preview(cluster, &read_json(&body)?).await?,
-            (&Method::POST, "handover/carry-out") => {
-                endpoint::carry_out(&session, &read_json(&body)?).await?
-            }
-            (&Method::GET, "undo") => endpoint::steps(&session),
-            (&Method::POST, "undo") => endpoint::undo(&session, &read_json(&body)?).await?,
+            (&Method::POST, "handover/carry-out") => endpoint::carry_out(acting, &read_json(&body)?).await?,
+            (&Method::GET, "undo") => endpoint::steps(acting),
+            (&Method::POST, "undo") => endpoint::undo(acting, &read_json(&body)?).await?,
             _ => return Err(PageError::NotFound),
         };
         Ok(document(&answer))
@@ -176,38 +228,95 @@ impl Page {
     async fn sign_in(&self, body: &[u8], client: Option<IpAddr>) -> Result<Response<PageBody>, PageError> {
         let _turn = self.sign_ins.try_acquire().map_err(|_| PageError::Busy)?;
         let body = &read_json(body)?;
-        let mut options = self.options.clone();
-        options.forwarded_for = client.filter(|_| self.is_of_server);
         let (code, token, kubeconfig) = (text(body, "code"), text(body, "token"), text(body, "kubeconfig"));
-        if !code.is_empty() {
+        let credentials = if !code.is_empty() {
             self.sessions.redeem(code)?;
+            Credentials::OfProgram
         } else if !token.trim().is_empty() {
-            options.token = Some(token.trim().to_owned());
+            Credentials::Token(token.trim().to_owned())
         } else if !kubeconfig.trim().is_empty() {
-            options.token = Some(token_of(kubeconfig)?);
+            Credentials::Token(token_of(kubeconfig)?)
         } else {
             return Err(PageError::bad_request("enter a token, or paste a kubeconfig"));
-        }
-        let cluster = Cluster::connect(&options).await?;
+        };
+        let cluster = Cluster::connect(&self.options_of(&credentials, "", client)?).await?;
         // Credentials that the server does not accept are refused here and not in every view.
         let greeting = endpoint::session(&cluster).await?;
-        let user = text(&greeting, "user").to_owned();
-        let cookie = self.sessions.open(Session::new(cluster, user), self.secure);
+        let session = Session::new(text(&greeting, "user").to_owned(), credentials);
+        session.keep_cluster("", Arc::new(cluster));
+        let greeting = self.with_contexts_of(greeting, &session, "");
+        let cookie = self.sessions.open(session, self.secure)?;
         Ok(with_cookie(document(&greeting), &cookie))
+    }
+
+    /// Returns the cluster of a context with the credentials of a user; no context is that of the page.
+    async fn cluster(
+        &self,
+        session: &Session,
+        context: &str,
+        client: Option<IpAddr>,
+    ) -> Result<Arc<Cluster>, PageError> {
+        if let Some(cluster) = session.cluster(context) {
+            return Ok(cluster);
+        }
+        let options = self.options_of(&session.credentials, context, client)?;
+        let cluster = Arc::new(Cluster::connect(&options).await?);
+        session.keep_cluster(context, cluster.clone());
+        Ok(cluster)
+    }
+
+    /// Returns how to connect to the server of a context.
+    fn options_of(
+        &self,
+        credentials: &Credentials,
+        context: &str,
+        client: Option<IpAddr>,
+    ) -> Result<ConnectOptions, PageError> {
+        let mut options = self.options.clone();
+        options.forwarded_for = client.filter(|_| self.is_of_server);
+        match (credentials, context) {
+            (Credentials::OfProgram, "") => {}
+            (Credentials::Token(token), "") => options.token = Some(token.clone()),
+            (Credentials::Token(_), _) => {
+                return Err(PageError::bad_request(
+                    "a token is for one server; open the link of `tenure ui` to use other contexts",
+                ));
+            }
+            (Credentials::OfProgram, context) if self.contexts.names.iter().any(|name| name == context) => {
+                (options.context, options.namespace, options.history) =
+                    (Some(context.to_owned()), None, None);
+            }
+            _ => return Err(PageError::bad_request(format!("there is no context {context:?} here"))),
+        }
+        Ok(options)
+    }
+
+    /// Adds the contexts that a user can choose to a greeting.
+    fn with_contexts_of(&self, greeting: Value, session: &Session, context: &str) -> Value {
+        let names = match session.credentials {
+            Credentials::OfProgram => self.contexts.names.as_slice(),
+            Credentials::Token(_) => &[],
+        };
+        let current = if context.is_empty() { self.contexts.current.as_str() } else { context };
+        let greeting = greeting.as_object().cloned().unwrap_or_default();
+        greeting
+            .with("contexts", Value::array(names.iter().map(|name| Value::from(name.as_str()))))
+            .with("context", current)
+            .into()
     }
 }
 
 /// Runs an endpoint that sends lines, for as long as the page reads them.
 fn stream<F>(
-    session: Arc<Session>,
-    run: impl FnOnce(Arc<Session>, Arc<Lines>) -> F + Send + 'static,
+    cluster: &Arc<Cluster>,
+    run: impl FnOnce(Arc<Cluster>, Arc<Lines>) -> F + Send + 'static,
 ) -> Response<PageBody>
 where
     F: Future<Output = Result<(), PageError>> + Send + 'static,
 {
     lines(|sender| {
         let sender = Arc::new(sender);
-        let work = run(session, sender.clone());
+        let work = run(cluster.clone(), sender.clone());
         async move {
             if let Err(error) = work.await {
                 // A page that no longer reads needs no error.

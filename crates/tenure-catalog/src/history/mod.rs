@@ -5,6 +5,8 @@ mod document;
 mod fights;
 mod page;
 mod read;
+mod recall;
+mod refusals;
 mod watch;
 
 use crate::{Catalog, ResourceHandler, Target, object::Stored};
@@ -27,6 +29,8 @@ pub use fights::{
 };
 pub use page::{AtVersion, PageRequest, Subject, moment, page};
 pub use read::HistoryReader;
+use refusals::Refusals;
+pub use refusals::RefusedApply;
 
 /// The largest record that is kept. The value of the object is in the same transaction, which etcd limits to 1.5 MB.
 pub const MAX_RECORD: usize = 512 * 1024;
@@ -62,6 +66,7 @@ pub struct History {
     options: HistoryOptions,
     churn: Mutex<Churn>,
     fights: Mutex<Fights>,
+    refusals: Mutex<Refusals>,
     reports: mpsc::Sender<Fight>,
     waiting: Mutex<Option<mpsc::Receiver<Fight>>>,
     /// Fields that a manager took from another, since the server started.
@@ -82,6 +87,7 @@ impl History {
             options,
             churn: Mutex::default(),
             fights: Mutex::default(),
+            refusals: Mutex::default(),
             reports,
             waiting: Mutex::new(Some(waiting)),
             takeovers: AtomicU64::new(0),
@@ -182,6 +188,18 @@ impl History {
             }
             self.takeovers.fetch_add(1, Relaxed);
         }
+    }
+
+    /// Remembers an apply that was refused because of conflicts.
+    pub fn note_refusal(&self, refused: RefusedApply) {
+        if self.options.enabled {
+            self.refusals.lock().add(refused);
+        }
+    }
+
+    /// Returns the applies that were refused lately, as a document.
+    pub fn refusals(&self, now: Timestamp) -> Value {
+        self.refusals.lock().document(milliseconds(now))
     }
 
     /// Returns the reports of fights; the first call takes them.

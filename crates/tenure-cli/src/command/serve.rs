@@ -119,6 +119,8 @@ fn service_range(text: &str) -> Result<AddressRange, String> {
 
 /// The file of the data directory that has the link of the page if the output is not a terminal.
 const SIGN_IN_LINK: &str = "sign-in-link";
+/// The file of the data directory with the sessions of the page.
+const PAGE_SESSIONS: &str = "page-sessions";
 /// How old the certificate that the server makes gets before it is renewed; it lasts a year.
 const RENEWAL: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// How often the server looks at the clock and the addresses of the machine for this.
@@ -192,7 +194,8 @@ async fn serve(options: Options) -> Result<(), Error> {
     server_options.auditor = options.audit.start(options.compatibility.audit_log_mode()).await?;
     server_options.history = options.history.options(options.is_local());
     let connect = ConnectOptions { kubeconfig: Some(kubeconfig.clone()), ..ConnectOptions::default() };
-    let page = Arc::new(Page::of_server(connect, !options.insecure_http));
+    let page = Page::of_server(connect, !options.insecure_http);
+    let page = Arc::new(page.with_session_file(options.data_dir.join(PAGE_SESSIONS)));
     server_options.web = Some(Arc::new(PageEndpoint(page.clone())));
     let control_plane = ControlPlane {
         store,

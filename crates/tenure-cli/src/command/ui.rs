@@ -10,7 +10,8 @@ use std::{
 };
 use tenure_client::Cluster;
 use tenure_http::listener;
-use tenure_ui::Page;
+use tenure_transport::ConnectOptions;
+use tenure_ui::{Contexts, Page};
 
 /// Show the owners of all fields in the browser, for any cluster.
 #[derive(Args)]
@@ -51,7 +52,7 @@ async fn serve(options: &Options, terminal: &Terminal) -> Result<Outcome, Error>
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, options.port));
     let socket = listener::bind(address).await.map_err(|error| Error::Serve(error.into()))?;
     let address = socket.local_addr().map_err(|error| Error::Serve(error.into()))?;
-    let page = Arc::new(Page::new(connect, false));
+    let page = Arc::new(Page::new(connect.clone(), false).with_contexts(contexts(&connect)?));
     let link = format!("http://{address}{}", page.sign_in_link());
     // The port is in use by this process alone.
     let file = runtime_directory().join(format!("tenure-ui-{}", address.port()));
@@ -68,6 +69,18 @@ async fn serve(options: &Options, terminal: &Terminal) -> Result<Outcome, Error>
         _ = tokio::signal::ctrl_c() => {}
     }
     Ok(Outcome::Done)
+}
+
+/// Returns the contexts that the page offers: those of the kubeconfig, unless flags say what takes the place of a context's parts.
+fn contexts(options: &ConnectOptions) -> Result<Contexts, Error> {
+    let ConnectOptions { cluster, user, server, token, .. } = options;
+    if [cluster, user, server, token].iter().any(|flag| flag.is_some()) {
+        return Ok(Contexts::default());
+    }
+    let failed = |error| Error::Client(tenure_client::ClientError::Connect(error));
+    let names = tenure_transport::contexts(options).map_err(failed)?;
+    let current = tenure_transport::current_context(options).map_err(failed)?.unwrap_or_default();
+    Ok(Contexts { current, names })
 }
 
 /// Returns the user's directory for files that end with the session.

@@ -5,6 +5,7 @@ mod blame;
 mod ci;
 #[path = "../../../tenure-store/tests/support/etcd.rs"]
 mod etcd_process;
+mod guide;
 mod handover;
 mod harness;
 mod migrate;

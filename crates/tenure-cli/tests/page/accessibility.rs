@@ -1,15 +1,44 @@
 //! Checks of a page that do not depend on its content: every control has a name, roles are complete, text has contrast, headings and
-//! landmarks are in order. The rules are those of WCAG 2.2 AA that a program can decide.
+//! landmarks are in order. The rules are those of WCAG 2.2 AA that a program can decide: those of axe, and some that it does not have.
 
 use crate::driver::Browser;
 use serde_json::Value;
+use std::{path::Path, sync::LazyLock};
+
+/// The script of axe, which `scripts/test` installs from npm.
+static AXE: LazyLock<String> = LazyLock::new(|| {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the folder of cargo");
+    let file = target.join("npm/node_modules/axe-core/axe.min.js");
+    std::fs::read_to_string(&file).unwrap_or_else(|error| {
+        panic!(
+            "{}: {error}; scripts/test installs it: npm install --prefix target/npm axe-core",
+            file.display()
+        )
+    })
+});
 
 /// Returns what is wrong with the page as it is now.
 pub fn problems(browser: &Browser) -> Vec<String> {
-    let found = browser.script(CHECKS);
-    let found = found.as_array().unwrap_or_else(|| panic!("{found}"));
-    found.iter().filter_map(Value::as_str).map(String::from).collect()
+    let texts = |found: Value| -> Vec<String> {
+        let found = found.as_array().unwrap_or_else(|| panic!("{found}")).clone();
+        found.iter().filter_map(Value::as_str).map(String::from).collect()
+    };
+    let mut found = texts(browser.script(CHECKS));
+    if browser.script("return typeof axe") == "undefined" {
+        browser.script(&AXE);
+    }
+    found.extend(texts(browser.script_that_waits(RUN_AXE)));
+    found
 }
+
+/// Runs all rules of axe for WCAG up to 2.2 AA and its best practices. The last argument of the script takes the result.
+const RUN_AXE: &str = r#"
+const done = arguments[arguments.length - 1];
+const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+axe.run(document, { runOnly: { type: "tag", values: tags }, resultTypes: ["violations"] })
+  .then(({ violations }) => done(violations.flatMap(({ id, help, nodes }) => nodes.map(({ target, failureSummary }) => `axe ${id}: ${help}: ${target.join(" ")}: ${failureSummary}`))))
+  .catch((error) => done([`axe failed: ${error}`]));
+"#;
 
 const CHECKS: &str = r#"
 const problems = [];

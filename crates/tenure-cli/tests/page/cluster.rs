@@ -3,7 +3,7 @@
 use crate::driver::Browser;
 use std::{
     io::{BufRead, BufReader, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread,
 };
@@ -48,10 +48,17 @@ impl Running {
     }
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
+impl Running {
+    /// Ends the process as a crash does.
+    fn end(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 
@@ -75,10 +82,45 @@ impl TestCluster {
         TestCluster { server, data }
     }
 
+    /// Starts a server that keeps its objects on disk, on a port of its own choice, with some arguments.
+    pub fn on_disk(arguments: &[&str]) -> TestCluster {
+        let data = TempDir::new().expect("a directory");
+        let server = TestCluster::serve_on_disk(&data, "127.0.0.1:0", arguments);
+        TestCluster { server, data }
+    }
+
+    /// Ends the server as a crash does, and starts it again at the same address.
+    pub fn restart(&mut self, arguments: &[&str]) {
+        let page = self.server.page();
+        let address = page.split("//").nth(1).and_then(|rest| rest.split('/').next()).expect("an address");
+        self.server.end();
+        self.server = TestCluster::serve_on_disk(&self.data, address, arguments);
+    }
+
+    fn serve_on_disk(data: &TempDir, listen: &str, arguments: &[&str]) -> Running {
+        Running::start(
+            Command::new(env!("CARGO_BIN_EXE_tenure"))
+                .args(["serve", "--listen", listen, "--data-dir"])
+                .arg(data.path())
+                .args(arguments)
+                .env_remove("TENURE_LOG"),
+        )
+    }
+
+    /// Returns the files of the server whose names begin with a text.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.data.path().join(name)
+    }
+
     /// Starts `tenure ui` for the server.
     pub fn ui(&self) -> Running {
+        self.ui_of(&self.kubeconfig())
+    }
+
+    /// Starts `tenure ui` for a kubeconfig.
+    pub fn ui_of(&self, kubeconfig: &Path) -> Running {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
-        command.args(["ui", "--no-open"]).env("KUBECONFIG", self.kubeconfig()).env("HOME", self.data.path());
+        command.args(["ui", "--no-open"]).env("KUBECONFIG", kubeconfig).env("HOME", self.data.path());
         Running::start(&mut command)
     }
 
@@ -94,6 +136,49 @@ impl TestCluster {
             &["apply", "-f", "-", "--manager", manager, "--force-conflicts"],
             manifest,
         );
+    }
+
+    /// Lets two managers overwrite the replicas of the deployment in turn.
+    pub fn quarrel(&self, one: &str, other: &str) {
+        for _ in 0..4 {
+            for (manager, replicas) in [(one, "3"), (other, "6")] {
+                let patch = format!(r#"{{"spec":{{"replicas":{replicas}}}}}"#);
+                let manager = format!("--field-manager={manager}");
+                let line =
+                    ["-n", "shop", "patch", "deployment", "web", "--type=merge", &manager, "-p", &patch];
+                self.kubectl(&line, "");
+            }
+        }
+    }
+
+    /// Applies a manifest as a field manager without force, which the server refuses.
+    #[track_caller]
+    pub fn refused_apply(&self, manager: &str, manifest: &str) {
+        let manager = format!("--field-manager={manager}");
+        let mut command = Command::new("kubectl");
+        command.args(["apply", "--server-side", &manager, "-f", "-"]).env("KUBECONFIG", self.kubeconfig());
+        let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("kubectl starts");
+        let _ = child.stdin.take().map(|mut stdin| stdin.write_all(manifest.as_bytes()));
+        let output = child.wait_with_output().expect("it ends");
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && error.contains("conflict"), "{error}");
+    }
+
+    /// Writes a kubeconfig for the server with a token and a namespace.
+    pub fn kubeconfig_with(&self, token: &str, namespace: &str) -> PathBuf {
+        let file = self.file("kubeconfig-with-token");
+        std::fs::copy(self.kubeconfig(), &file).expect("a copy");
+        let set = |line: &[&str]| {
+            let done =
+                Command::new("kubectl").arg("--kubeconfig").arg(&file).arg("config").args(line).output();
+            let done = done.expect("kubectl runs");
+            assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        };
+        let cluster = self.kubectl(&["config", "view", "--minify", "-o", "jsonpath={.clusters[0].name}"], "");
+        set(&["set-credentials", "visitor", "--token", token]);
+        set(&["set-context", "visit", "--cluster", &cluster, "--user", "visitor", "--namespace", namespace]);
+        set(&["use-context", "visit"]);
+        file
     }
 
     /// Runs `kubectl`.

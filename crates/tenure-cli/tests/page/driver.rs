@@ -86,6 +86,11 @@ impl Browser {
         self.call("POST", "execute/sync", &json!({"script": script, "args": []}))
     }
 
+    /// Runs a script that passes its value to its last argument, and waits for that.
+    pub fn script_that_waits(&self, script: &str) -> Value {
+        self.call("POST", "execute/async", &json!({"script": script, "args": []}))
+    }
+
     /// Waits until an expression is true.
     #[track_caller]
     pub fn wait(&self, expression: &str) {

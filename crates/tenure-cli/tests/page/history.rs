@@ -51,28 +51,78 @@ fn the_slider_shows_versions_and_why_shows_changes() {
     browser.wait_for_text("replicas: 7");
     browser.press("Now");
     browser.wait_for_text("replicas: 4");
+    browser.wait("!location.search.includes('at=')");
+
+    // The version is part of the address; Why explains the field as it was then.
+    let versions = "document.querySelectorAll('history-slider .tick').length";
+    browser.wait(&format!("{versions} === 8 && document.querySelector('.tick.other')"));
+    browser.press("Older");
+    browser.wait("location.search.includes('at=')");
+    let address = browser.script("return location.href").as_str().expect("an address").to_owned();
+    browser.open(&address);
+    browser.wait("document.querySelector('object-view').classList.contains('past')");
+    browser.wait("document.querySelector('why-panel h2').innerText.startsWith('Why, at revision')");
+    browser.wait_for_text("Why, at revision");
+    accessible(&browser, "a version of the address");
+
+    // Two versions side by side.
+    browser.press("What this change did");
+    browser.wait("document.querySelector('.side-by-side .changed')?.innerText.includes('replicas')");
+    accessible(&browser, "two versions");
+    browser.script("const menu = document.querySelector('[aria-label=From]'); menu.value = menu.options[menu.options.length - 1].value; menu.dispatchEvent(new Event('change'))");
+    browser.wait("document.querySelectorAll('.side-by-side .added').length > 0");
+    browser.open(&address);
+
+    // Undo a change: it shows what it does, then does it.
+    browser.press("Undo this change");
+    browser.wait("document.querySelector('.undo-plan')?.innerText.includes('.spec.replicas')");
+    accessible(&browser, "an undo");
+    browser.press("Undo, and take these back, too");
+    browser.wait_for_text("is undone");
     assert_eq!(browser.console(&[]), Vec::<String>::new());
+}
+
+#[test]
+fn a_deleted_object_is_shown_and_restored() {
+    let cluster = TestCluster::start(&["--insecure-http"]);
+    cluster.furnish();
+    cluster.kubectl(&["-n", "shop", "delete", "configmap", "settings"], "");
+    let browser = Browser::start();
+    let page = cluster.server.page();
+    sign_in(&browser, &cluster.server.link());
+    browser.open(&format!("{page}object/v1/configmaps/shop/settings"));
+    browser.wait_for_text("This is its last version");
+    browser.wait_for_text("currency: EUR");
+    accessible(&browser, "a deleted object");
+    browser.press("Restore");
+    browser.press("Restore settings");
+    browser.wait("document.querySelector('.legend')?.innerText.includes('argocd') && !document.body.innerText.includes('This is its last version')");
+    let owners = [
+        "-n",
+        "shop",
+        "get",
+        "configmap",
+        "settings",
+        "-o",
+        "jsonpath={.metadata.managedFields[*].manager}",
+        "--show-managed-fields",
+    ];
+    assert_eq!(cluster.kubectl(&owners, ""), "argocd");
+    assert_eq!(browser.console(&["api/object"]), Vec::<String>::new());
 }
 
 #[test]
 fn managers_that_fight_are_named_at_the_object() {
     let cluster = TestCluster::start(&["--insecure-http"]);
     cluster.furnish();
-    for _ in 0..4 {
-        for (manager, replicas) in [("left", "3"), ("right", "5")] {
-            let patch = format!(r#"{{"spec":{{"replicas":{replicas}}}}}"#);
-            let manager = format!("--field-manager={manager}");
-            cluster.kubectl(
-                &["-n", "shop", "patch", "deployment", "web", "--type=merge", &manager, "-p", &patch],
-                "",
-            );
-        }
-    }
+    cluster.quarrel("left", "right");
     let browser = Browser::start();
     let page = cluster.server.page();
     sign_in(&browser, &cluster.server.link());
     browser.open(&format!("{page}{WEB}"));
     browser.wait_for_text("Managers keep overwriting .spec.replicas");
+    browser.wait("document.querySelector('.fights h2').innerText === 'Managers fight over a field'");
+    assert_eq!(browser.script("return document.body.innerText.includes('Changes while you watch')"), false);
     accessible(&browser, "a fight");
     assert_eq!(browser.console(&[]), Vec::<String>::new());
 }

@@ -2,10 +2,14 @@
 
 mod accessibility;
 mod cluster;
+mod contexts;
 mod cross_site;
 mod driver;
 mod history;
 mod injection;
+mod overview;
+mod permissions;
 mod pictures;
+mod restart;
 mod states;
 mod views;

@@ -2,13 +2,15 @@
 //! copied from there.
 
 use crate::{
+    accessibility,
     cluster::{CONFLICTING, TestCluster, sign_in},
     driver::Browser,
 };
 use std::path::Path;
 
 /// The views: the name of the picture, the address below the page, and what shows that the view is complete.
-const VIEWS: [(&str, &str, &str); 7] = [
+const VIEWS: [(&str, &str, &str); 10] = [
+    ("overview", "overview", "document.querySelectorAll('overview-view .brief').length === 6"),
     ("objects", "objects/apps%2Fv1/deployments", "document.querySelectorAll('.objects .row').length >= 4"),
     (
         "object",
@@ -27,23 +29,33 @@ const VIEWS: [(&str, &str, &str); 7] = [
         "document.querySelector('handover-view .two')",
     ),
     ("managers", "managers", "document.querySelector('.tiles')"),
+    ("manager", "manager/argocd", "document.querySelector('manager-view table')"),
+    (
+        "difference",
+        "difference/apps%2Fv1/deployments/shop/web?from=FIRST",
+        "document.querySelector('.side-by-side')",
+    ),
     ("types", "types/v1/Service?path=.spec", "document.querySelector('types-view table')"),
 ];
 
 /// The widths that pictures are taken at.
-const SIZES: [(u32, u32); 3] = [(1280, 800), (320, 700), (1920, 1080)];
+const SIZES: [(u32, u32); 3] = [(1400, 860), (420, 800), (2200, 1240)];
 
 #[test]
 fn every_view_has_its_picture() {
     let cluster = TestCluster::start(&["--insecure-http"]);
     cluster.furnish();
+    cluster.quarrel("scheduler", "horizontal-pod-autoscaler");
+    cluster.refused_apply("nightly-deploy", CONFLICTING);
     let browser = Browser::start();
     sign_in(&browser, &cluster.server.link());
+    let first = first_revision(&cluster);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("page");
     for scheme in ["light", "dark"] {
         browser.appearance(scheme);
         for (name, address, ready) in VIEWS {
-            browser.resize(1280, 800);
+            browser.resize(1400, 860);
+            let address = address.replace("FIRST", &first);
             browser.open(&format!("{}{address}", cluster.server.page()));
             browser.wait(ready);
             prepare(&browser, name);
@@ -51,11 +63,25 @@ fn every_view_has_its_picture() {
                 browser.resize(width, height);
                 let overflow = browser.script("return document.documentElement.scrollWidth - innerWidth");
                 assert!(overflow.as_i64().unwrap_or(1) <= 0, "{name} is wider than {width}: {overflow}");
+                assert_eq!(
+                    accessibility::problems(&browser),
+                    Vec::<String>::new(),
+                    "{name}, {scheme}, {width}"
+                );
                 browser.picture(&folder.join(format!("{name}-{scheme}-{width}.png")));
             }
         }
     }
     assert_eq!(browser.console(&[]), Vec::<String>::new());
+}
+
+/// Returns the revision at which the deployment was created.
+fn first_revision(cluster: &TestCluster) -> String {
+    let history = "/apis/apps/v1/namespaces/shop/deployments/web/history";
+    let history: serde_json::Value =
+        serde_json::from_str(&cluster.kubectl(&["get", "--raw", history], "")).expect("JSON");
+    let items = history["items"].as_array().expect("changes");
+    items.last().and_then(|item| item["revision"].as_str()).expect("a revision").to_owned()
 }
 
 /// Brings a view into the state that its picture shows.

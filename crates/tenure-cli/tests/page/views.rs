@@ -65,8 +65,8 @@ fn objects_are_found_and_their_owners_explained_live() {
     browser.press("web");
     browser.wait_for_text("replicas: 5");
     accessible(&browser, "object");
-    let owner = "[...document.querySelectorAll('object-lines .row')].find((row) => row.innerText.includes('replicas: 5'))?.getAttribute('aria-label')";
-    browser.wait(&format!("{owner} === 'replicas: 5. Owned by kubectl, Update/scale'"));
+    let owner = "[...document.querySelectorAll('object-lines .row')].find((row) => row.innerText.includes('replicas: 5'))?.querySelector('.hidden-text').textContent";
+    browser.wait(&format!("{owner} === '. Owned by kubectl, Update/scale'"));
     browser.script("[...document.querySelectorAll('object-lines .row')].find((row) => row.innerText.includes('replicas: 5')).click()");
     browser.wait_for_text("conflicts with kubectl");
     browser.wait("location.search.includes('path=.spec.replicas')");
@@ -141,23 +141,46 @@ fn conflicts_are_settled_and_owners_hand_over() {
     browser.wait_for_text("First, owners hand over");
     browser.wait("document.querySelector('#apply:not([aria-disabled])')");
     accessible(&browser, "settled");
+    // What is live and what it becomes, side by side.
+    browser.wait("document.querySelector('.side-by-side .changed')?.innerText.includes('replicas')");
     browser.click("#apply");
-    browser.wait_for_text("applied");
+    browser.wait_for_text("applied.");
+    // What was settled is settled: no conflict, and the manifest is the one that was applied.
+    browser.wait("document.querySelectorAll('.conflict-card').length === 0 && document.querySelector('.verdict').innerText === 'Unchanged'");
+    browser.wait("document.querySelector('.editor textarea').value.includes('team: checkout')");
+    accessible(&browser, "applied");
+    // The button has light text on a dark ground, in both schemes.
+    for scheme in ["light", "dark"] {
+        browser.appearance(scheme);
+        let light = browser.script("const b = document.createElement('button'); b.className = 'button primary'; document.body.append(b); const c = getComputedStyle(b).color; b.remove(); return c");
+        assert_eq!(light, "rgb(255, 255, 255)", "{scheme}");
+    }
     let managers = cluster
         .kubectl(&["-n", "shop", "get", "deployment", "web", "-o", "yaml", "--show-managed-fields"], "");
     assert!(managers.contains("replicas: 2") && managers.contains("team: checkout"), "{managers}");
     assert!(!managers.contains("manager: alice"), "alice handed her only field over: {managers}");
 
+    // Undo is in the message; values and owners are those of before.
+    browser.click(".done button");
+    browser.wait_for_text("Undone.");
+    let undone = cluster
+        .kubectl(&["-n", "shop", "get", "deployment", "web", "-o", "yaml", "--show-managed-fields"], "");
+    assert!(undone.contains("replicas: 5") && undone.contains("manager: alice"), "{undone}");
+
     // Leaving out: the field stays with its owner.
     cluster.kubectl(&["-n", "shop", "scale", "deployment/web", "--replicas=9"], "");
     browser.open(&format!("{page}apply?manager=argocd"));
     browser.paste(".editor textarea", CONFLICTING);
-    browser.wait_for_text("One conflict");
+    browser.wait_for_text("2 conflicts");
     choose(".spec.replicas", "leave-out");
+    choose(".metadata.labels.team", "share");
     browser.wait("document.querySelector('.plan .card').innerText.includes('Unchanged') || document.querySelector('#apply:not([aria-disabled])')");
     let replicas =
         cluster.kubectl(&["-n", "shop", "get", "deployment", "web", "-o", "jsonpath={.spec.replicas}"], "");
     assert_eq!(replicas, "9", "a plan writes nothing");
+    browser.click("#apply");
+    browser.wait_for_text("applied.");
+    browser.wait("document.querySelectorAll('.conflict-card').length === 0");
 
     // A manifest that cannot be read, and one that the server refuses.
     browser.paste(".editor textarea", "kind: [");
@@ -246,7 +269,8 @@ fn the_keyboard_alone_is_enough_and_contents_are_never_markup() {
 
     // From the start to a field and back, without a mouse.
     browser.tab_to(".skip");
-    browser.tab_to("#bar nav a");
+    browser.tab_to("#bar nav a[href$='objects']");
+    browser.keys(&["Enter"]);
     browser.tab_to("[aria-label='Filter kinds']");
     browser.keys(&["C", "o", "n", "f", "i", "g"]);
     browser.wait("document.querySelector('.kinds li:not([hidden])').innerText === 'ConfigMap'");
@@ -298,6 +322,12 @@ fn the_keyboard_alone_is_enough_and_contents_are_never_markup() {
     browser.wait_for_text("<b onclick=alert(1)>mallory</b>");
     browser.open(&format!("{}managers", cluster.server.page()));
     browser.wait_for_text("<b onclick=alert(1)>mallory</b>");
+    browser.open(&format!("{}overview", cluster.server.page()));
+    browser.wait("document.querySelectorAll('overview-view .brief').length === 6");
+    browser.wait_for_text("<b onclick=alert(1)>mallory</b>");
+    browser.open(&format!("{}difference/v1/configmaps/shop/hostile", cluster.server.page()));
+    browser.script_that_waits(FIRST_VERSION);
+    browser.wait("document.querySelector('.side-by-side')?.innerText.includes('mallory</b>')");
     browser.open(&format!("{}objects/v1/configmaps?namespace=shop", cluster.server.page()));
     browser.wait_for_text("<b onclick=alert(1)>mallory</b>");
     assert_eq!(
@@ -348,6 +378,18 @@ fn long_lists_are_drawn_as_far_as_they_are_visible() {
     browser.wait_for_text("large");
     assert_eq!(browser.console(&[]), Vec::<String>::new());
 }
+
+/// Chooses the first version of an object on the left side, once the versions are known.
+const FIRST_VERSION: &str = "
+const done = arguments[arguments.length - 1];
+const choose = () => {
+  const menu = document.querySelector('[aria-label=From]');
+  if (!menu) return setTimeout(choose, 50);
+  menu.value = menu.options[menu.options.length - 1].value;
+  menu.dispatchEvent(new Event('change'));
+  done(true);
+};
+choose();";
 
 const HOSTILE: &str = "\
 apiVersion: v1

@@ -69,6 +69,39 @@ impl PastChange {
         Ok(PastChange { past, revision, before, after, live, path })
     }
 
+    /// Returns a change of which both versions are known, on any server.
+    pub async fn between(
+        past: Past,
+        before: LiveObject,
+        after: LiveObject,
+        cluster: &Cluster,
+    ) -> Result<PastChange, ClientError> {
+        let gone = || ClientError::ChangedSince { what: past.what() };
+        let live = cluster.find_live(&past.path).await?.ok_or_else(gone)?;
+        let revision = after.resource_version().as_str().and_then(|version| version.parse().ok());
+        let path = past.path.clone();
+        Ok(PastChange { past, revision: revision.unwrap_or_default(), before, after, live, path })
+    }
+
+    /// Whether the object is still as the change left it.
+    pub fn is_last(&self) -> bool {
+        self.live.resource_version() == self.after.resource_version()
+    }
+
+    /// Brings back the values and all owners of before the change, which must be the last one.
+    pub async fn carry_out_wholly(&self, plan: &Plan, cluster: &Cluster) -> Result<(), ClientError> {
+        let written = match plan.edits.is_empty() {
+            true => None,
+            false => Some(self.put(plan, cluster).await?),
+        };
+        let version = match &written {
+            Some(written) => written.at(["metadata", "resourceVersion"]).cloned().unwrap_or_default(),
+            None => self.live.resource_version(),
+        };
+        let patch = managers_patch(version, &self.before.managers);
+        self.patch_owners(&patch, cluster).await
+    }
+
     /// Plans the undo. The values of a Secret must have been kept.
     pub fn plan(&self, ty: TypeRef<'_>, on_conflict: OnConflict) -> Result<Plan, ClientError> {
         let plan = undo::plan(&self.live.object, &self.before.object, &self.after.object, ty, on_conflict);
@@ -85,6 +118,12 @@ impl PastChange {
 
     /// Carries out a plan.
     pub async fn carry_out(&self, plan: &Plan, cluster: &Cluster) -> Result<(), ClientError> {
+        let written = self.put(plan, cluster).await?;
+        self.set_owners(&written, plan, cluster).await
+    }
+
+    /// Writes the values of a plan.
+    async fn put(&self, plan: &Plan, cluster: &Cluster) -> Result<Value, ClientError> {
         // The resourceVersion in the object makes this fail if another client writes in between.
         let path = format!("{}?fieldManager={WRITER}", self.path);
         let body = Some(("application/json", json::to_vec(&plan.object)));
@@ -95,8 +134,7 @@ impl PastChange {
                 self.past.what()
             )));
         }
-        let written = response.success("write", &self.past.what())?;
-        self.set_owners(&written, plan, cluster).await
+        response.success("write", &self.past.what())
     }
 
     /// Gives the fields back to those who owned them before the change.
@@ -108,9 +146,12 @@ impl PastChange {
         if wanted.same_fields(&live.managers) {
             return Ok(());
         }
-        let patch = managers_patch(live.resource_version(), &wanted);
+        self.patch_owners(&managers_patch(live.resource_version(), &wanted), cluster).await
+    }
+
+    async fn patch_owners(&self, patch: &Value, cluster: &Cluster) -> Result<(), ClientError> {
         let path = format!("{}?fieldManager={WRITER}", self.past.path);
-        let response = cluster.patch(&path, JSON_PATCH, &patch).await?;
+        let response = cluster.patch(&path, JSON_PATCH, patch).await?;
         response.success("restore the owners of", &self.past.what()).map(drop)
     }
 }

@@ -7,7 +7,7 @@ use tenure_apply::{
     ApplyError, Conflict, Conflicts, Live, Managers, Owner, Presence, Requested, Write,
     kubernetes_type_errors,
 };
-use tenure_catalog::{KindVersions, Target, object::Stored};
+use tenure_catalog::{KindVersions, Target, history::RefusedApply, object::Stored};
 use tenure_http::{Request, WriteOptions, query::manager_errors};
 use tenure_meta::{ApiError, Cause, Endpoint, Reason};
 use tenure_store::Revision;
@@ -69,12 +69,35 @@ impl WriteRequest<'_> {
         })
     }
 
+    /// Describes an apply that is refused, for people who look at what happened lately.
+    fn refused(&self, conflicts: &Conflicts) -> RefusedApply {
+        let (target, resource) = (self.target, &self.target.handler.resource);
+        let fields = conflicts.iter().map(|conflict| {
+            let owners = conflict.owners.iter().map(|owner| owner.name.clone());
+            (conflict.path.quoted().to_string(), owners.collect())
+        });
+        RefusedApply {
+            api_version: resource.api_version.clone(),
+            kind: resource.kind.clone(),
+            resource: resource.name.clone(),
+            namespace: target.namespace.clone(),
+            name: target.name.clone(),
+            manager: self.manager.clone(),
+            user: self.request.user.name.as_str().into(),
+            fields: fields.collect(),
+            time: u64::try_from(self.now.seconds).unwrap_or_default() * 1000,
+        }
+    }
+
     /// Returns the error of a decision on ownership as an API error; `config` is the applied configuration, if there is one.
     pub fn refusal(&self, error: ApplyError, config: Option<&Value>) -> ApiError {
         let target = self.target;
         match &error {
             ApplyError::Conflicts(conflicts) => {
                 self.metrics.conflicts.fetch_add(1, Relaxed);
+                if !self.options.dry_run {
+                    self.history.note_refusal(self.refused(conflicts));
+                }
                 conflict(target, conflicts)
             }
             ApplyError::Conversion { .. } => ApiError::internal(error.to_string()),

@@ -2,7 +2,7 @@
 
 use super::{Writer, quota::Enforcement};
 use tenure_apply::{Manager, Managers, State};
-use tenure_catalog::{Conversions, Target, object::Stored};
+use tenure_catalog::{Conversions, Target, history::History, object::Stored};
 use tenure_http::{AdmissionReview, Metrics, Request, WriteOptions};
 use tenure_meta::{ApiError, Endpoint, Timestamp};
 use tenure_profile::{Improvement, Profile};
@@ -31,6 +31,7 @@ pub(crate) struct WriteRequest<'a> {
     /// The namespace and the name that an applied configuration has itself.
     pub(super) applied_as: (Text, Text),
     pub(super) metrics: &'a Metrics,
+    pub(super) history: &'a History,
 }
 
 /// Whether admission still has to run.
@@ -96,6 +97,7 @@ impl<'a> WriteRequest<'a> {
             is_remembered: false,
             applied_as: Default::default(),
             metrics: &writer.metrics,
+            history: &writer.history,
         }
     }
 

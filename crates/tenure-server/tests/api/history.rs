@@ -398,3 +398,56 @@ fn two_that_fight_are_found_and_fifty_that_do_not_are_not() {
     assert!(top.contains("scheduler") && top.contains("noops"), "{top}");
     assert!(writers.get("fields").unwrap().to_string().contains(".spec.replicas"), "{writers}");
 }
+
+#[test]
+fn a_restart_keeps_fights() {
+    let before = Server::start();
+    before.apply(&format!("{DEPLOYMENTS}/web"), "alice", &deployment(1, "app:1"));
+    let body = deployment(1, "app:1").replace("\"web\"", "\"calm\"");
+    before.apply(&format!("{DEPLOYMENTS}/calm"), "alice", &body);
+    for round in 0..4 {
+        for (manager, replicas) in [("scheduler", 3), ("autoscaler", 5)] {
+            let patch = |replicas: u64| format!(r#"{{"spec":{{"replicas":{replicas}}}}}"#);
+            let path = format!("{DEPLOYMENTS}/web?fieldManager={manager}");
+            assert_eq!(before.patch(&path, MERGE_PATCH, &patch(replicas)).code, 200);
+            // One that changes its own field does not fight, also after a restart.
+            let path = format!("{DEPLOYMENTS}/calm?fieldManager=autoscaler");
+            before.patch(&path, MERGE_PATCH, &patch(round + replicas));
+        }
+    }
+    let known = before.get("/history/fights").document();
+    assert_eq!(items(&known).len(), 1);
+    let store = before.store();
+    drop(before);
+    let after = Server::over(store, Administrator::Anyone).with_controllers();
+    let fights = || after.get("/history/fights").document();
+    after.wait_until("the fight is known", || !items(&fights()).is_empty());
+    let recalled = fights();
+    let told = |fights: &Value| {
+        let fight = items(fights).remove(0);
+        let sides = fight.get("sides").cloned().unwrap_or_default();
+        (text(&fight, &["object", "name"]).to_owned(), text(&fight, &["path"]).to_owned(), sides)
+    };
+    assert_eq!((items(&recalled).len(), told(&recalled)), (1, told(&known)));
+}
+
+#[test]
+fn refused_applies_are_listed_and_dry_runs_are_not() {
+    let server = Server::start();
+    server.apply(&format!("{DEPLOYMENTS}/web"), "alice", &deployment(1, "app:1"));
+    let apply = |query: &str| {
+        let path = format!("{DEPLOYMENTS}/web?fieldManager=bob{query}");
+        assert_eq!(server.patch(&path, APPLY, &deployment(3, "app:1")).code, 409);
+    };
+    apply("&dryRun=All");
+    let refused = || items(&server.get("/history/conflicts").document());
+    assert_eq!(refused(), Vec::<Value>::new());
+    apply("");
+    apply("");
+    let shown = refused();
+    assert_eq!(shown.len(), 1, "{shown:#?}");
+    assert_eq!(text(&shown[0], &["manager"]), "bob");
+    assert_eq!(shown[0].get("count").and_then(Value::as_i64), Some(2));
+    let fields = shown[0].get("fields").map(Value::to_string).unwrap_or_default();
+    assert_eq!(fields, r#"[{"owners":["alice"],"path":".spec.replicas"}]"#);
+}

@@ -2,17 +2,23 @@
 //! is written.
 
 use super::{
-    now,
+    Acting, now,
     plan::{Settled, settled},
 };
-use crate::{PageError, request::texts, session::Session};
-use tenure_client::{ClientError, Cluster, Found, Mode};
+use crate::{
+    PageError,
+    request::texts,
+    session::{Applied, Reversal},
+};
+use std::sync::Arc;
+use tenure_client::{ClientError, Found, Mode};
 use tenure_ownership::{Action, Handover, LiveObject};
-use tenure_value::Value;
+use tenure_value::{Value, yaml};
 
-/// Applies the documents of a manifest.
-pub(crate) async fn apply(session: &Session, body: &Value) -> Result<Value, PageError> {
-    let cluster = &session.cluster;
+/// Applies the documents of a manifest. What was written can be undone, also if a later document fails. Where conflicts were settled by
+/// another manifest, that one is returned.
+pub(crate) async fn apply(acting: Acting<'_>, body: &Value) -> Result<Value, PageError> {
+    let cluster = acting.cluster;
     let all = settled(cluster, body).await?;
     let shown = texts(body, "digests");
     for (at, document) in all.iter().enumerate() {
@@ -32,9 +38,35 @@ pub(crate) async fn apply(session: &Session, body: &Value) -> Result<Value, Page
             _ => {}
         }
     }
-    let mut results = Vec::with_capacity(all.len());
-    for document in &all {
-        let before = transfer(session, document).await?;
+    let (mut results, mut written) = (Vec::with_capacity(all.len()), Vec::with_capacity(all.len()));
+    let outcome = write(acting, &all, &mut results, &mut written).await;
+    let names: Vec<String> =
+        all.iter().take(written.len()).map(|one| one.plan().target.to_string()).collect();
+    let id = (!written.is_empty()).then(|| {
+        let manager = all.first().map_or("", |one| one.applier.manager.as_str());
+        let title = format!("apply {} as {manager} at {}", names.join(", "), now());
+        acting.session.keep(acting.context, title, Reversal::Apply(Arc::new(written)))
+    });
+    outcome?;
+    let is_settled = all.iter().any(|one| one.second.is_some());
+    let manifest = || all.iter().map(|one| yaml::to_string(&one.draft.manifest.config)).collect::<Vec<_>>();
+    Ok(Value::object([
+        ("results", Value::array(results)),
+        ("undo", id.map_or(Value::Null, |id| Value::from(id as i64))),
+        ("manifest", if is_settled { Value::from(manifest().join("---\n")) } else { Value::Null }),
+    ]))
+}
+
+/// Writes the documents one after the other, and collects what was written.
+async fn write(
+    acting: Acting<'_>,
+    all: &[Settled],
+    results: &mut Vec<Value>,
+    written: &mut Vec<Applied>,
+) -> Result<(), PageError> {
+    let cluster = acting.cluster;
+    for document in all {
+        let before = transfer(acting, document).await?;
         let path = document.draft.path().ok_or(PageError::NotFound)?;
         let response = tenure_client::apply(
             &document.draft,
@@ -48,7 +80,11 @@ pub(crate) async fn apply(session: &Session, body: &Value) -> Result<Value, Page
         let what = document.plan().target.to_string();
         let warnings = response.warnings.iter().map(|text| Value::from(text.as_str()));
         let warnings = Value::array(warnings.collect::<Vec<_>>());
-        response.success("apply", &what)?;
+        let shown = response.success("apply", &what)?;
+        if let (Ok(after), Some(resource)) = (LiveObject::read(&shown), &document.draft.resource) {
+            let resource = (resource.api_version(), resource.plural.clone());
+            written.push(Applied { resource, before: document.first.before.clone(), after });
+        }
         results.push(Value::object([
             ("object", document.plan().target.to_value()),
             ("action", Value::from(document.plan().action().word())),
@@ -59,12 +95,12 @@ pub(crate) async fn apply(session: &Session, body: &Value) -> Result<Value, Page
             ("warnings", warnings),
         ]));
     }
-    Ok(Value::object([("results", Value::array(results))]))
+    Ok(())
 }
 
 /// Hands over the fields whose conflicts were settled by transfer, and returns the object as it is afterwards.
-async fn transfer(session: &Session, document: &Settled) -> Result<Option<LiveObject>, PageError> {
-    let cluster: &Cluster = &session.cluster;
+async fn transfer(acting: Acting<'_>, document: &Settled) -> Result<Option<LiveObject>, PageError> {
+    let cluster = acting.cluster;
     let (Some(live), Some(resource), Some(path)) =
         (&document.first.before, &document.draft.resource, document.draft.path())
     else {
@@ -76,13 +112,7 @@ async fn transfer(session: &Session, document: &Settled) -> Result<Option<LiveOb
     let compute = |live: &LiveObject| -> Result<Handover, PageError> {
         document.handover(live)?.ok_or(PageError::NotFound)
     };
-    let undo = tenure_client::hand_over::<PageError>(&found, handover, compute, cluster).await?;
-    let title = format!(
-        "transfer {} of {} to {}",
-        document.transferred.join(", "),
-        found.target(),
-        document.applier.manager
-    );
-    session.keep(format!("{title} at {}", now()), undo);
+    // The undo of the apply takes this back, too.
+    tenure_client::hand_over::<PageError>(&found, handover, compute, cluster).await?;
     cluster.find_live(&path).await.map_err(ClientError::into)
 }

@@ -5,11 +5,13 @@ mod access;
 mod apply;
 mod cluster;
 mod definition;
+mod everything;
 mod handover;
 mod history;
 mod managers;
 mod object;
 mod objects;
+mod overview;
 mod plan;
 mod types;
 mod why;
@@ -17,11 +19,13 @@ mod why;
 pub(crate) use apply::apply;
 pub(crate) use cluster::{kinds, session};
 pub(crate) use definition::definition;
+pub(crate) use everything::Extent;
 pub(crate) use handover::{carry_out, preview, steps, undo};
-pub(crate) use history::{fights, history, version};
-pub(crate) use managers::managers;
+pub(crate) use history::{difference, history, preview_restore, preview_undo, restore, undo_change, version};
+pub(crate) use managers::{managers, owned};
 pub(crate) use object::object;
 pub(crate) use objects::{ListRef, objects};
+pub(crate) use overview::{NOT_EDITED, fights, overview};
 pub(crate) use plan::plan;
 pub(crate) use types::type_at;
 pub(crate) use why::{manifest, why};
@@ -29,14 +33,23 @@ pub(crate) use why::{manifest, why};
 use crate::{
     PageError,
     request::{Query, text},
+    session::Session,
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tenure_apply::Timestamp;
-use tenure_client::{Cluster, Found, Resource};
+use tenure_client::{Cluster, Found, Past, Resource};
 use tenure_ownership::LiveObject;
 use tenure_schema::TypeRef;
 use tenure_value::{Value, json};
+
+/// A user who acts on the cluster of a context.
+#[derive(Clone, Copy)]
+pub(crate) struct Acting<'a> {
+    pub session: &'a Session,
+    pub cluster: &'a Cluster,
+    pub context: &'a str,
+}
 
 /// The object that a request is about.
 #[derive(Debug)]
@@ -98,6 +111,11 @@ impl ObjectRef {
     /// Returns the path of the object, which need not exist.
     async fn path(&self, cluster: &Cluster) -> Result<String, PageError> {
         Ok(self.kind.find(cluster).await?.path(&self.namespace, &self.name))
+    }
+
+    /// Returns the past of the object, which need not exist.
+    async fn past(&self, cluster: &Cluster) -> Result<Past, PageError> {
+        Ok(Past::new(self.kind.find(cluster).await?, &self.namespace, &self.name))
     }
 
     /// Reads the object.

@@ -1,6 +1,6 @@
 //! A live list: the objects of a kind with their owners in numbers, page by page, then every change.
 
-use super::{KindRef, line};
+use super::{KindRef, access, everything::is_forbidden, line};
 use crate::{PageError, body::Lines, request::Query};
 use tenure_client::{Cluster, Event, Found, Resource, Selection};
 use tenure_ownership::{LiveObject, Summary};
@@ -24,11 +24,28 @@ impl ListRef {
     }
 }
 
-/// Sends the list and its changes until the page stops reading. When a watch can no longer follow, the list is sent again.
-pub(crate) async fn objects(cluster: &Cluster, list: &ListRef, lines: &Lines) -> Result<(), PageError> {
+/// Sends the list and its changes until the page stops reading. When a watch can no longer follow, the list is sent again. A user who
+/// may not list all namespaces gets the list of the one that they begin in, which is said first.
+pub(crate) async fn objects(
+    cluster: &Cluster,
+    user: &str,
+    mut list: ListRef,
+    lines: &Lines,
+) -> Result<(), PageError> {
     let resource = list.kind.find(cluster).await?;
     let ty = cluster.type_of(&resource.api_version(), &resource.kind).await?;
-    let namespace = list.namespace.as_deref();
+    if list.namespace.is_none() && resource.is_namespaced() {
+        let all = cluster.page(&resource, None, &list.selection, None).await;
+        if let Err(error) = all.map(drop)
+            && is_forbidden(&error)
+        {
+            let home = access::home(cluster, user);
+            let scope = Object::default().with("namespace", home.as_str()).with("reason", error.to_string());
+            let Ok(()) = lines.send(&line("scope", scope.into())).await else { return Ok(()) };
+            list.namespace = Some(home);
+        }
+    }
+    let (list, namespace) = (&list, list.namespace.as_deref());
     loop {
         let Ok(()) = lines.send(&line("begin", Value::object::<&str>([]))).await else { return Ok(()) };
         let mut token = None;

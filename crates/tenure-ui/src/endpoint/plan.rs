@@ -2,9 +2,11 @@
 
 use super::{digest, now, with};
 use crate::{PageError, request::text};
+use tenure_apply::Managers;
 use tenure_client::{Cluster, Draft};
 use tenure_ownership::{
-    Applier, Conflict, ForcedFields, Handover, LiveObject, Manifest, Plan, Settlement, handover, settle,
+    Applier, Blame, Conflict, ForcedFields, Handover, LiveObject, Manifest, Plan, Settlement, SideBySide,
+    handover, settle,
 };
 use tenure_value::{Limits, Object, Value, yaml};
 
@@ -164,7 +166,7 @@ impl Settled {
             None => None,
         };
         let mut shown = Object::default()
-            .with("conflicts", self.first.to_value().get("conflicts").cloned().unwrap_or_default())
+            .with("conflicts", self.conflicts())
             .with("plan", self.plan().to_value())
             .with("resource", self.draft.resource.as_ref().map_or("", |kind| kind.plural.as_str()))
             .with("exists", self.first.before.is_some());
@@ -173,6 +175,27 @@ impl Settled {
         }
         let shown = Value::Object(shown);
         let digest = digest(&shown);
-        Ok(with(shown, "digest", digest))
+        Ok(with(with(shown, "digest", digest), "rows", self.rows()))
+    }
+
+    /// Returns the conflicts as they are before anything is settled. Who applies may be one of the owners, and is not one of the others.
+    fn conflicts(&self) -> Value {
+        let conflicts = self.first.to_value().get("conflicts").cloned().unwrap_or_default();
+        let others = |conflict: &Value| {
+            let owners = conflict.get("owners").and_then(Value::as_array).into_iter().flatten();
+            let others = owners.filter(|owner| text(owner, "manager") != self.applier.manager).cloned();
+            with(conflict.clone(), "owners", Value::array(others.collect::<Vec<_>>()))
+        };
+        Value::array(conflicts.as_array().into_iter().flatten().map(others).collect::<Vec<_>>())
+    }
+
+    /// Returns the live object and what the apply would make of it, side by side; with force, if there are conflicts.
+    fn rows(&self) -> Value {
+        let (plan, ty) = (self.plan(), self.draft.manifest.ty);
+        let Some(after) = plan.after() else { return Value::array([]) };
+        let nothing = LiveObject { object: Value::object::<&str>([]), managers: Managers::default() };
+        let before = Blame { lines: Vec::new(), ..Blame::of(&nothing, ty) };
+        let before = plan.before.as_ref().map_or(before, |live| Blame::of(live, ty));
+        SideBySide::of(&before, &Blame::of(after, ty)).to_value()
     }
 }

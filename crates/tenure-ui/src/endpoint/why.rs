@@ -1,6 +1,6 @@
 //! Why a field is as it is, and the manifest that a manager would apply.
 
-use super::{LiveRef, ObjectRef, now};
+use super::{LiveRef, ObjectRef, history, now};
 use crate::PageError;
 use tenure_apply::{Operation, extract};
 use tenure_client::Cluster;
@@ -8,9 +8,17 @@ use tenure_fields::FieldSet;
 use tenure_ownership::Explanation;
 use tenure_value::{Value, yaml};
 
-/// Explains a field.
-pub(crate) async fn why(cluster: &Cluster, wanted: &ObjectRef, path: &str) -> Result<Value, PageError> {
-    let LiveRef { found, live, ty } = wanted.read(cluster).await?;
+/// Explains a field, as it is now or as it was at a revision.
+pub(crate) async fn why(
+    cluster: &Cluster,
+    wanted: &ObjectRef,
+    path: &str,
+    at: Option<&str>,
+) -> Result<Value, PageError> {
+    let LiveRef { found, live, ty } = match at {
+        Some(at) => history::at(cluster, wanted, at).await?,
+        None => wanted.read(cluster).await?,
+    };
     Ok(Explanation::of(&live, found.target(), path, ty, now())?.to_value())
 }
 
