@@ -2,7 +2,7 @@
 
 import collections, json, socket, ssl, time
 
-TOKEN, CONNECTIONS = "compare-token", 16
+TOKEN, CONNECTIONS = "token-of-the-comparison", 16
 
 
 class Connection:

@@ -23,7 +23,7 @@ pub fn conflicts(
     // Each list is read once, and each value of it is looked at once, however many errors name it.
     let mut lists: BTreeMap<(Path, Path), ListValues<'_>> = BTreeMap::new();
     for error in errors {
-        let (list, index, rest) = duplicate(error, object, of)?;
+        let (list, index, rest) = duplicate(error)?;
         let list = match lists.entry((list, rest)) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
@@ -60,11 +60,12 @@ pub fn conflicts(
 }
 
 /// Returns what an error calls a duplicate: the path of the list, the index of the entry, and the path of the field in it.
-fn duplicate(error: &Cause, object: &Value, of: TypeRef<'_>) -> Option<(Path, usize, Path)> {
+fn duplicate(error: &Cause) -> Option<(Path, usize, Path)> {
     if error.reason != "FieldValueDuplicate" {
         return None;
     }
-    let named = Path::parse_in(&error.field, of, Some(object)).ok()?;
+    // Without the object, so that indexes stay indexes.
+    let named = Path::parse(&error.field).ok()?;
     let last = named.iter().rposition(|element| matches!(element, PathElement::Index(_)))?;
     let Some(PathElement::Index(index)) = named.get(last) else { return None };
     let (list, rest) = (named.get(..last)?, named.get(last + 1..)?);

@@ -46,6 +46,10 @@ const OF_PODS: [&str; 6] =
 const PLAIN_SCOPES: [&str; 5] =
     ["Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "CrossNamespacePodAffinity"];
 
+/// Up to how many scopes each error shows all of them, as in Kubernetes; of more it shows its own, or the errors would grow with
+/// the square of the list.
+const MAX_SHOWN_SCOPES: usize = 64;
+
 fn amount(of: &Context<'_>, list: &str, name: &str) -> Option<Quantity> {
     let found = of.fields(list).iter().find(|(key, _)| key == name)?;
     Quantity::parse(found.1.as_str()?)
@@ -142,15 +146,16 @@ fn scopes(of: &Context<'_>, errors: &mut FieldErrors) {
     let scopes = of.items("scopes");
     let all = of.get("scopes").cloned().unwrap_or_default();
     for (at, scope) in scopes.iter().enumerate() {
+        let shown = if scopes.len() <= MAX_SHOWN_SCOPES { &all } else { scope };
         let name = scope.as_str().unwrap_or_default();
         let known =
             name == "PriorityClass" || name == "VolumeAttributesClass" || PLAIN_SCOPES.contains(&name);
         if !known {
-            errors.push(of.fault("scopes", FieldErrorKind::Invalid, &all, "unsupported scope"));
+            errors.push(of.fault("scopes", FieldErrorKind::Invalid, shown, "unsupported scope"));
         }
         for _ in of.fields("hard").iter().filter(|(limit, _)| !is_scoped(name, limit)) {
             let detail = "unsupported scope applied to resource";
-            errors.push(of.fault("scopes", FieldErrorKind::Invalid, &all, detail));
+            errors.push(of.fault("scopes", FieldErrorKind::Invalid, shown, detail));
         }
         let opposite = match name {
             "Terminating" => "NotTerminating",
@@ -158,7 +163,7 @@ fn scopes(of: &Context<'_>, errors: &mut FieldErrors) {
             _ => continue,
         };
         if scopes.iter().enumerate().any(|(place, other)| place != at && other.as_str() == Some(opposite)) {
-            errors.push(of.fault("scopes", FieldErrorKind::Invalid, &all, "conflicting scopes"));
+            errors.push(of.fault("scopes", FieldErrorKind::Invalid, shown, "conflicting scopes"));
         }
     }
 }

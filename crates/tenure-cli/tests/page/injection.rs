@@ -106,7 +106,7 @@ fn what_objects_say_is_text_in_every_view() {
     for (manifest, shown) in [
         (&conflicting, "document.querySelector('.verdict')"),
         (&refused, "document.querySelector('.problem')?.innerText.includes('<img src=x')"),
-        (&unreadable, "document.querySelector('.problem')?.innerText"),
+        (&unreadable, "document.querySelector('#main').innerText.includes('cannot be read')"),
     ] {
         browser.open(&format!("{page}apply"));
         browser.wait_for_text("Nothing is written yet");
