@@ -88,7 +88,7 @@ impl Policy {
     /// than intended.
     ///
     /// ```
-    /// use crate::Policy;
+    /// use tenure_audit::Policy;
     ///
     /// let text = "{apiVersion: audit.k8s.io/v1, kind: Policy, rules: [{level: Metadata, user: [ann]}]}";
     /// let error = Policy::parse(text).unwrap_err();

@@ -31,7 +31,7 @@ pub struct AbacError {
 ///
 /// ```
 /// use tenure_meta::{Attributes, UserInfo};
-/// use crate::abac::AbacPolicies;
+/// use tenure_authorization::abac::AbacPolicies;
 ///
 /// let file = r#"{"apiVersion": "abac.authorization.kubernetes.io/v1beta1", "kind": "Policy",
 ///                "spec": {"group": "ops", "readonly": true, "nonResourcePath": "/healthz*"}}"#.replace('\n', "");
@@ -39,7 +39,7 @@ pub struct AbacError {
 /// let get = Attributes::NonResource { verb: "get".into(), path: "/healthz/ping".into() };
 /// assert!(policies.authorize(&UserInfo::new("ann").with_group("ops"), &get).is_allowed());
 /// assert!(!policies.authorize(&UserInfo::new("bob"), &get).is_allowed());
-/// # Ok::<(), crate::abac::AbacError>(())
+/// # Ok::<(), tenure_authorization::abac::AbacError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AbacPolicies(Vec<AbacPolicy>);

@@ -12,7 +12,7 @@ const KIND: &str = "SubjectAccessReview";
 /// ```
 /// use tenure_meta::{Attributes, UserInfo};
 /// use tenure_transport::ReviewVersion;
-/// use crate::review_spec;
+/// use tenure_authorization::{review_spec, subject_access_review};
 ///
 /// let get = Attributes::NonResource { verb: "get".into(), path: "/metrics".into() };
 /// let spec = review_spec(&UserInfo::new("ann").with_group("ops"), &get);

@@ -16,7 +16,7 @@ const GROWTH: usize = MAX_NODE / 4;
 /// A sorted map whose clones share memory until one of them writes.
 ///
 /// ```
-/// # use crate::CowMap;
+/// # use tenure_store::CowMap;
 /// let mut map = CowMap::default();
 /// map.insert("a", 1);
 /// let clone = map.clone();

@@ -4,7 +4,7 @@
 /// header has no token: its request is anonymous, not refused.
 ///
 /// ```
-/// use crate::credentials::bearer_token;
+/// use tenure_authentication::credentials::bearer_token;
 ///
 /// assert_eq!(bearer_token("bearer abc more"), Some("abc"));
 /// assert_eq!(bearer_token("Bearer  abc"), None);

@@ -7,11 +7,11 @@ use tenure_value::Text;
 /// The tokens of a file.
 ///
 /// ```
-/// use crate::credentials::TokenFile;
+/// use tenure_authentication::credentials::TokenFile;
 ///
 /// let file = TokenFile::parse("0123456789abcdef,ann,uid-1,\"devs,ops\"\n")?;
 /// assert_eq!(file.user("0123456789abcdef").map(|user| user.groups.len()), Some(2));
-/// # Ok::<(), crate::credentials::TokenFileError>(())
+/// # Ok::<(), tenure_authentication::credentials::TokenFileError>(())
 /// ```
 #[derive(Clone, Default)]
 pub struct TokenFile {

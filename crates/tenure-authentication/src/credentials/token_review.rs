@@ -17,7 +17,7 @@ pub enum TokenStatus {
 ///
 /// ```
 /// use tenure_transport::ReviewVersion;
-/// use crate::credentials::{TokenStatus, token_review};
+/// use tenure_authentication::credentials::{TokenStatus, token_review};
 ///
 /// let review = token_review(ReviewVersion::V1, "secret", &["api".into()]);
 /// assert_eq!(

@@ -158,7 +158,7 @@ impl AuthenticationConfiguration {
     /// meant.
     ///
     /// ```
-    /// use crate::oidc::AuthenticationConfiguration;
+    /// use tenure_authentication::oidc::AuthenticationConfiguration;
     ///
     /// let text = "{apiVersion: apiserver.config.k8s.io/v1, kind: AuthenticationConfiguration, jwt: [{isuer: {}}]}";
     /// let error = AuthenticationConfiguration::parse(text).unwrap_err();

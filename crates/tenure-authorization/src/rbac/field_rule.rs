@@ -17,13 +17,13 @@ pub const FIELD_RULES_ANNOTATION: &str = "tenure.dev/field-rules";
 /// A limit on what a role's write permissions may change.
 ///
 /// ```
-/// use crate::rbac::FieldRule;
+/// use tenure_authorization::rbac::FieldRule;
 ///
 /// let rules = FieldRule::parse("[{resources: [deployments], apiGroups: [apps], fields: [.spec.replicas]}]")?;
 /// assert_eq!(rules[0].to_string(), "fields .spec.replicas of deployments.apps");
 /// let error = FieldRule::parse("[{resources: [deployments], field: [.spec]}]").unwrap_err();
 /// assert!(error.to_string().starts_with(r#"[0]: unknown field "field"; a field rule has apiGroups, resources,"#));
-/// # Ok::<(), crate::rbac::FieldRuleError>(())
+/// # Ok::<(), tenure_authorization::rbac::FieldRuleError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldRule {
