@@ -1,7 +1,11 @@
 //! Invalid parameters, paths, methods and headers.
 
 use super::{DEPLOYMENT, ITEM, JSON, PATH, bad, check, post};
-use crate::{http::Request, server::MERGE_PATCH};
+use crate::{
+    http::Request,
+    server::{MERGE_PATCH, Server},
+};
+use tenure_value::Value;
 
 #[test]
 fn invalid_parameters_are_refused() {
@@ -149,4 +153,17 @@ fn unknown_paths_and_methods_are_refused() {
         table.push(bad(format!("POST, Accept {accept}"), request, ""));
     }
     check(table, 43);
+}
+
+/// Bytes that are not UTF-8 name a namespace that does not exist: its collections are empty, and nothing can be created in it.
+#[test]
+fn a_namespace_that_is_not_text_has_no_objects() {
+    let server = Server::start();
+    let path = "/api/v1/namespaces/%ff/configmaps";
+    let list = server.get(path);
+    assert_eq!(list.code, 200, "{}", list.text());
+    assert_eq!(list.document().get("items"), Some(&Value::array([])));
+    assert_eq!(server.get(&format!("{path}/live")).code, 404);
+    let created = server.post(path, r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"new"}}"#);
+    assert!((400..500).contains(&created.code), "{}", created.text());
 }
