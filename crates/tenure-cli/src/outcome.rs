@@ -1,8 +1,5 @@
 //! Exit codes. They are part of the interface: 0 success or nothing to do, 1 error or denied, 2 changes, 3 conflicts.
 
-use crate::Error;
-use std::process::ExitCode;
-
 /// The result of a command that did not fail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
@@ -17,23 +14,17 @@ pub enum Outcome {
     Denied,
 }
 
-impl Outcome {
-    /// Returns the exit code of an error.
-    pub fn of_error(error: &Error) -> ExitCode {
-        match error {
-            Error::ClosedOutput => ExitCode::SUCCESS,
-            _ => ExitCode::FAILURE,
-        }
-    }
-}
+/// The exit code of an error.
+pub const FAILED: u8 = 1;
 
-impl From<Outcome> for ExitCode {
-    fn from(outcome: Outcome) -> ExitCode {
-        ExitCode::from(match outcome {
+impl Outcome {
+    /// Returns the exit code.
+    pub fn exit_code(self) -> u8 {
+        match self {
             Outcome::Done => 0,
             Outcome::Changes => 2,
             Outcome::Conflicts => 3,
             Outcome::Denied => 1,
-        })
+        }
     }
 }

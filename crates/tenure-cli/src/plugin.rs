@@ -1,7 +1,7 @@
 //! Tenure as a plugin of `kubectl`: started as `kubectl-tenure` it calls itself `kubectl tenure`, and in either case the flags that choose
 //! the server may stand before the command, as people are used to.
 
-use crate::connection::Connection;
+use crate::{connection::Connection, started};
 use clap::Arg;
 use std::{
     ffi::{OsStr, OsString},
@@ -12,7 +12,7 @@ use std::{
 /// Returns how the program is called: `tenure`, or `kubectl tenure`.
 pub fn program() -> &'static str {
     static NAME: OnceLock<&str> = OnceLock::new();
-    NAME.get_or_init(|| name(&std::env::args_os().next().unwrap_or_default()))
+    NAME.get_or_init(|| name(started::name()))
 }
 
 fn name(started: &OsStr) -> &'static str {

@@ -1,6 +1,6 @@
 //! `tenure envtest`: the binaries that envtest and similar test frameworks start.
 
-use crate::{Error, Outcome, envtest::Program, terminal::Terminal};
+use crate::{Error, Outcome, envtest::Program, started, terminal::Terminal};
 use clap::{Args, Subcommand};
 use std::{
     env, fs, io,
@@ -45,7 +45,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let failed = |path: &Path, source: io::Error| Error::Write { path: path.into(), source };
     fs::create_dir_all(&directory).map_err(|error| failed(&directory, error))?;
     let directory = directory.canonicalize().map_err(|error| failed(&directory, error))?;
-    let own = env::current_exe().map_err(Error::Runtime)?;
+    let own = started::file().map_err(Error::Runtime)?;
     for program in Program::ALL {
         let path = directory.join(program.name());
         install(&own, &path, copy, force).map_err(|error| failed(&path, error))?;

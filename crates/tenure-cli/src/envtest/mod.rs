@@ -7,8 +7,9 @@ mod api_server_flags;
 mod etcd;
 mod flags;
 
+use crate::outcome::{FAILED, Outcome};
 use flags::FlagError;
-use std::{ffi::OsString, path::Path, process::ExitCode};
+use std::{ffi::OsString, path::Path};
 
 /// A program that the binary can replace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +38,8 @@ impl Program {
         Program::ALL.into_iter().find(|program| program.name() == name)
     }
 
-    /// Runs the program until it receives a signal.
-    pub fn run(self, arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    /// Runs the program until it receives a signal, and returns the exit code.
+    pub fn run(self, arguments: impl Iterator<Item = OsString>) -> u8 {
         let arguments: Vec<String> =
             arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
         let result = match self {
@@ -46,14 +47,14 @@ impl Program {
             Program::Etcd => etcd::run(&arguments),
         };
         match result {
-            Ok(()) => ExitCode::SUCCESS,
+            Ok(()) => Outcome::Done.exit_code(),
             Err(Error::Flag(error)) => {
                 eprintln!("Error: {error}\nSee '{} --help' for usage.", self.name());
-                ExitCode::FAILURE
+                FAILED
             }
             Err(Error::Run(error)) => {
                 eprintln!("Error: {error}");
-                ExitCode::FAILURE
+                FAILED
             }
         }
     }
