@@ -166,10 +166,8 @@ fn desired(snapshot: &Snapshot) -> BTreeMap<Text, Registration> {
             }
         }
     }
-    for kind in snapshot.custom_kinds() {
-        for version in kind.definition.served() {
-            add(&kind.definition.group, &version.name, Priority::CUSTOM, ALWAYS);
-        }
+    for (group, version) in snapshot.custom_versions() {
+        add(&group, &version, Priority::CUSTOM, ALWAYS);
     }
     desired
 }

@@ -30,8 +30,8 @@ mod work_queue;
 pub use cache::Cache;
 pub use catalog::discovery;
 pub use catalog::{
-    Aggregated, AggregatedVersion, Catalog, Conversions, CustomKind, KindVersions, OpenApi3, Priority,
-    ResourceHandler, Snapshot, invalid_object_type, unknown_conversion, unregistered,
+    Aggregated, AggregatedVersion, Catalog, Conversions, CustomKind, DEFINITIONS_PREFIX, KindVersions,
+    OpenApi3, Priority, ResourceHandler, Snapshot, invalid_object_type, unknown_conversion, unregistered,
 };
 pub use clock::Clock;
 pub use collection_sizes::{CollectionSize, CollectionSizes};

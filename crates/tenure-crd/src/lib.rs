@@ -48,8 +48,9 @@ mod table;
 mod validate;
 
 pub use definition::{
-    CLEANUP_FINALIZER, Conversion, Definition, NamesInUse, ResourceNames, Version, WEBHOOK_TIMEOUT_SECONDS,
-    Webhook, WebhookTarget, accept, check_create, check_update, merge_changes, terminating, version_rank,
+    CLEANUP_FINALIZER, Conversion, Definition, NameUse, NamesInUse, ResourceNames, Version,
+    WEBHOOK_TIMEOUT_SECONDS, Webhook, WebhookTarget, accept, accepted_names, check_create, check_update,
+    merge_changes, terminating, version_rank,
 };
 pub use format::{duration, duration_nanoseconds};
 pub use json_path::JsonPath;

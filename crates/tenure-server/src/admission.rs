@@ -156,11 +156,9 @@ impl Admission {
     fn variants(&self, resource: &Resource, subresource: &str) -> Vec<ResourceVariant> {
         let requested = ResourceVariant::of(resource, subresource);
         let snapshot = self.objects.catalog.snapshot();
-        let same = |of: &&Arc<Resource>| {
-            of.is_stored() && of.storage == resource.storage && of.name == resource.name
-        };
-        let others = snapshot.registry.resources().iter().filter(same);
-        let others = others.map(|of| ResourceVariant::of(of, subresource)).filter(|of| *of != requested);
+        let others = snapshot.versions_of(&resource.storage.0, &resource.name);
+        let others =
+            others.map(|of| ResourceVariant::of(&of.resource, subresource)).filter(|of| *of != requested);
         let others: Vec<ResourceVariant> = others.collect();
         std::iter::once(requested).chain(others).collect()
     }

@@ -105,7 +105,7 @@ impl Aggregated {
 
     /// Returns the groups and resources of a snapshot, with the groups of extension servers, in the order of discovery.
     fn registry(&self, snapshot: &Snapshot) -> Registry {
-        let local = &snapshot.registry;
+        let local = snapshot.registry();
         let mut groups: BTreeMap<Text, BTreeMap<Text, Priority>> = BTreeMap::new();
         for group in local.groups() {
             for version in group.versions.iter() {

@@ -37,7 +37,7 @@ impl<'a> Published<'a> {
 
     /// Returns the groups and resources.
     pub fn registry(&self) -> &Registry {
-        self.merged.as_ref().map_or(&self.snapshot.registry, |merged| &merged.registry)
+        self.merged.as_ref().map_or(self.snapshot.registry(), |merged| &merged.registry)
     }
 
     fn documents(&self) -> &Documents {
@@ -168,7 +168,7 @@ fn openapi_document(published: &Published<'_>, name: &str) -> Option<Document> {
     Some(documents.get(&key, || {
         let snapshot = &published.snapshot;
         let components = components(snapshot, Some((&group.name, version)), OpenApiVersion::V3);
-        tenure_openapi::version_3(&snapshot.registry, Schema::builtin(), &group.name, version, &components)
+        tenure_openapi::version_3(snapshot.registry(), Schema::builtin(), &group.name, version, &components)
     }))
 }
 

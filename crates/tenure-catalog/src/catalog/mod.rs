@@ -12,21 +12,24 @@ mod schema_history;
 mod snapshot;
 mod versions;
 
-use crate::object::{Stored, meta_text, prefix};
+use crate::object::{Stored, prefix};
 pub use aggregated::{Aggregated, AggregatedVersion, OpenApi3, Priority};
 use bytes::Bytes;
 pub use custom_kind::CustomKind;
 pub use handler::{ResourceHandler, invalid_object_type, unknown_conversion, unregistered};
 use parking_lot::RwLock;
+use schema_history::SchemaHistory;
 pub use snapshot::Snapshot;
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashSet, sync::Arc};
 use tenure_builtin::role::DEFINITIONS;
-use tenure_crd::NamesInUse;
 use tenure_meta::ApiError;
 use tenure_profile::Profile;
 use tenure_store::{Entry, KeyChange, ListRequest, Revision, Store, Transaction};
 use tenure_value::{Text, Value};
 pub use versions::{Conversions, KindVersions};
+
+/// Where definitions are in the store.
+pub const DEFINITIONS_PREFIX: &str = "objects/apiextensions.k8s.io/customresourcedefinitions/";
 
 /// The resources that the server serves now.
 pub struct Catalog {
@@ -89,8 +92,7 @@ impl Catalog {
     /// Finds the resource whose objects are stored under a group and a plural name, at the version of storage.
     pub fn stored_resource(&self, group: &str, name: &str) -> Option<ResourceHandler> {
         let snapshot = self.snapshot();
-        let mut versions =
-            snapshot.stored().filter(|of| of.resource.name == name && of.resource.group == group);
+        let mut versions = snapshot.versions_of(group, name).filter(|of| of.resource.group == group);
         let first = versions.next()?;
         let is_storage = |of: &ResourceHandler| {
             of.resource.storage == (of.resource.group.clone(), of.resource.version.clone())
@@ -100,52 +102,98 @@ impl Catalog {
 
     /// Returns every resource whose objects are in namespaces, once each.
     pub fn namespaced_resources(&self) -> Vec<ResourceHandler> {
-        let mut seen: Vec<(Text, Text)> = Vec::new();
-        let mut found = Vec::new();
-        for handler in self.snapshot().stored() {
-            let place = (handler.resource.storage.0.clone(), handler.resource.name.clone());
-            if handler.resource.scope == tenure_meta::Scope::Namespaced && !seen.contains(&place) {
-                seen.push(place);
-                found.push(handler);
-            }
-        }
-        found
+        let mut seen: HashSet<(Text, Text)> = HashSet::new();
+        let snapshot = self.snapshot();
+        let namespaced =
+            snapshot.stored().filter(|handler| handler.resource.scope == tenure_meta::Scope::Namespaced);
+        let first = |handler: &ResourceHandler| {
+            seen.insert((handler.resource.storage.0.clone(), handler.resource.name.clone()))
+        };
+        namespaced.filter(first).collect()
     }
 
     /// Whether any resource of a group is served.
     pub fn has_group(&self, group: &str) -> bool {
-        self.current.read().registry.groups().iter().any(|of| of.name == group)
+        self.current.read().has_group(group)
     }
 
-    /// Reads the definitions again and serves what they define.
+    /// Reads all definitions again and serves what they define. Those that are known at the same revision are not decoded
+    /// again.
     pub async fn refresh(&self) -> Result<(), ApiError> {
         let _one_at_a_time = self.refreshing.lock().await;
         let former = self.snapshot();
-        let definitions = self.definitions(&former).await?;
-        let known = |name: &str| former.kinds.get(name).map(|kind| kind.history());
+        let (group, version, name) = DEFINITIONS;
+        let Some(definitions) = tenure_builtin::registry().find(group, version, name) else { return Ok(()) };
+        let listing = self.store.list(ListRequest::prefix(prefix(definitions, ""))).await?;
+        let known = |name: &str| former.kind(name).map(|kind| kind.history());
         let mut histories = schema_history::read_all(&*self.store, known).await?;
-        let mut kinds = HashMap::with_capacity(definitions.len());
-        for object in definitions.values().map(|stored| &stored.object) {
-            if !is_established(object) {
-                continue;
-            }
-            let name = Text::new(meta_text(object, "name"));
-            let history = histories.remove(&name).unwrap_or_default();
-            match CustomKind::compile(object, history, former.kinds.get(&name), self.profile) {
-                Ok(kind) => drop(kinds.insert(name, kind)),
-                Err(error) => tracing::warn!(%name, error, "stored definition is invalid and is not served"),
-            }
+        let mut next = former.successor();
+        let stored: HashSet<&Bytes> = listing.entries.iter().map(|entry| &entry.key).collect();
+        for key in former.definition_keys().filter(|key| !stored.contains(key)) {
+            self.follow(&mut next, key, None, SchemaHistory::default())?;
         }
-        let snapshot = Arc::new(Snapshot::new(kinds, definitions, Some(&former), self.profile));
-        *self.current.write() = snapshot;
-        self.changes.send_replace(());
+        for entry in &listing.entries {
+            let history = histories.remove(definition_name(&entry.key)).unwrap_or_default();
+            self.follow(&mut next, &entry.key, Some(entry), history)?;
+        }
+        self.publish(next);
         Ok(())
+    }
+
+    /// Reads one definition again and serves what it defines, at a cost that does not depend on the number of definitions.
+    pub async fn refresh_key(&self, key: &Bytes) -> Result<(), ApiError> {
+        let name = definition_name(key);
+        if name.is_empty() {
+            return Ok(());
+        }
+        let _one_at_a_time = self.refreshing.lock().await;
+        let former = self.snapshot();
+        let entry = self.store.get(key).await?;
+        let known = former.kind(name).map(|kind| kind.history());
+        let history = schema_history::read(&*self.store, name, known).await?;
+        let mut next = former.successor();
+        self.follow(&mut next, key, entry.as_ref(), history)?;
+        self.publish(next);
+        Ok(())
+    }
+
+    /// Takes a definition as it is stored now, or its absence, into the next snapshot.
+    fn follow(
+        &self,
+        next: &mut Snapshot,
+        key: &Bytes,
+        entry: Option<&Entry>,
+        history: SchemaHistory,
+    ) -> Result<(), ApiError> {
+        let name = Text::new(definition_name(key));
+        let stored = match (entry, next.definition(key)) {
+            (Some(entry), Some(known)) if known.revision == entry.modified => Some(known.clone()),
+            (Some(entry), _) => Some(Arc::new(Stored::read(entry)?)),
+            (None, _) => None,
+        };
+        let established =
+            stored.as_ref().map(|stored| &stored.object).filter(|object| is_established(object));
+        let kind = established.and_then(|object| {
+            CustomKind::compile(object, history, next.kind(&name), self.profile)
+                .inspect_err(
+                    |error| tracing::warn!(%name, error, "stored definition is invalid and is not served"),
+                )
+                .ok()
+        });
+        next.set_kind(&name, kind);
+        next.set_definition(key, stored);
+        Ok(())
+    }
+
+    fn publish(&self, next: Snapshot) {
+        *self.current.write() = Arc::new(next);
+        self.changes.send_replace(());
     }
 
     /// Whether what is served follows a change of a definition already: this server made it.
     pub fn has_seen(&self, change: &KeyChange) -> bool {
         let snapshot = self.current.read();
-        match (&change.current, snapshot.definitions.get(&change.key)) {
+        match (&change.current, snapshot.definition(&change.key)) {
             (Some(entry), Some(known)) => known.revision >= entry.modified,
             (None, known) => known.is_none(),
             (Some(_), None) => false,
@@ -173,15 +221,6 @@ impl Catalog {
         }
     }
 
-    /// Returns the names that the other definitions of a group use.
-    pub async fn names_in_use(&self, group: &str, definition: &str) -> Result<NamesInUse, ApiError> {
-        let mut names = NamesInUse::default();
-        for stored in self.definitions(&self.snapshot()).await?.values() {
-            names.add(&stored.object, group, definition);
-        }
-        Ok(names)
-    }
-
     /// Adds to the transaction that changes a definition what is needed to read older objects.
     pub async fn record_schema(
         &self,
@@ -196,25 +235,12 @@ impl Catalog {
     pub async fn forget_schemas(&self, definition: &str) -> Result<(), ApiError> {
         schema_history::forget(&*self.store, definition).await
     }
+}
 
-    /// Reads the definitions of the store. Those that a snapshot has at the same revision are not decoded again, so that the
-    /// cost of one more definition does not grow with their number.
-    async fn definitions(&self, known: &Snapshot) -> Result<HashMap<Bytes, Arc<Stored>>, ApiError> {
-        let (group, version, name) = DEFINITIONS;
-        let Some(definitions) = tenure_builtin::registry().find(group, version, name) else {
-            return Ok(HashMap::new());
-        };
-        let listing = self.store.list(ListRequest::prefix(prefix(definitions, ""))).await?;
-        let read = |entry: &Entry| {
-            let same = known.definitions.get(&entry.key).filter(|stored| stored.revision == entry.modified);
-            let stored = match same {
-                Some(stored) => stored.clone(),
-                None => Arc::new(Stored::read(entry)?),
-            };
-            Ok((entry.key.clone(), stored))
-        };
-        listing.entries.iter().map(read).collect()
-    }
+/// Returns the name of the definition with a key, or nothing if it is the key of another object.
+fn definition_name(key: &[u8]) -> &str {
+    let name = std::str::from_utf8(key).ok().and_then(|key| key.strip_prefix(DEFINITIONS_PREFIX));
+    name.unwrap_or_default()
 }
 
 fn is_established(definition: &Value) -> bool {

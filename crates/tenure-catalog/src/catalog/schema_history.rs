@@ -38,6 +38,16 @@ fn prefix_of(definition: &str) -> String {
     format!("{PREFIX}{definition}/")
 }
 
+/// Reads the former schemas of a definition; those known already are not compiled again.
+pub(super) async fn read(
+    store: &dyn Store,
+    definition: &str,
+    known: Option<&SchemaHistory>,
+) -> Result<SchemaHistory, ApiError> {
+    let entries = store.list(ListRequest::prefix(prefix_of(definition))).await?.entries;
+    Ok(history(entries.iter().collect(), known))
+}
+
 /// Reads the former schemas of all definitions; those known already are not compiled again.
 pub(super) async fn read_all<'k>(
     store: &dyn Store,
@@ -50,16 +60,20 @@ pub(super) async fn read_all<'k>(
         let name = key.strip_prefix(PREFIX).and_then(|rest| rest.split('/').next()).unwrap_or_default();
         entries.entry(name.into()).or_default().push(entry);
     }
-    let all = entries.into_iter().map(|(name, mut entries)| {
-        entries.sort_by_key(|entry| entry.modified);
-        let ended: Vec<Revision> = entries.iter().map(|entry| entry.modified).collect();
-        let history = match known(&name).filter(|history| history.ended_at(&ended)) {
-            Some(history) => history.clone(),
-            None => SchemaHistory(entries.into_iter().filter_map(compiled).collect()),
-        };
+    let all = entries.into_iter().map(|(name, entries)| {
+        let history = history(entries, known(&name));
         (name, history)
     });
     Ok(all.collect())
+}
+
+fn history(mut entries: Vec<&Entry>, known: Option<&SchemaHistory>) -> SchemaHistory {
+    entries.sort_by_key(|entry| entry.modified);
+    let ended: Vec<Revision> = entries.iter().map(|entry| entry.modified).collect();
+    match known.filter(|history| history.ended_at(&ended)) {
+        Some(history) => history.clone(),
+        None => SchemaHistory(entries.into_iter().filter_map(compiled).collect()),
+    }
 }
 
 fn compiled(entry: &Entry) -> Option<(Revision, Arc<Schema>)> {

@@ -1,30 +1,41 @@
 //! The resources that are served at one moment: the built-in ones and those that definitions add. A snapshot never changes; a
-//! definition that is created, changed or deleted makes a new one, and running requests keep theirs.
+//! definition that is created, changed or deleted makes a new one, and running requests keep theirs. Snapshots share what they
+//! have in common, so that one more definition costs the same whether there are ten or ten thousand.
 
 use super::{custom_kind::CustomKind, documents::Documents, handler::ResourceHandler};
 use crate::object::Stored;
 use bytes::Bytes;
 use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
+    collections::HashMap,
+    ops::Bound,
+    sync::{Arc, OnceLock},
 };
+use tenure_crd::{NameUse, NamesInUse};
 use tenure_meta::{Group, Registry, Resource};
 use tenure_profile::Profile;
-use tenure_value::Text;
+use tenure_store::CowMap;
+use tenure_value::{Text, Value};
 
 /// Group, version and plural name of a resource.
 type ResourceName = (Text, Text, Text);
 
 /// The resources that are served, and the documents about them.
 pub struct Snapshot {
-    /// Groups and resources, for discovery.
-    pub registry: Registry,
-    /// Every resource by its name.
-    handlers: HashMap<ResourceName, ResourceHandler>,
+    /// The built-in resources by their names.
+    builtin: Arc<HashMap<ResourceName, ResourceHandler>>,
+    /// The custom resources by their names.
+    custom: CowMap<ResourceName, ResourceHandler>,
+    /// The custom resources by `apiVersion`, kind and plural name. The last of those with the same kind is found by it.
+    by_kind: CowMap<ResourceName, ResourceHandler>,
     /// The established custom kinds by the names of their definitions.
-    pub(super) kinds: HashMap<Text, Arc<CustomKind>>,
+    kinds: CowMap<Text, Arc<CustomKind>>,
     /// Every stored definition by its key, served or not.
-    pub(super) definitions: HashMap<Bytes, Arc<Stored>>,
+    definitions: CowMap<Bytes, Arc<Stored>>,
+    /// The names that definitions use: group, use, word, definition.
+    names: CowMap<(Text, NameUse, Text, Text), ()>,
+    profile: Profile,
+    /// Groups and resources for discovery, gathered when they are first requested.
+    registry: OnceLock<Registry>,
     /// Discovery and OpenAPI documents, made when they are first requested.
     pub documents: Documents,
 }
@@ -32,35 +43,108 @@ pub struct Snapshot {
 impl Snapshot {
     /// Returns the snapshot of the built-in resources alone.
     pub fn builtin(profile: Profile) -> Snapshot {
-        Snapshot::new(HashMap::new(), HashMap::new(), None, profile)
+        let resources = tenure_builtin::registry().resources().iter();
+        let handlers = resources
+            .map(|of| (resource_name(of), ResourceHandler::new(of.clone(), None, profile)))
+            .collect();
+        Snapshot {
+            builtin: Arc::new(handlers),
+            custom: CowMap::default(),
+            by_kind: CowMap::default(),
+            kinds: CowMap::default(),
+            definitions: CowMap::default(),
+            names: CowMap::default(),
+            profile,
+            registry: OnceLock::new(),
+            documents: Documents::default(),
+        }
     }
 
-    /// Creates a snapshot; handlers of the former one that have not changed are reused.
-    pub fn new(
-        kinds: HashMap<Text, Arc<CustomKind>>,
-        definitions: HashMap<Bytes, Arc<Stored>>,
-        former: Option<&Snapshot>,
-        profile: Profile,
-    ) -> Snapshot {
+    /// Returns a copy to be changed, without the documents about what this one serves.
+    pub(super) fn successor(&self) -> Snapshot {
+        Snapshot {
+            builtin: self.builtin.clone(),
+            custom: self.custom.clone(),
+            by_kind: self.by_kind.clone(),
+            kinds: self.kinds.clone(),
+            definitions: self.definitions.clone(),
+            names: self.names.clone(),
+            profile: self.profile,
+            registry: OnceLock::new(),
+            documents: Documents::default(),
+        }
+    }
+
+    /// Returns a stored definition by its key.
+    pub(super) fn definition(&self, key: &[u8]) -> Option<&Arc<Stored>> {
+        self.definitions.get(key)
+    }
+
+    /// Returns the keys of all stored definitions.
+    pub(super) fn definition_keys(&self) -> impl Iterator<Item = &Bytes> {
+        self.definitions.iter().map(|(key, _)| key)
+    }
+
+    /// Returns a custom kind by the name of its definition.
+    pub(super) fn kind(&self, definition: &str) -> Option<&Arc<CustomKind>> {
+        self.kinds.get(definition)
+    }
+
+    /// Replaces a stored definition, or removes it.
+    pub(super) fn set_definition(&mut self, key: &Bytes, stored: Option<Arc<Stored>>) {
+        let former = match &stored {
+            Some(stored) => self.definitions.insert(key.clone(), stored.clone()),
+            None => self.definitions.remove(key),
+        };
+        if let Some(former) = former {
+            names_of(&former.object).for_each(|name| _ = self.names.remove(&name));
+        }
+        if let Some(stored) = stored {
+            names_of(&stored.object).for_each(|name| _ = self.names.insert(name, ()));
+        }
+    }
+
+    /// Serves a custom kind in the place of the one that the definition had before, or no longer.
+    pub(super) fn set_kind(&mut self, definition: &Text, kind: Option<Arc<CustomKind>>) {
+        let former = match &kind {
+            Some(kind) => self.kinds.insert(definition.clone(), kind.clone()),
+            None => self.kinds.remove(definition),
+        };
+        if let (Some(former), Some(kind)) = (&former, &kind)
+            && Arc::ptr_eq(former, kind)
+        {
+            return;
+        }
+        for resource in former.iter().flat_map(|former| &former.resources) {
+            self.custom.remove(&resource_name(resource));
+            self.by_kind.remove(&kind_name(resource));
+        }
+        let Some(kind) = kind else { return };
+        // A version of a built-in group has its built-in resources alone.
+        for resource in kind.resources.iter().filter(|of| !is_builtin_version(of)) {
+            let handler = ResourceHandler::new(resource.clone(), Some(kind.clone()), self.profile);
+            self.custom.insert(resource_name(resource), handler.clone());
+            self.by_kind.insert(kind_name(resource), handler);
+        }
+    }
+
+    /// Returns the groups and resources, for discovery.
+    pub fn registry(&self) -> &Registry {
+        self.registry.get_or_init(|| self.gather())
+    }
+
+    fn gather(&self) -> Registry {
         let builtin = tenure_builtin::registry();
         let mut groups: Vec<Group> = builtin.groups().to_vec();
         let mut resources: Vec<Arc<Resource>> = builtin.resources().to_vec();
-        // Both are asked for every definition, of which there may be thousands.
         let mut positions: HashMap<Text, usize> =
             groups.iter().enumerate().map(|(at, group)| (group.name.clone(), at)).collect();
-        let builtin_versions: HashSet<(&Text, &Text)> =
-            builtin.resources().iter().map(|of| (&of.group, &of.version)).collect();
-        let mut custom = HashMap::new();
-        let mut sorted: Vec<&Arc<CustomKind>> = kinds.values().collect();
+        let mut sorted: Vec<&Arc<CustomKind>> = self.custom_kinds().collect();
         sorted.sort_by(|a, b| {
             (&a.definition.group, &a.definition.name).cmp(&(&b.definition.group, &b.definition.name))
         });
         for kind in sorted {
-            let definition = &kind.definition;
-            let added = definition.group();
-            if added.versions.is_empty() {
-                continue;
-            }
+            let added = kind.definition.group();
             match positions.get(&added.name).map(|at| &mut groups[*at]) {
                 Some(group) => {
                     let new = added.versions.iter().filter(|version| !group.versions.contains(version));
@@ -71,44 +155,103 @@ impl Snapshot {
                     groups.push(added);
                 }
             }
-            // A version of a built-in group has its built-in resources alone.
-            let is_builtin = |of: &&Arc<Resource>| builtin_versions.contains(&(&of.group, &of.version));
-            resources.extend(kind.resources.iter().filter(|of| !is_builtin(of)).cloned());
-            custom.insert((definition.group.clone(), definition.names.plural.clone()), kind.clone());
+            resources.extend(kind.resources.iter().filter(|of| !is_builtin_version(of)).cloned());
         }
-        let registry = Registry::new(groups, resources);
-        let handlers = registry.resources().iter().map(|resource| {
-            let kind = custom.get(&(resource.group.clone(), resource.name.clone()));
-            let name = (resource.group.clone(), resource.version.clone(), resource.name.clone());
-            let same = former.and_then(|former| former.handlers.get(&name));
-            let same = same.filter(|handler| handler.is_of(resource, kind)).cloned();
-            let handler =
-                same.unwrap_or_else(|| ResourceHandler::new(resource.clone(), kind.cloned(), profile));
-            (name, handler)
-        });
-        let handlers = handlers.collect();
-        Snapshot { registry, handlers, kinds, definitions, documents: Documents::default() }
+        Registry::new(groups, resources)
     }
 
     /// Finds a resource by group, version and plural name.
     pub fn find(&self, group: &str, version: &str, resource: &str) -> Option<ResourceHandler> {
-        self.handlers.get(&(group.into(), version.into(), resource.into())).cloned()
+        let name = (group.into(), version.into(), resource.into());
+        self.builtin.get(&name).or_else(|| self.custom.get(&name)).cloned()
     }
 
     /// Finds the resource of a kind.
     pub fn of_kind(&self, api_version: &str, kind: &str) -> Option<ResourceHandler> {
-        let resource = self.registry.of_kind(api_version, kind)?;
-        self.find(&resource.group, &resource.version, &resource.name)
+        if let Some(resource) = tenure_builtin::registry().of_kind(api_version, kind) {
+            return self.find(&resource.group, &resource.version, &resource.name);
+        }
+        let first = (Text::new(api_version), Text::new(kind), Text::default());
+        let all = self.by_kind.range(Bound::Included(&first), None);
+        let same =
+            all.take_while(|((of_version, of_kind, _), _)| of_version == api_version && of_kind == kind);
+        same.last().map(|(_, handler)| handler.clone())
+    }
+
+    /// Returns the served versions of the resource whose objects are stored under a group and a plural name.
+    pub fn versions_of<'a>(&'a self, group: &'a str, name: &'a str) -> impl Iterator<Item = ResourceHandler> {
+        let builtin = tenure_builtin::registry().resources().iter();
+        let builtin = builtin.filter(move |of| of.name == name && of.storage.0 == group);
+        let kind = self.kinds.get(format!("{name}.{group}").as_str());
+        let custom = kind.into_iter().flat_map(|kind| &kind.resources).filter(|of| !is_builtin_version(of));
+        let all = builtin.chain(custom).filter(|of| of.is_stored());
+        all.filter_map(|of| self.find(&of.group, &of.version, &of.name))
+    }
+
+    /// Whether any resource of a group is served.
+    pub fn has_group(&self, group: &str) -> bool {
+        let first = (Text::new(group), Text::default(), Text::default());
+        tenure_builtin::registry().groups().iter().any(|of| of.name == group)
+            || self
+                .custom
+                .range(Bound::Included(&first), None)
+                .next()
+                .is_some_and(|((of, ..), _)| of == group)
     }
 
     /// Returns every resource whose objects are stored, at every version.
     pub fn stored(&self) -> impl Iterator<Item = ResourceHandler> {
-        let stored = self.registry.resources().iter().filter(|resource| resource.is_stored());
-        stored.filter_map(|resource| self.find(&resource.group, &resource.version, &resource.name))
+        let builtin = tenure_builtin::registry().resources().iter();
+        let builtin = builtin.filter_map(|of| self.builtin.get(&resource_name(of)));
+        let all = builtin.chain(self.custom.iter().map(|(_, handler)| handler));
+        all.filter(|handler| handler.resource.is_stored()).cloned()
     }
 
     /// Returns the custom kinds that are served.
     pub fn custom_kinds(&self) -> impl Iterator<Item = &Arc<CustomKind>> {
-        self.kinds.values().filter(|kind| !kind.definition.group().versions.is_empty())
+        self.kinds.iter().map(|(_, kind)| kind).filter(|kind| kind.definition.is_served())
     }
+
+    /// Returns the groups and versions of custom resources, each once, at a cost that depends on their number alone.
+    pub fn custom_versions(&self) -> impl Iterator<Item = (Text, Text)> {
+        let mut from = ResourceName::default();
+        std::iter::from_fn(move || {
+            let ((group, version, _), _) = self.custom.range(Bound::Included(&from), None).next()?;
+            // The first name after all those of this version.
+            from = (group.clone(), format!("{version}\0").into(), Text::default());
+            Some((group.clone(), version.clone()))
+        })
+    }
+
+    /// Returns which of the names that a definition wants are used by other definitions of its group.
+    pub fn names_in_use(&self, definition: &Value) -> NamesInUse {
+        let group = definition.at(["spec", "group"]).and_then(Value::as_str).unwrap_or_default();
+        let asking = crate::object::meta_text(definition, "name");
+        let is_used = |of: NameUse, word: &Text| {
+            let first = (Text::new(group), of, word.clone(), Text::default());
+            let same = self.names.range(Bound::Included(&first), None).map(|(key, _)| key);
+            let mut same = same.take_while(|key| (&key.0, key.1, &key.2) == (&first.0, of, word));
+            same.any(|key| key.3 != asking)
+        };
+        NamesInUse::among_wanted(definition, is_used)
+    }
+}
+
+fn resource_name(resource: &Resource) -> ResourceName {
+    (resource.group.clone(), resource.version.clone(), resource.name.clone())
+}
+
+fn kind_name(resource: &Resource) -> ResourceName {
+    (resource.api_version.clone(), resource.kind.clone(), resource.name.clone())
+}
+
+fn is_builtin_version(resource: &Resource) -> bool {
+    tenure_builtin::registry().of_version(&resource.group, &resource.version).next().is_some()
+}
+
+/// Returns the names that a definition uses, as the index has them.
+fn names_of(definition: &Value) -> impl Iterator<Item = (Text, NameUse, Text, Text)> {
+    let group = Text::new(definition.at(["spec", "group"]).and_then(Value::as_str).unwrap_or_default());
+    let name = Text::new(crate::object::meta_text(definition, "name"));
+    tenure_crd::accepted_names(definition).map(move |(of, word)| (group.clone(), of, word, name.clone()))
 }

@@ -2,39 +2,48 @@
 //! definitions of a group cannot use the same name.
 
 use super::ResourceNames;
-use std::collections::HashMap;
+use std::collections::HashSet;
 use tenure_meta::{Seen, Timestamp, ValueExt, time::Precision};
 use tenure_value::{Object, Text, Value};
 
 /// The finalizer that delays the deletion of a definition until its objects are deleted.
 pub const CLEANUP_FINALIZER: &str = tenure_meta::object_meta::CRD_CLEANUP_FINALIZER;
 
-/// The names that other definitions of a group use, with their purpose.
+/// What a name of a definition is used for. Names of different uses do not collide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NameUse {
+    /// The plural, the singular, or a short name.
+    Resource,
+    /// The kind, or the kind of its list.
+    Kind,
+}
+
+/// The names that a definition wants and that other definitions of its group use.
 #[derive(Clone, Debug, Default)]
 pub struct NamesInUse {
-    resources: HashMap<Text, Text>,
-    kinds: HashMap<Text, Text>,
+    resources: HashSet<Text>,
+    kinds: HashSet<Text>,
 }
 
 impl NamesInUse {
-    /// Adds the accepted names of a definition if it belongs to the group and is not the one being checked.
-    pub fn add(&mut self, definition: &Value, group: &str, asking: &str) {
-        let name = definition.get("metadata").map(|metadata| metadata.text("name")).unwrap_or_default();
-        let of = definition.at(["spec", "group"]).and_then(Value::as_str).unwrap_or_default();
-        if of != group || name == asking {
-            return;
-        }
-        let accepted = definition.at(["status", "acceptedNames"]).unwrap_or(&Value::Null);
-        let resources = ["plural", "singular"].map(|field| accepted.text(field)).into_iter();
-        for word in resources.chain(accepted.texts("shortNames")).filter(|word| !word.is_empty()) {
-            self.resources.insert(word, name.clone());
-        }
-        for word in ["kind", "listKind"].map(|field| accepted.text(field)) {
-            if !word.is_empty() {
-                self.kinds.insert(word, name.clone());
-            }
-        }
+    /// Asks for each name that a definition wants whether another definition uses it.
+    pub fn among_wanted(definition: &Value, is_used: impl Fn(NameUse, &Text) -> bool) -> NamesInUse {
+        let wanted = ResourceNames::read(definition.at(["spec", "names"]).unwrap_or(&Value::Null));
+        let resources = [&wanted.plural, &wanted.singular].into_iter().chain(&wanted.short_names);
+        let resources = resources.filter(|word| is_used(NameUse::Resource, word)).cloned().collect();
+        let kinds = [&wanted.kind, &wanted.list_kind].into_iter();
+        let kinds = kinds.filter(|word| is_used(NameUse::Kind, word)).cloned().collect();
+        NamesInUse { resources, kinds }
     }
+}
+
+/// Returns the names that a definition uses: those that were accepted.
+pub fn accepted_names(definition: &Value) -> impl Iterator<Item = (NameUse, Text)> {
+    let accepted = definition.at(["status", "acceptedNames"]).unwrap_or(&Value::Null);
+    let resources = ["plural", "singular"].map(|field| accepted.text(field)).into_iter();
+    let resources = resources.chain(accepted.texts("shortNames")).map(|word| (NameUse::Resource, word));
+    let kinds = ["kind", "listKind"].map(|field| (NameUse::Kind, accepted.text(field)));
+    resources.chain(kinds).filter(|(_, word)| !word.is_empty()).collect::<Vec<_>>().into_iter()
 }
 
 /// A condition of the status.
@@ -53,7 +62,7 @@ pub fn accept(definition: &Value, in_use: &NamesInUse, now: Timestamp) -> Value 
     let wanted = ResourceNames::read(spec.get("names").unwrap_or(&Value::Null));
     let status = fields.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
     let held = status.get("acceptedNames").cloned().unwrap_or_default();
-    let (accepted, conflict) = accepted_names(&wanted, &held, in_use);
+    let (accepted, conflict) = accept_names(&wanted, &held, in_use);
     let was_established = holds(&status, "Established");
     let names = match &conflict {
         None => Condition {
@@ -169,14 +178,14 @@ pub fn terminating(definition: &Value, now: Timestamp) -> Value {
 }
 
 /// Accepts each name that is not in use; otherwise keeps the previously accepted one.
-fn accepted_names(
+fn accept_names(
     wanted: &ResourceNames,
     held: &Value,
     in_use: &NamesInUse,
 ) -> (Value, Option<(Text, String)>) {
     let mut conflict = None;
-    let mut taken = |used: &HashMap<Text, Text>, word: &Text, reason: &str| {
-        let is_taken = used.contains_key(word);
+    let mut taken = |used: &HashSet<Text>, word: &Text, reason: &str| {
+        let is_taken = used.contains(word);
         if is_taken {
             conflict = Some((Text::new(reason), format!("{word:?} is already in use")));
         }
@@ -295,13 +304,11 @@ mod tests {
             &NamesInUse::default(),
             later(1),
         );
-        let mut in_use = NamesInUse::default();
-        in_use.add(&other, "example.com", "items.example.com");
-        let second = accept(
-            &definition(r#"{"kind":"Thing","plural":"items","shortNames":["th"]}"#),
-            &in_use,
-            later(2),
-        );
+        let used: Vec<(NameUse, Text)> = accepted_names(&other).collect();
+        assert_eq!(used.len(), 5);
+        let wanted = definition(r#"{"kind":"Thing","plural":"items","shortNames":["th"]}"#);
+        let in_use = NamesInUse::among_wanted(&wanted, |of, word| used.contains(&(of, word.clone())));
+        let second = accept(&wanted, &in_use, later(2));
         let status = second.get("status").unwrap();
         assert_eq!(status.at(["acceptedNames", "plural"]), Some(&"items".into()));
         assert_eq!(status.at(["acceptedNames", "kind"]), None);
@@ -312,10 +319,9 @@ mod tests {
             (conditions[1].text("status"), conditions[1].text("reason")),
             ("False".into(), "NotAccepted".into())
         );
-        let mut own = NamesInUse::default();
-        own.add(&other, "example.com", "things.example.com");
-        own.add(&other, "elsewhere.com", "x");
-        assert!(own.resources.is_empty() && own.kinds.is_empty());
+        // A word is used by a resource or by a kind, not by both.
+        let swapped = NamesInUse::among_wanted(&wanted, |of, word| of == NameUse::Kind && word == "th");
+        assert!(swapped.resources.is_empty() && swapped.kinds.is_empty());
     }
 
     #[test]

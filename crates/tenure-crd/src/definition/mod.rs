@@ -10,7 +10,7 @@ mod schema_check;
 mod version;
 mod version_rank;
 
-pub use accept::{CLEANUP_FINALIZER, NamesInUse, accept, terminating};
+pub use accept::{CLEANUP_FINALIZER, NameUse, NamesInUse, accept, accepted_names, terminating};
 pub use change::merge_changes;
 pub use check::{check_create, check_update};
 pub use version::Version;

@@ -25,6 +25,11 @@ impl Definition {
         Group { name: self.group.clone(), versions }
     }
 
+    /// Whether any version is served.
+    pub fn is_served(&self) -> bool {
+        self.versions.iter().any(|version| version.is_served)
+    }
+
     /// Returns the served versions, preferred first.
     pub fn served(&self) -> Vec<&Version> {
         let mut served: Vec<&Version> = self.versions.iter().filter(|version| version.is_served).collect();

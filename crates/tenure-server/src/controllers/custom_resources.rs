@@ -9,19 +9,16 @@ use crate::write::Writer;
 use std::sync::Arc;
 use tenure_builtin::role::DEFINITIONS;
 use tenure_catalog::{
-    Target,
+    DEFINITIONS_PREFIX, Target,
     object::{meta_text, metadata, with_metadata},
 };
 use tenure_crd::CLEANUP_FINALIZER;
 use tenure_meta::ApiError;
 use tenure_value::Value;
 
-/// Where definitions are in the store.
-pub(super) const PREFIX: &str = "objects/apiextensions.k8s.io/customresourcedefinitions/";
-
 /// Removes the objects of a definition that is being deleted, and the definition when there are none.
 pub(super) async fn remove(writer: &Arc<Writer>, name: &str) -> Result<Outcome, ApiError> {
-    let key = format!("{PREFIX}{name}");
+    let key = format!("{DEFINITIONS_PREFIX}{name}");
     let Some(target) = Target::of_key(&writer.objects.catalog, &key) else { return Ok(Outcome::Done) };
     let Some(live) = writer.objects.read(&target).await? else { return Ok(Outcome::Done) };
     let fields = metadata(&live.object);
@@ -60,9 +57,10 @@ async fn accept_names_again(writer: &Arc<Writer>, group: &str) -> Result<(), Api
             continue;
         }
         let name = meta_text(&live.object, "name");
-        let in_use = writer.objects.catalog.names_in_use(group, name).await?;
+        let in_use = writer.objects.catalog.snapshot().names_in_use(&live.object);
         let accepted = tenure_crd::accept(&live.object, &in_use, writer.objects.clock.now());
-        let Some(target) = Target::of_key(&writer.objects.catalog, &format!("{PREFIX}{name}")) else {
+        let Some(target) = Target::of_key(&writer.objects.catalog, &format!("{DEFINITIONS_PREFIX}{name}"))
+        else {
             continue;
         };
         if accepted != live.object {

@@ -28,7 +28,7 @@ pub(crate) use service_cidrs::create_default as create_default_service_cidr;
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use tenure_authorization::RBAC_PREFIX;
 use tenure_catalog::{
-    WorkQueue,
+    DEFINITIONS_PREFIX, WorkQueue,
     object::{OBJECTS, Stored, meta_text},
     owner_graph::OwnerGraph,
 };
@@ -250,9 +250,11 @@ impl Lifecycle {
                         self.see(change);
                     }
                     // Another server may have made the change.
-                    let is_definition = |change: &&KeyChange| change.key.starts_with(custom_resources::PREFIX.as_bytes());
-                    if changes.iter().filter(is_definition).any(|change| !catalog.has_seen(change)) {
-                        catalog.refresh().await?;
+                    let is_definition = |change: &&KeyChange| change.key.starts_with(DEFINITIONS_PREFIX.as_bytes());
+                    for change in changes.iter().filter(is_definition) {
+                        if !catalog.has_seen(change) {
+                            catalog.refresh_key(&change.key).await?;
+                        }
                     }
                     if changes.iter().any(|change| change.key.starts_with(CONFIGURATION_PREFIX.as_bytes())) {
                         writer.admission.refresh().await?;
@@ -370,7 +372,7 @@ impl Lifecycle {
         if stored.object.at(["metadata", "deletionTimestamp"]).is_some() {
             if let Some(name) = key.strip_prefix(namespaces::PREFIX) {
                 self.await_quiet(Work::Namespace(name.into()));
-            } else if let Some(name) = key.strip_prefix(custom_resources::PREFIX) {
+            } else if let Some(name) = key.strip_prefix(DEFINITIONS_PREFIX) {
                 self.await_quiet(Work::Definition(name.into()));
             } else if owned {
                 // Its owner is probably being deleted and waits for it.

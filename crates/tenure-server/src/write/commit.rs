@@ -7,6 +7,7 @@ use super::{
     quota::{Enforcement, QuotaChange},
     request::WriteRequest,
 };
+use bytes::Bytes;
 use std::sync::atomic::Ordering::Relaxed;
 use tenure_builtin::role::Role;
 use tenure_catalog::{
@@ -205,7 +206,9 @@ impl Writer {
         transaction: Transaction,
     ) -> Result<Option<Revision>, ApiError> {
         let written: Vec<_> = match handler.role {
-            Role::Rbac => transaction.operations().iter().map(|operation| operation.key.clone()).collect(),
+            Role::Rbac | Role::Definition => {
+                transaction.operations().iter().map(|operation| operation.key.clone()).collect()
+            }
             _ => Vec::new(),
         };
         let committed = match self.objects.store.commit(transaction).await {
@@ -215,7 +218,7 @@ impl Writer {
         };
         self.metrics.commits.fetch_add(1, Relaxed);
         let refreshed = match handler.role {
-            Role::Definition => self.catalog.refresh().await,
+            Role::Definition => self.follow_definitions(&written).await,
             Role::AdmissionConfiguration => self.admission.refresh().await,
             _ => written.iter().try_for_each(|key| self.authorizer.refresh_key(key)),
         };
@@ -224,6 +227,14 @@ impl Writer {
             tracing::warn!(%failure, resource = %handler.resource.name, "refresh after a commit failed, retrying later");
         }
         Ok(Some(committed.revision))
+    }
+
+    /// Serves what changed definitions define; other keys of the transaction are of no interest.
+    async fn follow_definitions(&self, written: &[Bytes]) -> Result<(), ApiError> {
+        for key in written {
+            self.catalog.refresh_key(key).await?;
+        }
+        Ok(())
     }
 }
 

@@ -347,8 +347,7 @@ impl Writer {
         if write.target.handler.role != Role::Definition {
             return Ok(object);
         }
-        let group = object.at(["spec", "group"]).and_then(Value::as_str).unwrap_or_default();
-        let names = self.catalog.names_in_use(group, meta_text(&object, "name")).await?;
+        let names = self.catalog.snapshot().names_in_use(&object);
         let object = match live {
             None => {
                 let fields = metadata(&object);
