@@ -16,7 +16,7 @@ use std::{collections::HashMap, fmt::Write};
 use tenure_apply::{Manager, Operation, release};
 use tenure_client::{Cluster, Draft, Found, REQUESTS_AT_ONCE};
 use tenure_ownership::{
-    Action, Applier, ConflictCause, Diagnosis, ForcedFields, LiveObject, Plan, Target, Verdict,
+    Action, Applier, ConflictCause, Diagnosis, ForcedFields, LiveObject, Plan, Profile, Target, Verdict,
     diagnosis::CommandLine,
     handover::{self, HandoverOutcome},
     plan,
@@ -81,7 +81,8 @@ pub async fn run(
         drafts.iter().map(|draft| draft.manifest.target.namespace.as_str()).filter(|name| !name.is_empty());
     let autoscalers = Autoscalers::read(namespaces.collect(), cluster).await?;
     let plans = plans(&drafts, &applier, cluster, terminal).await?;
-    let mut check = Check { subject, flags, autoscalers, plans, terminal };
+    let profile = cluster.profile().await?;
+    let mut check = Check { subject, flags, autoscalers, plans, profile, terminal };
     check.find_scaled(&applier);
     match flags.flags.output {
         Format::Text => terminal.print(check.text())?,
@@ -135,6 +136,7 @@ struct Check<'a> {
     flags: &'a CheckFlags,
     autoscalers: Autoscalers,
     plans: Vec<Plan>,
+    profile: Profile,
     terminal: &'a Terminal,
 }
 
@@ -202,7 +204,7 @@ impl Check<'_> {
         let Some(draft) = drafts.get(&Identity::of(&target)) else { return nothing() };
         let mut manifest = draft.manifest.clone();
         manifest.ty = ty;
-        let plan = plan::offline(&manifest, Some(live), applier);
+        let plan = plan::offline(&manifest, Some(live), applier, self.profile);
         let mut step = handover::settle(live, &plan, &self.flags.causes(), &applier.manager, applier.now);
         if self.autoscalers.of(&plan.target).is_some() && is_reset(&plan, applier) {
             let is_applier = |manager: &Manager| is_applier(manager, applier);

@@ -1,7 +1,9 @@
-//! The flag that chooses how a server differs from Kubernetes.
+//! How a server differs from Kubernetes: the flag of servers, and the one of commands that say what a server would do
+//! ([`AnswerFor`]).
 
-use crate::audit::Mode;
-use clap::ValueEnum;
+use crate::{Error, audit::Mode, connection::Connection};
+use clap::{Args, ValueEnum};
+use tenure_client::Cluster;
 use tenure_profile::Profile;
 
 /// Which of the documented differences from Kubernetes are on.
@@ -28,6 +30,37 @@ impl From<Compatibility> for Profile {
         match compatibility {
             Compatibility::Kubernetes => Profile::kubernetes(),
             Compatibility::Tenure => Profile::tenure(),
+        }
+    }
+}
+
+/// For which server a command answers.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct AnswerFor {
+    /// Answer for a kube-apiserver or for Tenure with its improvements [default: the server at hand; kubernetes without one].
+    #[arg(long, value_enum, value_name = "PROFILE")]
+    compatibility: Option<Compatibility>,
+}
+
+impl AnswerFor {
+    /// Returns the profile where there is no server.
+    pub fn offline(self) -> Profile {
+        self.compatibility.unwrap_or(Compatibility::Kubernetes).into()
+    }
+
+    /// Returns the profile for a server, which is asked unless the flag says it.
+    pub async fn server(self, cluster: &Cluster) -> Result<Profile, Error> {
+        match self.compatibility {
+            Some(compatibility) => Ok(compatibility.into()),
+            None => Ok(cluster.profile().await?),
+        }
+    }
+
+    /// Returns the profile for the server of a connection, which is asked unless the flag says it.
+    pub fn connected(self, connection: &Connection) -> Result<Profile, Error> {
+        match self.compatibility {
+            Some(compatibility) => Ok(compatibility.into()),
+            None => connection.run(async |cluster| self.server(&cluster).await),
         }
     }
 }

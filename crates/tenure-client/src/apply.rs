@@ -138,7 +138,7 @@ pub async fn plan(
     let defined = || together.iter().any(|other| other.defines(draft));
     let Some(path) = draft.path() else {
         if defined() {
-            return Ok(plan::offline(manifest, None, applier));
+            return Ok(plan::offline(manifest, None, applier, cluster.profile().await?));
         }
         let problem = format!(
             "the server has no kind {} in {}; check apiVersion and kind, or apply its definition first",
@@ -167,7 +167,8 @@ pub async fn plan(
     let refusal = response.refusal();
     let comes_later = || defined() || together.iter().any(|other| other.is_namespace_of(draft));
     if before.is_none() && refusal.code == 404 && comes_later() {
-        return Ok(plan::offline(manifest, None, applier).with_warnings(response.warnings));
+        let plan = plan::offline(manifest, None, applier, cluster.profile().await?);
+        return Ok(plan.with_warnings(response.warnings));
     }
     let mut forced = None;
     if refusal.is_conflict() {

@@ -1,6 +1,7 @@
 //! A client for Kubernetes API servers that keeps objects as documents, so that nothing a server adds is lost.
 //!
-//! - [`Cluster`] sends requests, discovers the kinds that the server has ([`Resource`]) and returns their types.
+//! - [`Cluster`] sends requests, discovers the kinds that the server has ([`Resource`]) and returns their types, and says
+//!   whether it is Kubernetes or Tenure ([`Cluster::profile`]).
 //! - [`Cluster::page`] and [`Cluster::watch`] read the objects of a kind page by page and follow their changes.
 //! - [`Draft`] is a manifest for a server; [`plan`] and [`apply`] show and carry out a server-side apply of it.
 //! - [`save`] makes a plan that can be kept; [`carry_out`] carries it out under its pins, and [`undo_plan`] computes its undo.

@@ -14,6 +14,7 @@
 //! - [`Summary`] and [`Survey`] count the fields, owners and managers of one object and of many; [`Overview`] finds what deserves
 //!   attention in many.
 //! - [`SideBySide`] pairs the lines of two states of an object.
+//! - [`client_side`] takes over what was applied on the client, as `kubectl` does.
 //! - [`effect`] describes how a type merges.
 //! - [`Handover`] moves ownership without changing values: transfer, release, adopt, migrate, and the undo of each.
 //!
@@ -24,7 +25,7 @@
 //! semantic versioning.
 //!
 //! ```
-//! use tenure_ownership::{Applier, ForcedFields, LiveObject, Manifest, Verdict, plan};
+//! use tenure_ownership::{Applier, ForcedFields, LiveObject, Manifest, Profile, Verdict, plan};
 //! use tenure_apply::Timestamp;
 //! use tenure_schema::Schema;
 //!
@@ -39,7 +40,7 @@
 //!
 //! let manifest = Manifest::new(config, "settings.yaml", ty);
 //! let bob = Applier { manager: "bob".into(), force: ForcedFields::None, now: Timestamp::from_unix(1_800_000_000) };
-//! let plan = plan::offline(&manifest, Some(&live), &bob);
+//! let plan = plan::offline(&manifest, Some(&live), &bob, Profile::kubernetes());
 //! let Verdict::Conflicts(conflicts, _) = &plan.verdict else { panic!("alice owns it") };
 //! assert_eq!(conflicts[0].path.to_string(), ".data.colour");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -49,7 +50,7 @@
 
 mod blame;
 mod change;
-mod client_side;
+pub mod client_side;
 mod conflict;
 mod default_value;
 pub mod diagnosis;
@@ -94,4 +95,5 @@ pub use side_by_side::{Row, RowKind, SideBySide};
 pub use summary::Summary;
 pub use survey::{ManagerActivity, Survey};
 pub use target::{Target, kind_word};
+pub use tenure_profile::Profile;
 pub use why::{Effect, Explanation};

@@ -13,6 +13,7 @@ use tenure_http::{
     health::{self, Check},
 };
 use tenure_meta::{ApiError, Reason, Registry, Timestamp};
+use tenure_profile::Profile;
 use tenure_store::Store;
 use tenure_value::Value;
 
@@ -23,6 +24,8 @@ const SMALL: [&str; 4] = ["version", "statusz", "openid", ".well-known"];
 /// The paths of metrics: those of the server, and those of its health. `DELETE` begins to count anew.
 const METRICS: [&str; 2] = ["/metrics", "/metrics/slis"];
 const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+/// The member of the version document that says what is better here than in a kube-apiserver.
+const PROFILE_FIELD: &str = "tenure";
 /// How many writers and fields are listed by default.
 const MOST_WRITERS: usize = 20;
 
@@ -56,7 +59,7 @@ pub(crate) async fn respond(
     let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
     Ok(match first {
         "" => Response::document(StatusCode::OK, &index(published.registry()), PLAIN),
-        "version" => Response::document(StatusCode::OK, &version(), PLAIN),
+        "version" => Response::document(StatusCode::OK, &version(catalog.profile()), PLAIN),
         "livez" | "readyz" | "healthz" => {
             let checks = health_checks(first, store).await;
             let endpoint = HEALTH.into_iter().find(|name| *name == first).unwrap_or_default();
@@ -163,9 +166,9 @@ fn index(registry: &Registry) -> Value {
     Value::object([("paths", Value::array(paths.into_iter().map(Value::from)))])
 }
 
-/// The version of the API, and that of Tenure.
-fn version() -> Value {
-    let own = concat!("v", env!("CARGO_PKG_VERSION"));
+/// The version of the API, and what the server does better than a kube-apiserver of that version, if anything.
+fn version(profile: Profile) -> Value {
+    let own = (!profile.is_kubernetes()).then(|| (PROFILE_FIELD, own_version(profile)));
     Value::object(
         [
             ("major", "1"),
@@ -181,8 +184,21 @@ fn version() -> Value {
             ("goVersion", ""),
             ("compiler", "rustc"),
             ("platform", concat!("linux/", "amd64")),
-            ("tenureVersion", own),
         ]
-        .map(|(name, value)| (name, Value::from(value))),
+        .map(|(name, value)| (name, Value::from(value)))
+        .into_iter()
+        .chain(own),
     )
+}
+
+/// The version of Tenure, the name of the profile and the names of its improvements.
+fn own_version(profile: Profile) -> Value {
+    Value::object([
+        ("version", Value::from(concat!("v", env!("CARGO_PKG_VERSION")))),
+        ("profile", Value::from(profile.name())),
+        (
+            "improvements",
+            Value::array(profile.improvements().map(|improvement| Value::from(improvement.name()))),
+        ),
+    ])
 }

@@ -219,7 +219,8 @@ impl ObjectHandle {
         let live = LiveObject { object: stored.object, managers: stored.managers };
         let target = tenure_ownership::Target::of(&live, self.kind.clone());
         let now = Timestamp::from_unix(server.objects().clock.now().seconds);
-        Explanation::of(&live, target, path, handler.type_ref(), now)
+        let profile = server.objects().catalog.profile();
+        Explanation::of(&live, target, path, handler.type_ref(), profile, now)
             .map_err(|error| failed(error.to_string()))
     }
 

@@ -2,6 +2,7 @@
 
 use crate::{
     Error, Outcome,
+    compatibility::Compatibility,
     connection::Connection,
     document::{self, Document, Files},
     place::Place,
@@ -141,6 +142,9 @@ pub struct Options {
     /// Compute the plan from live objects in this file, or - for standard input, without a server.
     #[arg(long, value_name = "FILE")]
     live: Option<PathBuf>,
+    /// The server for which the plan of --live is computed: a kube-apiserver, or Tenure with its improvements.
+    #[arg(long, value_enum, value_name = "PROFILE", requires = "live", default_value = "kubernetes")]
+    compatibility: Compatibility,
     /// Delete this object as a part of the plan; may be repeated.
     #[arg(long, value_name = "KIND/NAME", conflicts_with = "live")]
     delete: Vec<String>,
@@ -212,7 +216,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         None => None,
     };
     let planned = |documents| match &live {
-        Some((file, types)) => from_file(documents, file, types, &applier, &options.connection),
+        Some((file, types)) => from_file(documents, file, types, &applier, &options),
         None => from_server(documents, &applier, &options, terminal),
     };
     let is_empty = documents.is_empty() && options.delete.is_empty();
@@ -361,7 +365,7 @@ fn from_file<'t>(
     file: &Path,
     types: &'t Types,
     applier: &Applier,
-    connection: &Connection,
+    options: &Options,
 ) -> Result<Planned<'t>, Error> {
     let mut live = Vec::new();
     for document in document::read(file)? {
@@ -373,7 +377,7 @@ fn from_file<'t>(
         let (api_version, kind) = document.kind()?;
         document.name()?;
         let ty = types.of(api_version, kind).unwrap_or_else(TypeRef::untyped);
-        let namespace = document.namespace().or(connection.namespace()).unwrap_or_default().to_owned();
+        let namespace = document.namespace().or(options.connection.namespace()).unwrap_or_default().to_owned();
         let mut manifest = Manifest::new(document.value, document.place.to_string(), ty);
         manifest.target.namespace = namespace;
         manifests.push(manifest);
@@ -388,7 +392,7 @@ fn from_file<'t>(
                 && live.name() == target.name
                 && (target.namespace.is_empty() || live.namespace() == target.namespace)
         });
-        plans.push(plan::offline(manifest, found, applier));
+        plans.push(plan::offline(manifest, found, applier, options.compatibility.into()));
     }
     Ok(Planned { plans, manifests, saved: None })
 }

@@ -3,6 +3,7 @@
 mod apply;
 mod blame;
 mod ci;
+mod compatibility;
 #[path = "../../../tenure-store/tests/support/etcd.rs"]
 mod etcd_process;
 mod guide;

@@ -159,3 +159,24 @@ fn what_cannot_be_read_or_patched_is_said_with_its_place() {
         assert!(output.err.contains(part) && output.err.starts_with("tenure: "), "{line:?}: {}", output.err);
     }
 }
+
+#[test]
+fn a_manifest_that_did_not_change_gives_an_empty_patch() {
+    // As `kubectl` leaves it: the annotation has the namespace and the annotations that the file does not have.
+    let live = br#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "shop", "annotations": {
+        "kubectl.kubernetes.io/last-applied-configuration":
+        "{\"apiVersion\":\"v1\",\"data\":{\"a\":\"1\"},\"kind\":\"ConfigMap\",\"metadata\":{\"annotations\":{},\"name\":\"c\",\"namespace\":\"shop\"}}\n"}},
+        "data": {"a": "1"}}"#;
+    let file = std::env::temp_dir().join(format!("tenure-unchanged-{}.yaml", std::process::id()));
+    std::fs::write(&file, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: '1'}\n")
+        .expect("a file");
+    let outputs = [&[][..], &["--overwrite"], &["--overwrite", "--type", "merge"]].map(|more| {
+        let file = file.to_string_lossy();
+        let line = [&["patch", "three-way", &file, "-", "-o", "json"], more].concat();
+        tenure_reading(&line, live)
+    });
+    std::fs::remove_file(&file).expect("the file");
+    for output in outputs {
+        assert_eq!(output.exits_with(0).json().to_string(), "{}");
+    }
+}

@@ -30,6 +30,38 @@ fn the_document_has_the_objects_and_what_differs() {
 }
 
 #[test]
+fn server_side_apply_takes_over_what_was_applied_on_the_client() {
+    // The variable that the manifest no longer has is gone, as after `kubectl apply --server-side`.
+    let told =
+        tenure(&["simulate", "manifest.yaml", "live.yaml", "--force", "-o", "json"]).exits_with(2).json();
+    let methods = told.get("methods").and_then(Value::as_array).cloned().unwrap_or_default();
+    let server_side =
+        methods.iter().last().and_then(|method| method.get("object")).cloned().unwrap_or_default();
+    let containers = server_side.at(["spec", "template", "spec", "containers"]).cloned().unwrap_or_default();
+    assert!(containers.to_string().contains(r#""env":[{"name":"MODE","value":"fast"}]"#), "{containers}");
+    let owners = server_side.at(["metadata", "managedFields"]).cloned().unwrap_or_default().to_string();
+    assert!(
+        owners.contains("kubectl-last-applied") && !owners.contains("kubectl-client-side-apply"),
+        "{owners}"
+    );
+    // Another manager takes it over, too, but does not keep the annotation.
+    let told =
+        tenure(&["simulate", "manifest.yaml", "live.yaml", "--force", "--manager", "ci", "-o", "json"])
+            .json();
+    let methods = told.get("methods").and_then(Value::as_array).cloned().unwrap_or_default();
+    let metadata = methods
+        .iter()
+        .last()
+        .and_then(|method| method.at(["object", "metadata"]))
+        .cloned()
+        .unwrap_or_default();
+    assert!(
+        metadata.get("annotations").is_none() && metadata.to_string().contains(r#""manager":"ci""#),
+        "{metadata}"
+    );
+}
+
+#[test]
 fn a_manifest_that_equals_the_live_object_changes_nothing() {
     let manifest = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec: {replicas: 5}\n";
     let told = tenure_reading(

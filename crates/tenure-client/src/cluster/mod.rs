@@ -2,6 +2,7 @@
 
 mod discovery;
 mod openapi;
+mod profile;
 
 use crate::{ClientError, Response, managed_fields, response};
 use bytes::Bytes;
@@ -9,6 +10,7 @@ use discovery::Discovery;
 use http::{Method, Request, header};
 use hyper::body::Incoming;
 use openapi::Schemas;
+use profile::KnownProfile;
 use tenure_ownership::LiveObject;
 use tenure_transport::{ConnectOptions, Connection};
 use tenure_value::{Limits, Value, json};
@@ -37,6 +39,7 @@ pub struct Cluster {
     pub namespace: String,
     discovery: Discovery,
     schemas: Schemas,
+    profile: KnownProfile,
 }
 
 impl Cluster {
@@ -46,7 +49,8 @@ impl Cluster {
         let namespace = connection.namespace().to_owned();
         let history = Connection::open_history(options).await?;
         let (discovery, schemas) = (Discovery::default(), Schemas::default());
-        Ok(Cluster { connection, history, namespace, discovery, schemas })
+        let profile = KnownProfile::default();
+        Ok(Cluster { connection, history, namespace, discovery, schemas, profile })
     }
 
     /// Returns the address of the server.

@@ -4,32 +4,53 @@
 use super::{Conflict, Plan, Verdict};
 use crate::{Applier, ForcedFields, LiveObject, Manifest};
 use tenure_apply::{
-    self as apply, ApplyError, Conflicts, Live, Managers, Presence, ResetFields, SingleVersion, State,
-    Versions, Write,
+    self as apply, ApplyError, Conflicts, Emptied, Live, Managers, Presence, ResetFields, SingleVersion,
+    State, Versions, Write,
 };
 use tenure_fields::{FieldSet, PathElement};
 use tenure_profile::Profile;
-use tenure_schema::TypeRef;
+use tenure_schema::{TypeRef, builtin};
 use tenure_value::Value;
 
 /// The versions of a kind, as far as they are known here: all versions are assumed to have the same field names.
-struct SameFields<'s>(SingleVersion<'s>, TypeRef<'s>);
+struct SameFields<'s> {
+    one: SingleVersion<'s>,
+    ty: TypeRef<'s>,
+    /// Whether the kind is built in, and not one of a definition.
+    is_builtin: bool,
+}
 
 impl Versions for SameFields<'_> {
     fn type_of(&self, _: &str) -> Option<TypeRef<'_>> {
-        Some(self.1)
+        Some(self.ty)
     }
 
     fn convert(&self, object: &Value, api_version: &str) -> Result<Value, String> {
-        self.0.convert(object, api_version)
+        self.one.convert(object, api_version)
+    }
+
+    fn emptied(&self) -> Emptied {
+        if self.is_builtin { Emptied::IsNull } else { Emptied::Stays }
     }
 }
 
-/// Computes the result of an apply to a live object, or of a create if there is none.
-pub fn offline(manifest: &Manifest<'_>, live: Option<&LiveObject>, applier: &Applier) -> Plan {
+/// Computes the result of an apply to a live object, or of a create if there is none, on a server with a profile.
+pub fn offline(
+    manifest: &Manifest<'_>,
+    live: Option<&LiveObject>,
+    applier: &Applier,
+    profile: Profile,
+) -> Plan {
     let (api_version, kind) = (manifest.target.api_version.as_str(), manifest.target.kind.as_str());
-    let empty = Value::object([("apiVersion", Value::from(api_version)), ("kind", Value::from(kind))]);
-    let versions = SameFields(SingleVersion::new(api_version, manifest.ty), manifest.ty);
+    // Only built-in kinds write fields that are not set.
+    let builtin = builtin::empty_object(api_version, kind);
+    let versions = SameFields {
+        one: SingleVersion::new(api_version, manifest.ty),
+        ty: manifest.ty,
+        is_builtin: builtin.is_some(),
+    };
+    let named = || Value::object([("apiVersion", Value::from(api_version)), ("kind", Value::from(kind))]);
+    let empty = builtin.unwrap_or_else(named);
     // A write to the object itself does not change its status.
     let mut status = FieldSet::default();
     status.insert(&[PathElement::field("status")]);
@@ -38,7 +59,7 @@ pub fn offline(manifest: &Manifest<'_>, live: Option<&LiveObject>, applier: &App
         api_version,
         subresource: "",
         now: Some(applier.now),
-        profile: Profile::default(),
+        profile,
         versions: &versions,
         reset: &ResetFields::These(status),
         empty: &empty,

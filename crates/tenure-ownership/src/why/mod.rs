@@ -12,6 +12,7 @@ use crate::{
 use rule::Rules;
 use tenure_apply::{Operation, Timestamp, extract, release};
 use tenure_fields::Path;
+use tenure_profile::Profile;
 use tenure_schema::TypeRef;
 use tenure_value::{Object, Value};
 
@@ -45,12 +46,13 @@ pub struct Effect {
 }
 
 impl Explanation {
-    /// Explains the field at a path, in any notation.
+    /// Explains the field at a path, in any notation. What writes would do is that of a server with a profile.
     pub fn of(
         live: &LiveObject,
         target: Target,
         path: &str,
         ty: TypeRef<'_>,
+        profile: Profile,
         now: Timestamp,
     ) -> Result<Explanation, OwnershipError> {
         let path = live.field(path, ty)?;
@@ -61,7 +63,7 @@ impl Explanation {
         let advice = owners.iter().filter_map(|owner| Advice::about(owner, &target, &live.object)).collect();
         let mut explanation =
             Explanation { target, path, value, owners, who, advice, rules, effects: Vec::new() };
-        explanation.effects = explanation.effects(live, ty, now);
+        explanation.effects = explanation.effects(live, ty, profile, now);
         Ok(explanation)
     }
 
@@ -80,7 +82,7 @@ impl Explanation {
         &self.rules.unit
     }
 
-    fn effects(&self, live: &LiveObject, ty: TypeRef<'_>, now: Timestamp) -> Vec<Effect> {
+    fn effects(&self, live: &LiveObject, ty: TypeRef<'_>, profile: Profile, now: Timestamp) -> Vec<Effect> {
         let mut effects = Vec::new();
         let mut add = |write: String, result: String| effects.push(Effect { write, result });
         let appliers = self.owners.iter().filter(|owner| owner.operation == Operation::Apply);
@@ -91,7 +93,10 @@ impl Explanation {
                 others => format!("conflicts with {}", names(others)),
             };
             add(format!("apply by {} with another value", applier.name), result);
-            add(format!("apply by {} without it", applier.name), self.left_out(applier, live, ty, now));
+            add(
+                format!("apply by {} without it", applier.name),
+                self.left_out(applier, live, ty, profile, now),
+            );
         }
         let all: Vec<&Owner> = self.owners.iter().collect();
         let change = "update or patch by any manager with another value";
@@ -116,7 +121,14 @@ impl Explanation {
     }
 
     /// Computes what happens to the field when an owner applies its fields without it.
-    fn left_out(&self, applier: &Owner, live: &LiveObject, ty: TypeRef<'_>, now: Timestamp) -> String {
+    fn left_out(
+        &self,
+        applier: &Owner,
+        live: &LiveObject,
+        ty: TypeRef<'_>,
+        profile: Profile,
+        now: Timestamp,
+    ) -> String {
         let unit = std::slice::from_ref(&self.rules.unit);
         let left = release(&live.managers, unit, |manager| manager.identity().is(&applier.identity()));
         let fields = left.get(&applier.identity()).map(|manager| manager.fields.clone()).unwrap_or_default();
@@ -127,7 +139,7 @@ impl Explanation {
             ty,
         };
         let applier = Applier { manager: applier.name.to_string(), force: ForcedFields::All, now };
-        let plan = plan::offline(&manifest, Some(live), &applier);
+        let plan = plan::offline(&manifest, Some(live), &applier, profile);
         let Some(after) = plan.after() else { return "is refused".into() };
         let stays = self.rules.unit.resolve(&after.object, ty).is_some();
         let owners = owners_of(&after.managers, &self.rules.unit);

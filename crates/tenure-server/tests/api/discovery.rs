@@ -5,6 +5,7 @@ use crate::{
     http::{Request, Response},
     server::Server,
 };
+use tenure_server::{Improvement, Profile};
 use tenure_value::Value;
 
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
@@ -98,6 +99,27 @@ fn health_and_version_are_as_recorded() {
     for name in ["major", "minor", "gitVersion", "emulationMajor", "emulationMinor"] {
         assert_eq!(version.get(name), recorded.get(name), "{name}");
     }
+}
+
+#[test]
+fn a_server_with_improvements_publishes_them_and_no_other_does() {
+    let facts = facts::read("discovery.json");
+    let names = |version: &Value| -> Vec<String> {
+        version.as_object().into_iter().flatten().map(|(name, _)| name.to_string()).collect()
+    };
+    let kubernetes = Server::behaving(Profile::kubernetes()).get("/version").document();
+    let recorded = facts.get("/version").cloned().unwrap_or_default();
+    if recorded.as_object().is_some() {
+        assert_eq!(names(&kubernetes), names(&recorded));
+    }
+    let profile = Profile::kubernetes().with(Improvement::SharedZeros).with(Improvement::ForcePaths);
+    let version = Server::behaving(profile).get("/version").document();
+    assert_eq!(
+        version.at(["tenure", "improvements"]).map(ToString::to_string).as_deref(),
+        Some(r#"["SharedZeros","ForcePaths"]"#)
+    );
+    let all = names(&version);
+    assert_eq!(all.into_iter().filter(|name| name != "tenure").collect::<Vec<_>>(), names(&kubernetes));
 }
 
 #[test]

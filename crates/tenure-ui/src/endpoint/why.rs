@@ -19,7 +19,8 @@ pub(crate) async fn why(
         Some(at) => history::at(cluster, wanted, at).await?,
         None => wanted.read(cluster).await?,
     };
-    Ok(Explanation::of(&live, found.target(), path, ty, now())?.to_value())
+    let profile = cluster.profile().await?;
+    Ok(Explanation::of(&live, found.target(), path, ty, profile, now())?.to_value())
 }
 
 /// Returns the manifest of a manager: the fields that it owns by applying; if no manager is given, those of the first one that

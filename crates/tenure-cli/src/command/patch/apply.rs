@@ -3,6 +3,7 @@
 use super::{Order, PatchType, read, typed::Typed};
 use crate::{
     Error, Outcome,
+    compatibility::AnswerFor,
     terminal::{Format, Terminal},
 };
 use clap::Args;
@@ -32,6 +33,8 @@ pub struct Options {
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
     #[command(flatten)]
+    answer_for: AnswerFor,
+    #[command(flatten)]
     typed: Typed,
 }
 
@@ -44,7 +47,8 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         PatchType::Strategic => {
             let types = options.typed.types()?;
             let ty = options.typed.of(&types, &live)?;
-            let how = strategic::ApplyOptions::default().live_only(options.order.into());
+            let profile = options.typed.profile(options.answer_for)?;
+            let how = strategic::ApplyOptions::default().profile(profile).live_only(options.order.into());
             strategic::apply(&live.value, &patch.value, ty, &how)
         }
     };

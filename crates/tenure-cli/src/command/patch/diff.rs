@@ -3,6 +3,7 @@
 use super::{Keys, PatchType, read, typed::Typed};
 use crate::{
     Error, Outcome,
+    compatibility::AnswerFor,
     terminal::{Format, Terminal},
 };
 use clap::Args;
@@ -31,6 +32,8 @@ pub struct Options {
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
     #[command(flatten)]
+    answer_for: AnswerFor,
+    #[command(flatten)]
     typed: Typed,
 }
 
@@ -43,9 +46,13 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         PatchType::Strategic => {
             let types = options.typed.types()?;
             let ty = options.typed.of(&types, &original)?;
-            let how = strategic::DiffOptions::default().keys(options.keys.into());
-            strategic::two_way(&original.value, &modified.value, ty, &how)
-                .map_err(|error| Error::document(&modified.place, error))?
+            let profile = options.typed.profile(options.answer_for)?;
+            options.keys.check(profile, &options.typed)?;
+            let how = strategic::DiffOptions::default().profile(profile).keys(options.keys.into());
+            let patch = strategic::two_way(&original.value, &modified.value, ty, &how)
+                .map_err(|error| Error::document(&modified.place, error))?;
+            options.keys.warn(&patch, profile, terminal);
+            patch
         }
     };
     terminal.print_value(&patch, options.output)?;

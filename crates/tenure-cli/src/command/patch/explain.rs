@@ -4,6 +4,7 @@
 use super::{Order, read, typed::Typed};
 use crate::{
     Error, Outcome,
+    compatibility::AnswerFor,
     terminal::{Format, Ink, Terminal},
 };
 use clap::Args;
@@ -30,6 +31,8 @@ pub struct Options {
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
     #[command(flatten)]
+    answer_for: AnswerFor,
+    #[command(flatten)]
     typed: Typed,
 }
 
@@ -38,7 +41,8 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let [live, patch] = read([&options.live, &options.patch])?;
     let types = options.typed.types()?;
     let ty = options.typed.of(&types, &live)?;
-    let how = strategic::ApplyOptions::default().live_only(options.order.into());
+    let profile = options.typed.profile(options.answer_for)?;
+    let how = strategic::ApplyOptions::default().profile(profile).live_only(options.order.into());
     let (result, trace) = strategic::apply_explained(&live.value, &patch.value, ty, &how)
         .map_err(|error| Error::document(&patch.place, error))?;
     match options.output {

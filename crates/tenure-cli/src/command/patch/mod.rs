@@ -12,12 +12,15 @@ use crate::{Error, Outcome, document::Document, terminal::Terminal};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::Path;
 use tenure_patch::strategic::{self, LiveOnly};
+use tenure_profile::{Improvement, Profile};
+use tenure_value::Value;
 
 /// Apply, calculate, check and explain patches on files.
 #[derive(Args)]
 #[command(after_help = "\
 Documents are JSON or YAML; - stands for standard input. The type of a document, which says how its lists merge, is
-that of its apiVersion and kind: built in, or from a file given with --schema.
+that of its apiVersion and kind: built in, or from a file given with --schema. Results are those of a kube-apiserver; with --live, those
+of the server; with --compatibility tenure, those of Tenure.
 
 Examples:
   tenure patch apply live.yaml patch.yaml
@@ -87,7 +90,7 @@ pub enum Keys {
     /// The merge key, which every server supports.
     #[default]
     Merge,
-    /// All keys that the type recommends; each entry names them in $patchMergeKey.
+    /// All keys that the type recommends; each entry names them in $patchMergeKey, which a kube-apiserver does not know.
     Recommended,
 }
 
@@ -97,6 +100,39 @@ impl From<Keys> for strategic::Keys {
             Keys::Merge => strategic::Keys::Merge,
             Keys::Recommended => strategic::Keys::Recommended,
         }
+    }
+}
+
+impl Keys {
+    /// Refuses recommended keys for a server that is asked and does not know the directive that names them.
+    fn check(self, profile: Profile, typed: &typed::Typed) -> Result<(), Error> {
+        if self == Keys::Merge || !typed.asks_server() || profile.has(Improvement::ClientMergeKeys) {
+            return Ok(());
+        }
+        Err(Error::usage(format!(
+            "the server does not know {PATCH_MERGE_KEY}, which --keys recommended writes, and would fail; use --keys merge"
+        )))
+    }
+
+    /// Warns of a patch that not every server understands.
+    fn warn(self, patch: &Value, profile: Profile, terminal: &Terminal) {
+        if self == Keys::Recommended && !profile.has(Improvement::ClientMergeKeys) && names_keys(patch) {
+            terminal.note(format_args!(
+                "a kube-apiserver does not know {PATCH_MERGE_KEY} and fails on this patch; send it to Tenure, or use --keys merge"
+            ));
+        }
+    }
+}
+
+/// The directive that names the keys of an entry.
+const PATCH_MERGE_KEY: &str = "$patchMergeKey";
+
+/// Whether an entry of a patch names its keys.
+fn names_keys(patch: &Value) -> bool {
+    match patch {
+        Value::Object(object) => object.iter().any(|(name, value)| name.as_str() == PATCH_MERGE_KEY || names_keys(value)),
+        Value::Array(items) => items.iter().any(names_keys),
+        _ => false,
     }
 }
 

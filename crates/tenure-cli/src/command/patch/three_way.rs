@@ -4,6 +4,7 @@
 use super::{Keys, PatchType, read, typed::Typed};
 use crate::{
     Error, Outcome,
+    compatibility::AnswerFor,
     document::{self, Document},
     terminal::{Format, Ink, Terminal},
 };
@@ -51,6 +52,8 @@ pub struct Options {
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
     #[command(flatten)]
+    answer_for: AnswerFor,
+    #[command(flatten)]
     typed: Typed,
 }
 
@@ -61,6 +64,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         Some(file) => document::read_one(file)?.value,
         None => annotated(&live, terminal)?,
     };
+    let manifest = Document { value: completed(&manifest.value, &last_applied, &live.value), ..manifest };
     let patch = match options.written_in {
         PatchType::Json => {
             return Err(Error::usage("a three-way patch is strategic or merge; JSON patches know no third document"));
@@ -74,14 +78,18 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         PatchType::Strategic => {
             let types = options.typed.types()?;
             let ty = options.typed.of(&types, &live)?;
-            let how = DiffOptions::default().keys(options.keys.into());
+            let profile = options.typed.profile(options.answer_for)?;
+            options.keys.check(profile, &options.typed)?;
+            let how = DiffOptions::default().profile(profile).keys(options.keys.into());
             let changes = if options.overwrite { LiveChanges::Overwrite } else { LiveChanges::Keep };
-            match strategic::three_way(&last_applied, &manifest.value, &live.value, ty, changes, &how) {
+            let patch = match strategic::three_way(&last_applied, &manifest.value, &live.value, ty, changes, &how) {
                 Err(error) if !error.conflicts().is_empty() => {
                     return tell(error.conflicts(), options.output, terminal);
                 }
                 patch => patch.map_err(|error| Error::document(&manifest.place, error))?,
-            }
+            };
+            options.keys.warn(&patch, profile, terminal);
+            patch
         }
     };
     terminal.print_value(&patch, options.output)?;
@@ -100,6 +108,26 @@ fn annotated(live: &Document, terminal: &Terminal) -> Result<Value, Error> {
     };
     json::parse(text.as_bytes(), &Limits::default())
         .map_err(|error| Error::document(&live.place, format!("metadata.annotations[{LAST_APPLIED:?}]: {error}")))
+}
+
+/// Returns a manifest with what the client adds to every manifest before it is compared, and so also to the last applied one: the
+/// namespace, and annotations even if there are none.
+fn completed(manifest: &Value, last_applied: &Value, live: &Value) -> Value {
+    let (Some(object), Some(metadata)) = (manifest.as_object(), manifest.get("metadata").and_then(Value::as_object))
+    else {
+        return manifest.clone();
+    };
+    let mut metadata = metadata.clone();
+    let namespace = live.at(["metadata", "namespace"]).filter(|_| metadata.get("namespace").is_none());
+    if let Some(namespace) = namespace {
+        metadata = metadata.with("namespace", namespace.clone());
+    }
+    let is_empty = |value: &&Value| value.as_object().is_some_and(Object::is_empty);
+    let annotations = last_applied.at(["metadata", "annotations"]).filter(is_empty);
+    if let Some(annotations) = annotations.filter(|_| metadata.get("annotations").is_none()) {
+        metadata = metadata.with("annotations", annotations.clone());
+    }
+    Value::Object(object.with("metadata", metadata))
 }
 
 fn tell(conflicts: &[Conflict], format: Format, terminal: &Terminal) -> Result<Outcome, Error> {

@@ -2,12 +2,14 @@
 
 use crate::{
     Error,
+    compatibility::AnswerFor,
     connection::Connection,
     document::Document,
     kinds,
     types::{SchemaFiles, Types},
 };
 use clap::Args;
+use tenure_profile::Profile;
 use tenure_schema::{Type, TypeRef};
 
 /// The flags that say of which type documents are.
@@ -18,7 +20,7 @@ pub struct Typed {
     kind: Option<String>,
     #[command(flatten)]
     schemas: SchemaFiles,
-    /// Ask the server of the kubeconfig for types that are neither built in nor in a file.
+    /// Ask the server of the kubeconfig for types that are neither built in nor in a file, and answer for that server.
     #[arg(long = "live")]
     ask_server: bool,
     #[command(flatten)]
@@ -29,6 +31,16 @@ impl Typed {
     /// Reads the types of all files.
     pub fn types(&self) -> Result<Types, Error> {
         self.schemas.types()
+    }
+
+    /// Returns the profile of the server that takes the patch: the one that is asked for types, if any.
+    pub fn profile(&self, answer_for: AnswerFor) -> Result<Profile, Error> {
+        if self.ask_server { answer_for.connected(&self.connection) } else { Ok(answer_for.offline()) }
+    }
+
+    /// Whether a server is asked.
+    pub fn asks_server(&self) -> bool {
+        self.ask_server
     }
 
     /// Returns the type of a document; an unknown one is an error, since lists would be replaced without a word.

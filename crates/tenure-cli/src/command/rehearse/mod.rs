@@ -7,6 +7,7 @@ use super::plan::ApplierOptions;
 use crate::{
     Error, Outcome,
     clone::{CloneDirectory, secrets::SecretKey, source},
+    compatibility::AnswerFor,
     connection::Connection,
     document::{Document, Files},
     terminal::{Format, Terminal},
@@ -25,6 +26,8 @@ Everything is applied to a copy in memory, in the order of dependencies, with th
 which are named instead. The report says for every object what changes, what each manager gains and loses, the conflicts with both
 values and their owners, and what a second apply would do, which must be nothing. The cluster is not changed, and with --on not even
 asked.
+
+The copy behaves as the cluster does that is read, and as a kube-apiserver with --on, unless --compatibility chooses.
 
 Without --on, what the manifests touch is read from the cluster of the kubeconfig: the objects, their namespaces, the definitions of custom
 resources and the admission policies.
@@ -56,6 +59,8 @@ pub struct Options {
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
     #[command(flatten)]
+    answer_for: AnswerFor,
+    #[command(flatten)]
     connection: Connection,
 }
 
@@ -68,15 +73,21 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     if new.is_empty() {
         return Err(Error::usage("nothing to rehearse; name a file or directory with -f FILE, or two with --upgrade OLD NEW"));
     }
-    let (objects, key) = match &options.on {
-        Some(path) => on_copy(path, terminal)?,
-        None => (options.connection.run(async |cluster| touched(&old, &new, &cluster).await)?, None),
+    let answer_for = options.answer_for;
+    let (objects, key, profile) = match &options.on {
+        Some(path) => {
+            let (objects, key) = on_copy(path, terminal)?;
+            (objects, key, answer_for.offline())
+        }
+        None => options.connection.run(async |cluster| {
+            Ok((touched(&old, &new, &cluster).await?, None, answer_for.server(&cluster).await?))
+        })?,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(Error::Runtime)?;
     let applier = options.applier.applier(terminal);
     let report = runtime.block_on(async {
-        let stage = Stage::open(&objects, options.connection.namespace()).await?;
+        let stage = Stage::open(&objects, options.connection.namespace(), profile).await?;
         let withheld = |documents: Vec<Document>| -> Vec<Document> {
             let withhold = |document: Document| match &key {
                 Some(key) => Document { value: key.withhold(&document.value), ..document },

@@ -4,6 +4,7 @@ use crate::{Error, command::apply::order, document::Document};
 use http::Method;
 use tenure_client::{Cluster, Mode};
 use tenure_ownership::{Action, Applier, Plan};
+use tenure_profile::Profile;
 use tenure_testing::{Controllers, Socket, TestServer};
 use tenure_transport::ConnectOptions;
 use tenure_value::{Object, Value, json};
@@ -27,12 +28,12 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Starts a server with objects.
-    pub async fn open(objects: &[Value], namespace: Option<&str>) -> Result<Stage, Error> {
+    /// Starts a server with objects and a profile.
+    pub async fn open(objects: &[Value], namespace: Option<&str>, profile: Profile) -> Result<Stage, Error> {
         let failed = |error: tenure_testing::TestError| Error::Serve(error.into());
         // Objects whose owners are not part of the copy must stay.
         let none = Controllers { garbage_collection: false, namespaces: false, service_cidrs: false };
-        let server = TestServer::builder().controllers(none).start().await.map_err(failed)?;
+        let server = TestServer::builder().profile(profile).controllers(none).start().await.map_err(failed)?;
         let kind = |object: &Value| object.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
         let is_remote = |object: &&Value| match kind(object).as_str() {
             "APIService" => object.at(["spec", "service"]).is_some_and(|service| !service.is_null()),

@@ -8,6 +8,7 @@ mod text;
 
 use crate::{
     Error, Outcome,
+    compatibility::AnswerFor,
     connection::Connection,
     document::{self, Document},
     place::Place,
@@ -19,9 +20,9 @@ use methods::{Attempt, Write};
 use sandbox::Sandbox;
 use std::path::PathBuf;
 use table::Table;
+use tenure_profile::Profile;
 use tenure_transport::escaped;
 use tenure_value::Value;
-
 
 /// Compare four ways of writing a manifest to a live object.
 #[derive(Args)]
@@ -31,7 +32,8 @@ patch), and server-side apply (kubectl apply --server-side). Each follows the ru
 validation, and nothing is written to a server. Fields with different results are marked with *. The exit code is 0 if all
 four have the same result and 2 otherwise.
 
-Without a file for the live object it is read from the server. Server-side apply depends on field owners, so a file must
+Without a file for the live object it is read from the server, and the writes follow the rules of that server; with one, those of a
+kube-apiserver. Server-side apply depends on field owners, so a file must
 have the managed fields:
   kubectl get deployment web -o yaml --show-managed-fields > live.yaml
 
@@ -57,6 +59,8 @@ pub struct Options {
     #[command(flatten)]
     schemas: SchemaFiles,
     #[command(flatten)]
+    answer_for: AnswerFor,
+    #[command(flatten)]
     connection: Connection,
 }
 
@@ -68,15 +72,15 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         definitions.extend(document::read(file)?);
     }
     let mut types = options.schemas.types()?;
-    let live = match &options.live {
-        Some(file) => document::read_one(file)?,
+    let (live, profile) = match &options.live {
+        Some(file) => (document::read_one(file)?, options.answer_for.offline()),
         None => {
-            let (live, definition) = read_live(&options.connection, &manifest, &types)?;
-            if let Some(definition) = definition {
+            let read = read_live(&options.connection, &manifest, &types, options.answer_for)?;
+            if let Some(definition) = read.definition {
                 types.add(&definition)?;
                 definitions.push(definition);
             }
-            live
+            (read.live, read.profile)
         }
     };
     check_same(&manifest, &live)?;
@@ -84,7 +88,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let ty = types.of(api_version, kind).ok_or_else(|| {
         Error::document(&live.place, format!("unknown kind {api_version} {kind}; give its definition with --schema FILE"))
     })?;
-    let sandbox = Sandbox::with(&definitions)?;
+    let sandbox = Sandbox::with(&definitions, profile)?;
     let stored = sandbox.put(&live)?;
     if live.value.at(["metadata", "managedFields"]).is_none() {
         terminal.note(format_args!(
@@ -110,8 +114,22 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     Ok(if table.differs() { Outcome::Changes } else { Outcome::Done })
 }
 
+/// What a server said.
+struct ReadLive {
+    live: Document,
+    /// The definition of the kind, if it is not built in.
+    definition: Option<Document>,
+    /// What the server does better than a kube-apiserver.
+    profile: Profile,
+}
+
 /// Reads the live object and, if its kind is not built in, its definition from the server.
-fn read_live(connection: &Connection, manifest: &Document, types: &Types) -> Result<(Document, Option<Document>), Error> {
+fn read_live(
+    connection: &Connection,
+    manifest: &Document,
+    types: &Types,
+    answer_for: AnswerFor,
+) -> Result<ReadLive, Error> {
     let (api_version, kind) = manifest.kind()?;
     let name = manifest.name()?;
     connection.run(async |cluster| {
@@ -122,13 +140,14 @@ fn read_live(connection: &Connection, manifest: &Document, types: &Types) -> Res
         let path = served.path(manifest.namespace().unwrap_or(&cluster.namespace), name);
         let read = |path: String, value| Document { value, place: Place::of(path.as_ref()) };
         let live = read(path.clone(), cluster.get(&path).await?);
+        let profile = answer_for.server(&cluster).await?;
         if types.of(api_version, kind).is_some() {
-            return Ok((live, None));
+            return Ok(ReadLive { live, definition: None, profile });
         }
         let definition = format!("{}.{}", served.plural, served.group);
         let path = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{}", escaped(&definition));
         let definition = read(path.clone(), cluster.get(&path).await?);
-        Ok((live, Some(definition)))
+        Ok(ReadLive { live, definition: Some(definition), profile })
     })
 }
 

@@ -4,7 +4,8 @@
 use crate::{Error, document::Document};
 use std::sync::Arc;
 use tenure_http::{Administrator, RequestBody, ResponseBody};
-use tenure_server::Server;
+use tenure_profile::Profile;
+use tenure_server::{Server, ServerOptions};
 use tenure_store::MemoryStore;
 use tenure_value::{Limits, Object, Value, json};
 use tokio::runtime::Runtime;
@@ -56,11 +57,13 @@ pub struct Response {
 }
 
 impl Sandbox {
-    /// Creates a server with the built-in kinds and those of the definitions.
-    pub fn with(definitions: &[Document]) -> Result<Sandbox, Error> {
+    /// Creates a server with the built-in kinds and those of the definitions, and with a profile.
+    pub fn with(definitions: &[Document], profile: Profile) -> Result<Sandbox, Error> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(Error::Runtime)?;
-        let api = runtime.block_on(Server::open(Arc::new(MemoryStore::new()), Administrator::Anyone));
+        let mut options = ServerOptions::new(Administrator::Anyone);
+        options.profile = profile;
+        let api = runtime.block_on(Server::with_options(Arc::new(MemoryStore::new()), options));
         let api = api.map_err(|failure| Error::usage(format!("cannot start: {failure}")))?;
         let mut sandbox = Sandbox { runtime, api, custom: Vec::new() };
         for definition in definitions {

@@ -4,6 +4,7 @@ mod text;
 
 use crate::{
     Error, Outcome,
+    compatibility::AnswerFor,
     connection::Connection,
     document::{self, Files},
     targets::Targets,
@@ -12,7 +13,7 @@ use crate::{
 };
 use clap::Args;
 use std::path::Path;
-use tenure_ownership::{Explanation, LiveObject, Target, kind_word};
+use tenure_ownership::{Explanation, LiveObject, Profile, Target, kind_word};
 use tenure_schema::TypeRef;
 
 /// Explain one field: its owners, its type, and what each kind of write would do.
@@ -37,6 +38,8 @@ pub struct Options {
     #[command(flatten)]
     schemas: SchemaFiles,
     #[command(flatten)]
+    answer_for: AnswerFor,
+    #[command(flatten)]
     connection: Connection,
 }
 
@@ -44,13 +47,14 @@ pub struct Options {
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let usage = || Error::usage("name an object and a path, such as `tenure why deployment/web .spec.replicas`");
     let (path, object) = options.words.split_last().ok_or_else(usage)?;
-    let (live, target, ty) = match options.files.files.as_slice() {
+    let answer_for = options.answer_for;
+    let Subject { live, target, ty, profile } = match options.files.files.as_slice() {
         [] if object.is_empty() => return Err(usage()),
-        [] => from_server(object, &options.connection)?,
-        [file] if object.is_empty() => from_file(file, &options.schemas)?,
+        [] => from_server(object, &options.connection, answer_for)?,
+        [file] if object.is_empty() => from_file(file, &options.schemas, answer_for)?,
         _ => return Err(Error::usage("name one object of a server or one file, not both")),
     };
-    let explanation = Explanation::of(&live, target, path, ty, terminal.now)?;
+    let explanation = Explanation::of(&live, target, path, ty, profile, terminal.now)?;
     match options.output {
         Format::Text => terminal.print(text::text(&explanation, terminal))?,
         format => terminal.print_value(&explanation.to_value(), format)?,
@@ -58,9 +62,15 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     Ok(Outcome::Done)
 }
 
-type Subject = (LiveObject, Target, TypeRef<'static>);
+/// The object of the field, and the server that would write it.
+struct Subject {
+    live: LiveObject,
+    target: Target,
+    ty: TypeRef<'static>,
+    profile: Profile,
+}
 
-fn from_server(words: &[String], connection: &Connection) -> Result<Subject, Error> {
+fn from_server(words: &[String], connection: &Connection, answer_for: AnswerFor) -> Result<Subject, Error> {
     let targets = Targets { words: words.to_vec(), ..Targets::default() };
     connection.run(async |cluster| {
         let found = targets.read(&cluster).await?;
@@ -70,15 +80,16 @@ fn from_server(words: &[String], connection: &Connection) -> Result<Subject, Err
         let live = found.read()?;
         let ty = cluster.type_of(live.api_version(), live.kind()).await?;
         let target = Target::of(&live, found.resource.word());
-        Ok((live, target, ty))
+        let profile = answer_for.server(&cluster).await?;
+        Ok(Subject { live, target, ty, profile })
     })
 }
 
-fn from_file(file: &Path, schemas: &SchemaFiles) -> Result<Subject, Error> {
+fn from_file(file: &Path, schemas: &SchemaFiles, answer_for: AnswerFor) -> Result<Subject, Error> {
     let document = document::read_one(file)?;
     let (api_version, kind) = document.kind()?;
     let ty = schemas.types()?.of(api_version, kind).unwrap_or_else(TypeRef::untyped);
     let live = LiveObject::read(&document.value).map_err(|error| Error::document(&document.place, error))?;
     let target = Target::of(&live, kind_word(api_version, kind));
-    Ok((live, target, ty))
+    Ok(Subject { live, target, ty, profile: answer_for.offline() })
 }
