@@ -2,7 +2,7 @@
 
 use tenure_apply::Timestamp;
 use tenure_ownership::{
-    Applier, ConflictCause, ForcedFields, LiveObject, Manifest, Verdict,
+    Applier, ConflictCause, ForcedFields, LiveObject, Manifest, Profile, Verdict,
     diagnosis::{CommandLine, Diagnosis, RemedyKind, diagnose},
     plan,
 };
@@ -225,7 +225,7 @@ fn diagnosed(situation: &Situation) -> Diagnosis {
         force: ForcedFields::None,
         now: Timestamp::from_unix(1_800_000_000),
     };
-    let plan = plan::offline(&manifest, Some(&live), &applier);
+    let plan = plan::offline(&manifest, Some(&live), &applier, Profile::kubernetes());
     let Verdict::Conflicts(conflicts, _) = &plan.verdict else { panic!("{}: no conflict", situation.name) };
     let mut found = diagnose(&conflicts[..1], &manifest, &live, &applier);
     assert_eq!(found.len(), 1, "{}", situation.name);
