@@ -53,6 +53,7 @@ mod sign_in;
 mod signal;
 mod source;
 mod started;
+mod state;
 mod targets;
 mod terminal;
 mod types;

@@ -1,6 +1,7 @@
 //! The files by which commands find the recorder of a cluster: the default directory, and the address and token of the recorder that has
 //! a directory open. Only its user can read them.
 
+use crate::state;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::{
     fs::OpenOptions,
@@ -16,13 +17,11 @@ const ENDPOINT: &str = "endpoint.json";
 
 /// Returns the default directory for the history of a server.
 pub fn default_directory(server: &str) -> Option<PathBuf> {
-    let given = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state =
-        given("XDG_STATE_HOME").or_else(|| std::env::home_dir().map(|home| home.join(".local/state")))?;
+    let state = state::directory()?;
     let address = server.trim_start_matches("https://").trim_start_matches("http://");
     let name: String =
         address.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect();
-    Some(state.join("tenure/history").join(name))
+    Some(state.join("history").join(name))
 }
 
 /// Returns a new token.

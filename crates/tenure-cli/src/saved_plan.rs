@@ -87,7 +87,8 @@ pub fn show(file: &Path, output: Format, terminal: &Terminal) -> Result<Outcome,
     Ok(if plan.steps.is_empty() { Outcome::Done } else { Outcome::Changes })
 }
 
-fn text(plan: &SavedPlan, terminal: &Terminal) -> String {
+/// Returns a plan as text.
+pub fn text(plan: &SavedPlan, terminal: &Terminal) -> String {
     let mut out = String::new();
     for step in &plan.steps {
         step_text(step, terminal, &mut out);

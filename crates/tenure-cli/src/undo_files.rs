@@ -1,7 +1,7 @@
 //! The files with which changes of ownership are undone, in a private directory of their own: `$XDG_STATE_HOME/tenure/undo`. Each says
 //! what it undoes, and on which server.
 
-use crate::{Error, document, past::text, terminal::Format};
+use crate::{Error, document, past::text, state, terminal::Format};
 use std::{
     fs::{DirBuilder, OpenOptions},
     io::{ErrorKind, Write},
@@ -58,10 +58,7 @@ impl Undoable {
 
 /// Returns the directory of the files.
 pub fn directory() -> Option<PathBuf> {
-    let given = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state =
-        given("XDG_STATE_HOME").or_else(|| std::env::home_dir().map(|home| home.join(".local/state")));
-    state.map(|state| state.join("tenure/undo"))
+    state::directory().map(|state| state.join("undo"))
 }
 
 /// Writes a file, which must not exist, and returns its name: the given one, or one made of the time.

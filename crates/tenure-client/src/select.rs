@@ -124,7 +124,19 @@ impl Cluster {
         selection: &Selection,
         token: Option<&str>,
     ) -> Result<Page, ClientError> {
-        let mut query = format!("?limit={PAGE}{}", selection.query());
+        self.page_of(resource, namespace, selection, token, PAGE).await
+    }
+
+    /// Reads one page of at most so many objects: the first, or the one of a token.
+    pub async fn page_of(
+        &self,
+        resource: &Resource,
+        namespace: Option<&str>,
+        selection: &Selection,
+        token: Option<&str>,
+        most: usize,
+    ) -> Result<Page, ClientError> {
+        let mut query = format!("?limit={most}{}", selection.query());
         if let Some(token) = token {
             query += &format!("&continue={}", escaped(token));
         }

@@ -50,6 +50,8 @@ commands! {
     fights Fights,
     top Top,
     record Record,
+    mcp Mcp,
+    approve Approve,
     ui Ui,
     patch Patch,
     simulate Simulate,

@@ -103,7 +103,7 @@ impl Appearance {
 }
 
 /// Returns the time; SOURCE_DATE_EPOCH overrides it, so that output is reproducible.
-fn now() -> Timestamp {
+pub fn now() -> Timestamp {
     let given = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|text| text.parse().ok());
     let clock = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
     Timestamp::from_unix(given.unwrap_or_else(clock))

@@ -53,8 +53,10 @@ pub async fn stale(plan: &SavedPlan, cluster: &Cluster) -> Result<Vec<Stale>, Cl
         return Err(ClientError::OtherCluster { planned, server });
     }
     let carrier = &Carrier { plan, cluster };
-    let checks = stream::iter(&plan.steps).map(|step| carrier.checked(step)).buffered(REQUESTS_AT_ONCE);
-    let checked: Vec<Result<_, Stale>> = checks.try_collect().await?;
+    // Futures of references, which a task can hold while it is moved between threads, are made before they are polled.
+    let checks: Vec<_> = plan.steps.iter().map(|step| carrier.checked(step)).collect();
+    let checked: Vec<Result<_, Stale>> =
+        stream::iter(checks).buffered(REQUESTS_AT_ONCE).try_collect().await?;
     Ok(checked.into_iter().filter_map(Result::err).collect())
 }
 

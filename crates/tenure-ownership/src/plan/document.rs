@@ -1,7 +1,7 @@
 //! Plans as documents for programs and pages. Values of a Secret are not shown.
 
 use super::{Conflict, Difference, Lingering, Plan, Verdict, ZeroValue};
-use crate::{diagnosis::CommandLine, owner};
+use crate::{Cause, diagnosis::CommandLine, owner};
 use tenure_apply::OwnershipChange;
 use tenure_fields::{FieldSet, Path, PathElement};
 use tenure_value::{Object, Value};
@@ -27,6 +27,10 @@ impl Plan {
             .with("zeros", Value::array(self.zeros.iter().map(zero)))
             .with("lingering", Value::array(self.lingering.iter().map(lingering)))
             .with("warnings", Value::array(self.warnings.iter().map(|text| Value::from(text.as_str()))));
+        let object = match self.problems.as_slice() {
+            [] => object,
+            problems => object.with("problems", Value::array(problems.iter().map(cause))),
+        };
         Value::Object(match &self.verdict {
             Verdict::Refused(problem) => object.with("error", problem.as_str()),
             _ => object,
@@ -96,6 +100,13 @@ pub(crate) fn change(change: &OwnershipChange) -> Value {
             .with("removed", paths(&change.removed))
             .with("shared", paths(&change.shared)),
     )
+}
+
+fn cause(cause: &Cause) -> Value {
+    let Cause { reason, field, message } = cause;
+    let parts = [("reason", reason), ("field", field), ("message", message)];
+    let parts = parts.into_iter().filter(|(_, text)| !text.is_empty());
+    Value::object(parts.map(|(name, text)| (name, Value::from(text.as_str()))))
 }
 
 fn conflict(conflict: &Conflict) -> Value {

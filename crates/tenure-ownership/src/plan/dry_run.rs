@@ -26,7 +26,9 @@ pub fn from_dry_run(
         DryRun::Refused(refusal, forced) if refusal.is_conflict() => {
             Verdict::Conflicts(conflicts(&refusal, manifest, before.as_ref()), forced)
         }
-        DryRun::Refused(refusal, _) => return Plan::refused(manifest, applier, before, refusal.message),
+        DryRun::Refused(Refusal { message, causes, .. }, _) => {
+            return Plan { problems: causes, ..Plan::refused(manifest, applier, before, message) };
+        }
     };
     Plan::new(manifest, applier, before, verdict)
 }

@@ -14,7 +14,9 @@ pub use dry_run::{DryRun, conflicts_within, from_dry_run};
 pub use findings::{Lingering, ZeroValue};
 pub use offline::offline;
 
-use crate::{Applier, Diagnosis, LiveObject, Manifest, Target, conflict::Conflict, diagnosis::diagnose};
+use crate::{
+    Applier, Cause, Diagnosis, LiveObject, Manifest, Target, conflict::Conflict, diagnosis::diagnose,
+};
 use tenure_apply::{Managers, Operation, OwnershipChange, State, ownership_changes};
 use tenure_fields::FieldSet;
 use tenure_schema::TypeRef;
@@ -41,6 +43,8 @@ pub struct Plan {
     pub lingering: Vec<Lingering>,
     /// Warnings of the server.
     pub warnings: Vec<String>,
+    /// What a server that refuses the apply names as wrong, field by field.
+    pub problems: Vec<Cause>,
     /// The fields of the manifest.
     pub declared: FieldSet,
 }
@@ -127,6 +131,7 @@ impl Plan {
             zeros: findings::zero_values(manifest, &applier.manager, live),
             lingering: findings::lingering(manifest, &applier.manager, live, after),
             warnings: Vec::new(),
+            problems: Vec::new(),
             declared: FieldSet::of(&manifest.config, manifest.ty).unwrap_or_default(),
             before,
             verdict,
@@ -175,6 +180,7 @@ impl Plan {
             zeros: Vec::new(),
             lingering: Vec::new(),
             warnings: Vec::new(),
+            problems: Vec::new(),
             declared: FieldSet::default(),
         }
     }

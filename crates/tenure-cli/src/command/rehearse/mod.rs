@@ -10,6 +10,7 @@ use crate::{
     compatibility::AnswerFor,
     connection::Connection,
     document::{Document, Files},
+    place::Place,
     terminal::{Format, Terminal},
 };
 use clap::Args;
@@ -17,6 +18,7 @@ use report::Report;
 use stage::Stage;
 use std::path::{Path, PathBuf};
 use tenure_client::Cluster;
+use tenure_ownership::Applier;
 use tenure_value::Value;
 
 /// Apply manifests to a copy of a cluster and show what happens.
@@ -110,6 +112,19 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     runtime.shutdown_background();
     let typed = options.applier.typed(&options.files, &options.connection);
     report.show(options.output, options.applier.shown(), &typed, terminal)
+}
+
+/// Rehearses an apply of objects on what they touch in a cluster, and returns the report as a document.
+pub async fn on_live(manifests: Vec<Value>, applier: &Applier, cluster: &Cluster) -> Result<Value, Error> {
+    let place = |at: usize| Place::of(Path::new("manifests")).item(at);
+    let documents: Vec<Document> =
+        manifests.into_iter().enumerate().map(|(at, value)| Document { value, place: place(at) }).collect();
+    let objects = touched(&[], &documents, cluster).await?;
+    let stage = Stage::open(&objects, Some(&cluster.namespace), cluster.profile().await?).await?;
+    let mut report = Report::new(&stage);
+    report.first = stage.apply(&documents, applier).await?;
+    report.second = stage.plans(&documents, applier).await?;
+    Ok(report.to_value())
 }
 
 fn read_all(path: &Path) -> Result<Vec<Document>, Error> {

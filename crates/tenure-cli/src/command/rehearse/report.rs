@@ -83,7 +83,8 @@ impl Report {
         out
     }
 
-    fn to_value(&self) -> Value {
+    /// Returns the report as a document.
+    pub fn to_value(&self) -> Value {
         let texts = |list: &[String]| Value::array(list.iter().map(|text| Value::from(text.as_str())));
         let plans = |plans: &[Plan]| Value::array(plans.iter().map(Plan::to_value));
         let unstable: Vec<Plan> = self.unstable().cloned().collect();

@@ -1,0 +1,158 @@
+//! `apply_plan`: carries out a plan that this server made. The one tool that writes.
+
+use super::{Outcome, keep, shown};
+use crate::{
+    approval::Decision,
+    arguments::Arguments,
+    audit::Entry,
+    context::Context,
+    reply::{Failure, Next, Reason, Reply},
+    text::count,
+};
+use std::sync::Arc;
+use tenure_client::{CarriedOut, ClientError, End};
+use tenure_ownership::{SavedPlan, Stale};
+use tenure_value::{Object, Value};
+
+/// Carries out a plan.
+pub async fn apply_plan(arguments: &Arguments, context: &Arc<Context>) -> Outcome {
+    context.guard.check_write()?;
+    let digest = arguments.text("digest").unwrap_or_default().to_owned();
+    let with_digest = |failure: Failure| Failure { digest: Some(digest.clone()), ..failure };
+    let plan = context.plans.get(&digest).ok_or_else(|| with_digest(unknown(&digest)))?;
+    check_approval(&digest, context).map_err(with_digest)?;
+    // Taken only now, so that a plan that waits for approval can be asked for again, and once, so that it is carried out once.
+    let taken = context.plans.take(&digest).ok_or_else(|| with_digest(unknown(&digest)))?;
+    audit(&digest, arguments, context).map_err(with_digest)?;
+    // A client that leaves must not stop it halfway: what was written would be unknown.
+    let (worker, running) = (context.clone(), context.running().await);
+    let carried = tokio::spawn(async move {
+        let result = carry_out(&taken, &worker).await;
+        drop(running);
+        result
+    });
+    let carried = carried.await.unwrap_or_else(|error| Err(Failure::new(Reason::Refused, error.to_string())));
+    carried.map(|reply| done(reply, &plan)).map_err(with_digest)
+}
+
+fn unknown(digest: &str) -> Failure {
+    Failure::new(Reason::NotFound, format!("this server has no plan {digest}"))
+        .at("digest")
+        .suggest("a plan is carried out once, by the server that made it; plan again")
+        .then(Next::call("plan", Value::Null, "make a plan"))
+}
+
+fn check_approval(digest: &str, context: &Context) -> Result<(), Failure> {
+    let Some(approvals) = &context.approvals else { return Ok(()) };
+    match approvals.decision(digest)? {
+        Some(Decision::Approved) => Ok(()),
+        Some(Decision::Refused) => {
+            context.plans.take(digest);
+            approvals.withdraw(digest)?;
+            Err(Failure::new(Reason::NotApproved, "a person refused this plan")
+                .then(Next::person("ask why before you plan anything like it")))
+        }
+        None => Err(Failure::new(Reason::NotApproved, "a person has to approve this plan first")
+            .then(keep::wait(digest))),
+    }
+}
+
+/// Writes the call to the log before anything is written to the cluster: what cannot be logged is not done.
+fn audit(digest: &str, arguments: &Arguments, context: &Context) -> Result<(), Failure> {
+    let Some(log) = &context.audit else { return Ok(()) };
+    let entry = Entry {
+        time: context.now(),
+        stage: "call",
+        tool: "apply_plan",
+        arguments: &arguments.0,
+        digest: Some(digest),
+        outcome: "begun",
+    };
+    log.write(&entry).map_err(|error| {
+        Failure::new(
+            Reason::Unavailable,
+            format!("nothing was written, because the audit log cannot be: {error}"),
+        )
+    })
+}
+
+/// Carries out a plan that was taken, and keeps what undoes it.
+async fn carry_out(plan: &SavedPlan, context: &Context) -> Result<CarriedOut, Failure> {
+    let digest = plan.digest();
+    let carried = match tenure_client::carry_out(plan, context.now(), &context.cluster, |_| {}).await {
+        Ok(carried) => carried,
+        Err(error) => {
+            // Nothing was written, so that the plan can be tried again if the server is only out of reach.
+            if matches!(error, ClientError::Connect(_)) {
+                context.plans.made(digest, plan.clone());
+            }
+            return Err(error.into());
+        }
+    };
+    if let Some(approvals) = &context.approvals
+        && let Err(error) = approvals.withdraw(&digest)
+    {
+        tracing::warn!(%error, "the approval of a plan that was carried out cannot be removed");
+    }
+    if !carried.applied.steps.is_empty() {
+        context.plans.applied(carried.applied.clone());
+        let kept = context.keep_undo.as_ref().map(|keep| keep(&carried.applied));
+        if let Some(Err(error)) = kept {
+            tracing::warn!(%error, "the undo file of a plan cannot be written");
+        }
+    }
+    match &carried.end {
+        End::Complete => Ok(carried),
+        End::Stale(stale) => Err(stopped(stale_failure(stale, context), &carried)),
+        End::Refused { target, message } => {
+            let failure = Failure::new(Reason::Refused, format!("{}: {message}", shown::name(target)));
+            Err(stopped(
+                failure.then(Next::call("plan", Value::Null, "correct it, and plan again")),
+                &carried,
+            ))
+        }
+    }
+}
+
+fn stale_failure(stale: &[Stale], context: &Context) -> Failure {
+    let described: Vec<String> = stale.iter().map(|one| one.describe(context.now())).collect();
+    let message = format!("the plan no longer holds:\n{}", described.join("\n"));
+    let failure = Failure::new(Reason::Stale, message)
+        .suggest("look at what changed and who changed it; plan again if the change is still wanted")
+        .then(Next::call("plan", Value::Null, "the same call again, on the objects as they are now"));
+    Failure {
+        data: Object::default().with("stale", Value::array(stale.iter().map(Stale::to_value))),
+        ..failure
+    }
+}
+
+/// Adds what was written before a plan was stopped.
+fn stopped(failure: Failure, carried: &CarriedOut) -> Failure {
+    let written = &carried.applied.steps;
+    let list = Value::array(written.iter().map(|step| step.target.to_value()));
+    let message = match written.len() {
+        0 => format!("nothing was written: {}", failure.message),
+        number => format!("stopped after {}: {}", count(number, "object"), failure.message),
+    };
+    let mut next = failure.next.clone();
+    if !written.is_empty() {
+        next.push(undo(&carried.applied.digest));
+    }
+    Failure { message, data: failure.data.with("written", list), next, ..failure }
+}
+
+fn undo(digest: &str) -> Next {
+    let arguments = Value::object([("digest", Value::from(digest))]);
+    Next::call("undo", arguments, "a plan that restores the values and owners from before")
+}
+
+fn done(carried: CarriedOut, plan: &SavedPlan) -> Reply {
+    let written = carried.applied.steps.iter().map(|step| step.target.to_value());
+    let digest = carried.applied.digest;
+    let data = Object::default()
+        .with("result", "complete")
+        .with("digest", digest.as_str())
+        .with("written", Value::array(written));
+    let text = format!("complete: {} written", count(plan.steps.len(), "object"));
+    Reply { data, text, next: vec![undo(&digest)], untrusted: &["written"], digest: Some(digest) }
+}
