@@ -172,7 +172,7 @@ impl<'a> Applier<'a> {
         match self.schema {
             Some(schema) => schema.kind(api_version, kind),
             #[cfg(feature = "builtin")]
-            None => Schema::builtin().kind(api_version, kind),
+            None => Schema::builtin_at(self.profile.version()).kind(api_version, kind),
             #[cfg(not(feature = "builtin"))]
             None => None,
         }
@@ -182,7 +182,11 @@ impl<'a> Applier<'a> {
     fn empty_object(&self, api_version: &str, kind: &str) -> Value {
         #[cfg(feature = "builtin")]
         if self.schema.is_none()
-            && let Some(empty) = tenure_schema::builtin::empty_object(api_version, kind)
+            && let Some(empty) = tenure_schema::builtin::empty_object(
+                Schema::builtin_at(self.profile.version()),
+                api_version,
+                kind,
+            )
         {
             return empty;
         }

@@ -1,8 +1,10 @@
-//! The data files. They are part of the binary and are compiled when the built-in kinds are first used; a file that does
-//! not parse or a row that does not compile is a [`DataError`].
+//! The data files. They are part of the binary and are compiled when the built-in kinds of a version of Kubernetes are first used; a
+//! file that does not parse or a row that does not compile is a [`DataError`].
 
-use std::sync::LazyLock;
+use crate::versions;
+use std::sync::OnceLock;
 use tenure_meta::ValueExt;
+use tenure_profile::KubernetesVersion;
 use tenure_value::{Object, Value};
 
 /// An invalid row of a data file.
@@ -26,8 +28,6 @@ impl DataError {
 
 /// The data files.
 pub(crate) struct Data {
-    /// Groups and resources, one row each.
-    pub resources: Value,
     /// Encoding of values, and defaulting rules.
     pub defaults: Value,
     /// Validation by type, and validation of updates by kind.
@@ -48,24 +48,39 @@ pub(crate) const CONVERSIONS: &str = "conversions.json";
 pub(crate) const GO_TYPES: &str = "go-types.json";
 
 impl Data {
-    /// Returns the data files.
-    pub(crate) fn builtin() -> Result<&'static Data, DataError> {
-        static DATA: LazyLock<Result<Data, DataError>> = LazyLock::new(|| {
+    /// Returns the data files as a version of Kubernetes has them.
+    pub(crate) fn at(version: KubernetesVersion) -> Result<&'static Data, DataError> {
+        static DATA: PerVersion<Result<Data, DataError>> = per_version();
+        let read = || {
+            let parse = |file, text| parse(file, text, version);
             Ok(Data {
-                resources: parse(RESOURCES, include_str!("../data/resources.json"))?,
                 defaults: parse(DEFAULTS, include_str!("../data/defaults.json"))?,
                 validation: parse(VALIDATION, include_str!("../data/validation.json"))?,
                 tables: parse(TABLES, include_str!("../data/tables.json"))?,
                 conversions: parse(CONVERSIONS, include_str!("../data/conversions.json"))?,
                 go_types: parse(GO_TYPES, include_str!("../data/go-types.json"))?,
             })
-        });
-        DATA.as_ref().map_err(DataError::clone)
+        };
+        DATA[version as usize].get_or_init(read).as_ref().map_err(DataError::clone)
     }
 }
 
-fn parse(file: &'static str, text: &str) -> Result<Value, DataError> {
-    text.parse().map_err(|error| DataError::new(file, "the document", error))
+/// Returns groups and resources as a version of Kubernetes has them, one row each.
+pub(crate) fn resources(version: KubernetesVersion) -> Result<Value, DataError> {
+    parse(RESOURCES, include_str!("../data/resources.json"), version)
+}
+
+fn parse(file: &'static str, text: &str, version: KubernetesVersion) -> Result<Value, DataError> {
+    let document: Value = text.parse().map_err(|error| DataError::new(file, "the document", error))?;
+    versions::at(&document, version).map_err(|reason| DataError::new(file, "the document", reason))
+}
+
+/// One value for each version of Kubernetes, made when it is first used.
+pub(crate) type PerVersion<T> = [OnceLock<T>; KubernetesVersion::ALL.len()];
+
+/// Returns the values of all versions, none of them made.
+pub(crate) const fn per_version<T>() -> PerVersion<T> {
+    [const { OnceLock::new() }; KubernetesVersion::ALL.len()]
 }
 
 /// Returns the rows of a list; a member that is not a list is an error.

@@ -3,18 +3,18 @@
 
 use crate::{
     convert::Conversions,
-    data::{DEFAULTS, Data, DataError, GO_TYPES, members, only_known},
+    data::{DEFAULTS, Data, DataError, GO_TYPES, PerVersion, members, only_known, per_version},
     defaulting::{Rule, Rules},
     registry::try_registry,
     table::{Table, Tables},
     validate::Checks,
 };
-use std::sync::LazyLock;
 use tenure_meta::{
     CreateContext, DecodeError, Decoded, Edit, Previous, Registry, Resource, Timestamp, ValueExt,
     codec::{EmptyLists, Encoder, NoRules, Shape, ShapeId, Shapes, Walk, decode},
     object_meta::one_reference_per_owner,
 };
+use tenure_profile::KubernetesVersion;
 use tenure_schema::Schema;
 use tenure_value::{Object, Text, Value};
 
@@ -29,31 +29,40 @@ pub struct Kinds {
 }
 
 impl Kinds {
-    /// Returns the built-in kinds.
+    /// Returns the built-in kinds of the default version of Kubernetes.
     ///
     /// # Panics
     ///
     /// If the data files of this crate are invalid; [`Kinds::check`] returns an error instead.
     pub fn builtin() -> &'static Kinds {
-        Kinds::try_builtin().unwrap_or_else(|error| panic!("{error}"))
+        Kinds::at(KubernetesVersion::DEFAULT)
     }
 
-    /// Compiles all rows of the data files; call it at start-up.
-    pub fn check() -> Result<(), DataError> {
-        Kinds::try_builtin().map(|_| ())
+    /// Returns the built-in kinds of a version of Kubernetes.
+    ///
+    /// # Panics
+    ///
+    /// If the data files of this crate are invalid; [`Kinds::check`] returns an error instead.
+    pub fn at(version: KubernetesVersion) -> &'static Kinds {
+        Kinds::try_at(version).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    fn try_builtin() -> Result<&'static Kinds, DataError> {
-        static BUILTIN: LazyLock<Result<Kinds, DataError>> =
-            LazyLock::new(|| Kinds::compile(Data::builtin()?));
-        BUILTIN.as_ref().map_err(DataError::clone)
+    /// Compiles all rows of the data files for a version; call it at start-up.
+    pub fn check(version: KubernetesVersion) -> Result<(), DataError> {
+        Kinds::try_at(version).map(|_| ())
     }
 
-    fn compile(data: &'static Data) -> Result<Kinds, DataError> {
-        let registry = try_registry()?;
+    fn try_at(version: KubernetesVersion) -> Result<&'static Kinds, DataError> {
+        static BUILTIN: PerVersion<Result<Kinds, DataError>> = per_version();
+        let compile = || Kinds::compile(Data::at(version)?, version);
+        BUILTIN[version as usize].get_or_init(compile).as_ref().map_err(DataError::clone)
+    }
+
+    fn compile(data: &'static Data, version: KubernetesVersion) -> Result<Kinds, DataError> {
+        let registry = try_registry(version)?;
         members(DEFAULTS, &data.defaults, "encoding")?;
         let encoding = data.defaults.get("encoding").unwrap_or(&Value::Null);
-        let shapes = Shapes::new(Schema::builtin(), encoding, &data.go_types);
+        let shapes = Shapes::new(Schema::builtin_at(version), encoding, &data.go_types);
         check_encoding(&shapes, &data.defaults)?;
         check_go_types(&shapes, &data.go_types)?;
         Ok(Kinds {
@@ -376,13 +385,12 @@ mod tests {
 
     /// Returns the data files with one of them replaced.
     fn data(file: &str, document: &str) -> &'static Data {
-        let builtin = Data::builtin().unwrap();
+        let builtin = Data::at(KubernetesVersion::DEFAULT).unwrap();
         let of = |name: &str, builtin: &Value| match name == file {
             true => document.parse().unwrap(),
             false => builtin.clone(),
         };
         Box::leak(Box::new(Data {
-            resources: builtin.resources.clone(),
             defaults: of(DEFAULTS, &builtin.defaults),
             validation: of("validation.json", &builtin.validation),
             tables: of("tables.json", &builtin.tables),
@@ -393,7 +401,7 @@ mod tests {
 
     #[test]
     fn every_invalid_row_is_an_error_with_its_name() {
-        Kinds::check().unwrap();
+        KubernetesVersion::ALL.into_iter().for_each(|version| Kinds::check(version).unwrap());
         let rule = |row: &str| format!(r#"{{"encoding":{{}},"rules":[{row}]}}"#);
         let pod = r#""type":"io.k8s.api.core.v1.PodSpec","phase":"default""#;
         let check = |row: &str| {
@@ -480,7 +488,10 @@ mod tests {
             ),
         ];
         for (file, document, reason) in cases {
-            let error = Kinds::compile(data(file, &document)).map(|_| ()).unwrap_err().to_string();
+            let error = Kinds::compile(data(file, &document), KubernetesVersion::DEFAULT)
+                .map(|_| ())
+                .unwrap_err()
+                .to_string();
             assert!(
                 error.starts_with(&format!("data/{file}: ")) && error.contains(reason),
                 "{document}: {error}"

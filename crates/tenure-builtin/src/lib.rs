@@ -25,6 +25,7 @@ mod table;
 mod update;
 mod validate;
 mod validation;
+mod versions;
 mod warnings;
 
 pub use data::DataError;
@@ -32,7 +33,7 @@ pub use discovery::{Root, api_group, api_group_list, api_resource_list, api_vers
 pub use disruption::disrupted;
 pub use engine::Kinds;
 pub use part::Part;
-pub use registry::registry;
+pub use registry::{registry, registry_at};
 pub use strategy::BuiltinStrategy;
 pub use table::{Column, Table};
 pub use tenure_meta::{

@@ -1,34 +1,48 @@
 //! The built-in resources: rows of `data/resources.json`.
 
-use crate::data::{self, Data, DataError, RESOURCES};
-use std::sync::{Arc, LazyLock};
+use crate::data::{self, DataError, PerVersion, RESOURCES, per_version};
+use std::sync::Arc;
 use tenure_meta::{Group, Registry, Resource, ValueExt};
+use tenure_profile::KubernetesVersion;
+use tenure_schema::Schema;
 use tenure_value::Value;
 
-/// Returns the built-in resources.
+/// Returns the built-in resources of the default version of Kubernetes. It is enough for those who need the names and keys of a
+/// resource that all versions have; what is served is that of [`registry_at`].
 ///
 /// # Panics
 ///
 /// If the data files of this crate are invalid; [`Kinds::check`](crate::Kinds::check) returns an error
 /// instead.
 pub fn registry() -> &'static Registry {
-    try_registry().unwrap_or_else(|error| panic!("{error}"))
+    registry_at(KubernetesVersion::DEFAULT)
 }
 
-/// Returns the built-in resources, or the error in the data.
-pub(crate) fn try_registry() -> Result<&'static Registry, DataError> {
-    static BUILTIN: LazyLock<Result<Registry, DataError>> =
-        LazyLock::new(|| compile(&Data::builtin()?.resources));
-    BUILTIN.as_ref().map_err(DataError::clone)
+/// Returns the built-in resources of a version of Kubernetes.
+///
+/// # Panics
+///
+/// If the data files of this crate are invalid, as [`registry`] does.
+pub fn registry_at(version: KubernetesVersion) -> &'static Registry {
+    try_registry(version).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn compile(document: &Value) -> Result<Registry, DataError> {
+/// Returns the built-in resources of a version, or the error in the data.
+pub(crate) fn try_registry(version: KubernetesVersion) -> Result<&'static Registry, DataError> {
+    static BUILTIN: PerVersion<Result<Registry, DataError>> = per_version();
+    let read = || compile(&data::resources(version)?, Schema::builtin_at(version));
+    BUILTIN[version as usize].get_or_init(read).as_ref().map_err(DataError::clone)
+}
+
+fn compile(document: &Value, schema: &Schema) -> Result<Registry, DataError> {
     let groups = data::rows(RESOURCES, document, "groups")?.iter();
     let groups = groups.map(|row| Group { name: row.text("group"), versions: row.texts("versions") });
     let rows = data::rows(RESOURCES, document, "resources")?.iter();
     let resources = rows.map(|row| {
         let name = format!("{}/{} {}", row.text("group"), row.text("version"), row.text("resource"));
-        Resource::from_row(row).map(Arc::new).map_err(|reason| DataError::new(RESOURCES, name, reason))
+        Resource::from_row(row, schema)
+            .map(Arc::new)
+            .map_err(|reason| DataError::new(RESOURCES, name, reason))
     });
     Ok(Registry::new(groups.collect(), resources.collect::<Result<_, _>>()?))
 }
@@ -49,7 +63,7 @@ mod tests {
             let text = format!(
                 r#"{{"groups":[],"resources":[{{"group":"g","version":"v1","resource":"as","kind":"A",{row}}}]}}"#
             );
-            let error = compile(&text.parse().unwrap()).unwrap_err().to_string();
+            let error = compile(&text.parse().unwrap(), Schema::builtin()).unwrap_err().to_string();
             assert!(error.starts_with("data/resources.json: g/v1 as: ") && error.contains(reason), "{error}");
         }
     }

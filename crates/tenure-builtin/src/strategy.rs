@@ -1,7 +1,7 @@
 //! The strategy of built-in resources: the engine of the built-in kinds, applied to one resource in one
 //! version.
 
-use crate::{Column, Kinds, registry, warnings};
+use crate::{Column, Kinds, warnings};
 use std::sync::{Arc, OnceLock};
 use tenure_meta::{
     ConversionError, CreateContext, DecodeError, Decoded, Endpoint, FieldError, Previous, ResetFields,
@@ -26,21 +26,18 @@ pub struct BuiltinStrategy {
 }
 
 impl BuiltinStrategy {
-    /// Creates the strategy of a resource; definitions of custom resources are checked with the given behaviour.
+    /// Creates the strategy of a resource at the version of a profile; definitions of custom resources are checked with the given
+    /// behaviour.
     pub fn new(resource: Arc<Resource>, definitions: Profile) -> BuiltinStrategy {
-        let storage = registry().storage_of(&resource).filter(|of| of.api_version != resource.api_version);
-        BuiltinStrategy {
-            storage: storage.cloned(),
-            resource,
-            kinds: Kinds::builtin(),
-            empty: OnceLock::new(),
-            definitions,
-        }
+        let kinds = Kinds::at(definitions.version());
+        let storage =
+            kinds.registry().storage_of(&resource).filter(|of| of.api_version != resource.api_version);
+        BuiltinStrategy { storage: storage.cloned(), resource, kinds, empty: OnceLock::new(), definitions }
     }
 
     /// Returns the resource in a version.
     fn at(&self, api_version: &str) -> Option<&Arc<Resource>> {
-        registry().forms_of(&self.resource).find(|of| of.api_version == api_version)
+        self.kinds.registry().forms_of(&self.resource).find(|of| of.api_version == api_version)
     }
 
     fn converted(&self, object: &Value, from: &Resource, to: &Resource) -> Result<Value, ConversionError> {
@@ -49,6 +46,10 @@ impl BuiltinStrategy {
             to: to.api_version.clone(),
             reason,
         })
+    }
+
+    fn schema(&self) -> &'static Schema {
+        Schema::builtin_at(self.definitions.version())
     }
 
     fn is_definition(&self) -> bool {
@@ -63,10 +64,10 @@ impl Strategy for BuiltinStrategy {
 
     fn type_at(&self, api_version: &str) -> Option<TypeRef<'_>> {
         if api_version == self.resource.api_version {
-            return Some(self.resource.of.map_or_else(TypeRef::untyped, |of| Schema::builtin().at(of)));
+            return Some(self.resource.of.map_or_else(TypeRef::untyped, |of| self.schema().at(of)));
         }
         let of = self.at(api_version)?;
-        Schema::builtin().kind(&of.api_version, &of.kind)
+        self.schema().kind(&of.api_version, &of.kind)
     }
 
     fn empty(&self) -> Value {

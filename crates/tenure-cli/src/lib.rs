@@ -81,7 +81,7 @@ pub fn run(command_line: impl IntoIterator<Item = OsString>) -> u8 {
     let name = arguments.next().unwrap_or_default();
     started::remember(&name);
     if let Some(program) = envtest::Program::of_path(Path::new(&name)) {
-        return program.run(arguments);
+        return program.run(Path::new(&name), arguments);
     }
     let words = plugin::reordered(arguments.collect(), plugin::Position::AtEnd);
     let parsed = help::command().try_get_matches_from([name].into_iter().chain(words));

@@ -1,14 +1,15 @@
 //! What `tenure --version` prints: the version, the commit and profile of the build, and the version of Kubernetes that is served.
 
 use std::sync::LazyLock;
-use tenure_schema::builtin::KUBERNETES_VERSION;
+use tenure_profile::KubernetesVersion;
 
 /// Returns the version with what the build knows of itself.
 pub fn long() -> &'static str {
     static LONG: LazyLock<String> = LazyLock::new(|| {
         let commit = Some(env!("TENURE_COMMIT")).filter(|commit| !commit.is_empty()).unwrap_or("unknown");
         let (version, profile) = (env!("CARGO_PKG_VERSION"), env!("TENURE_PROFILE"));
-        format!("{version}\ncommit: {commit}\nprofile: {profile}\nkubernetes: {KUBERNETES_VERSION}")
+        let kubernetes = KubernetesVersion::ALL.map(KubernetesVersion::name).join(", ");
+        format!("{version}\ncommit: {commit}\nprofile: {profile}\nkubernetes: {kubernetes}")
     });
     &LONG
 }

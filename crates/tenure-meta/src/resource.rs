@@ -294,8 +294,8 @@ impl Resource {
         crate::qualified(&self.name, &self.group)
     }
 
-    /// Parses a row of data.
-    pub fn from_row(row: &Value) -> Result<Resource, String> {
+    /// Parses a row of data; its type is that of the schema.
+    pub fn from_row(row: &Value, schema: &Schema) -> Result<Resource, String> {
         const MEMBERS: [&str; 14] = [
             "categories",
             "group",
@@ -323,7 +323,7 @@ impl Resource {
         let verbs = |row: &Value| row.text("verbs").split_whitespace().map(Text::new).collect();
         let (api_version, kind) = (api_version(&group, &version), row.text("kind"));
         Ok(Resource {
-            of: Schema::builtin().kind(&api_version, &kind).map(TypeRef::id),
+            of: schema.kind(&api_version, &kind).map(TypeRef::id),
             api_version,
             name: row.text("resource"),
             list_kind: format!("{kind}List").into(),

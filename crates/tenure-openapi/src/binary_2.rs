@@ -159,11 +159,11 @@ static SCHEMA: Message = Message {
 mod tests {
     use super::*;
     use crate::binary::read::*;
-    use tenure_schema::Schema;
+    use tenure_profile::KubernetesVersion;
 
     #[test]
     fn types_extensions_and_parameters_have_their_field_numbers() {
-        let document = crate::version_2(tenure_builtin::registry(), Schema::builtin(), &[]);
+        let document = crate::version_2(tenure_builtin::registry(), KubernetesVersion::DEFAULT, &[]);
         let bytes = version_2_in_protobuf(&document);
         assert_eq!(fields(&bytes, 1), [b"2.0"]);
         let definitions = fields(fields(&bytes, 9)[0], 1);

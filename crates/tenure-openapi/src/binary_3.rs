@@ -150,11 +150,12 @@ static SCHEMA: Message = Message {
 mod tests {
     use super::*;
     use crate::binary::read::*;
-    use tenure_schema::Schema;
+    use tenure_profile::KubernetesVersion;
 
     #[test]
     fn types_references_and_parameters_have_their_field_numbers() {
-        let document = crate::version_3(tenure_builtin::registry(), Schema::builtin(), "apps", "v1", &[]);
+        let document =
+            crate::version_3(tenure_builtin::registry(), KubernetesVersion::DEFAULT, "apps", "v1", &[]);
         let bytes = version_3_in_protobuf(&document);
         assert_eq!(fields(&bytes, 1), [b"3.0.0"]);
         let schemas = fields(fields(fields(&bytes, 5)[0], 1)[0], 1);

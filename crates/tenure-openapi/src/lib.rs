@@ -24,26 +24,25 @@ pub use server_version::server_version;
 use std::collections::BTreeSet;
 pub use tenure_meta::OpenApiVersion;
 use tenure_meta::Registry;
+use tenure_profile::KubernetesVersion;
 use tenure_schema::Schema;
 use tenure_value::{Text, Value};
 
-/// The version of Kubernetes whose API this is.
-pub const KUBERNETES: &str = "v1.36.4";
-
-/// The document of one group and version, in version 3.
+/// The document of one group and version of a version of Kubernetes, in version 3.
 pub fn version_3(
     registry: &Registry,
-    schema: &Schema,
+    kubernetes: KubernetesVersion,
     group: &str,
     version: &str,
     custom: &[Component],
 ) -> Value {
-    let mut publisher = Publisher::new(schema, OpenApiVersion::V3, custom);
+    let mut publisher =
+        Publisher::new(Schema::builtin_at(kubernetes), kubernetes, OpenApiVersion::V3, custom);
     let paths = paths(registry.of_version(group, version), &mut publisher);
     machinery::add(&mut publisher, &[&tenure_meta::api_version(group, version)]);
     Value::object([
         ("openapi", Value::from("3.0.0")),
-        ("info", info()),
+        ("info", info(kubernetes)),
         ("paths", paths),
         (
             "components",
@@ -54,14 +53,15 @@ pub fn version_3(
 }
 
 /// The document of everything, in version 2.
-pub fn version_2(registry: &Registry, schema: &Schema, custom: &[Component]) -> Value {
-    let mut publisher = Publisher::new(schema, OpenApiVersion::V2, custom);
+pub fn version_2(registry: &Registry, kubernetes: KubernetesVersion, custom: &[Component]) -> Value {
+    let mut publisher =
+        Publisher::new(Schema::builtin_at(kubernetes), kubernetes, OpenApiVersion::V2, custom);
     let paths = paths(registry.resources().iter(), &mut publisher);
     let versions: BTreeSet<&str> = registry.resources().iter().map(|of| of.api_version.as_str()).collect();
     machinery::add(&mut publisher, &versions.into_iter().collect::<Vec<&str>>());
     Value::object([
         ("swagger", Value::from("2.0")),
-        ("info", info()),
+        ("info", info(kubernetes)),
         ("paths", paths),
         ("definitions", publisher.definitions()),
         ("securityDefinitions", security_schemes()),
@@ -74,8 +74,8 @@ pub fn index_name(group: &str, version: &str) -> Text {
     if group.is_empty() { format!("api/{version}").into() } else { format!("apis/{group}/{version}").into() }
 }
 
-fn info() -> Value {
-    Value::object([("title", Value::from("Kubernetes")), ("version", Value::from(KUBERNETES))])
+fn info(kubernetes: KubernetesVersion) -> Value {
+    Value::object([("title", Value::from("Kubernetes")), ("version", Value::from(kubernetes.release()))])
 }
 
 fn security_schemes() -> Value {
@@ -95,14 +95,20 @@ mod tests {
 
     #[test]
     fn published_schemas_compile_to_the_same_types() {
-        let (registry, schema) = (tenure_builtin::registry(), Schema::builtin());
-        let document = version_3(registry, schema, "apps", "v1", &[]);
+        for kubernetes in KubernetesVersion::ALL {
+            published_schemas_of(kubernetes);
+        }
+    }
+
+    fn published_schemas_of(kubernetes: KubernetesVersion) {
+        let (registry, schema) = (tenure_builtin::registry_at(kubernetes), Schema::builtin_at(kubernetes));
+        let document = version_3(registry, kubernetes, "apps", "v1", &[]);
         let back = openapi::compile_v3(&document).unwrap();
-        let whole = openapi::compile_v2(&version_2(registry, schema, &[])).unwrap();
+        let whole = openapi::compile_v2(&version_2(registry, kubernetes, &[])).unwrap();
         for (again, dialect) in [(&back, OpenApiVersion::V3), (&whole, OpenApiVersion::V2)] {
             let (ours, theirs) = (schema.kind("apps/v1", "Deployment"), again.kind("apps/v1", "Deployment"));
             let described = |of: Option<tenure_schema::TypeRef<'_>>, from: &Schema| {
-                let mut publisher = Publisher::new(from, dialect, &[]);
+                let mut publisher = Publisher::new(from, kubernetes, dialect, &[]);
                 publisher.reference(of.unwrap());
                 publisher.definitions()
             };
@@ -122,10 +128,12 @@ mod tests {
                 _ => {}
             }
         }
-        let registry = tenure_builtin::registry();
-        for group in registry.groups() {
+        for (kubernetes, group) in KubernetesVersion::ALL.into_iter().flat_map(|kubernetes| {
+            tenure_builtin::registry_at(kubernetes).groups().iter().map(move |group| (kubernetes, group))
+        }) {
+            let registry = tenure_builtin::registry_at(kubernetes);
             for version in group.versions.iter() {
-                let document = version_3(registry, Schema::builtin(), &group.name, version, &[]);
+                let document = version_3(registry, kubernetes, &group.name, version, &[]);
                 let schemas = document.at(["components", "schemas"]).unwrap();
                 let mut found = Vec::new();
                 references(&document, &mut found);

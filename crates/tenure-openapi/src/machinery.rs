@@ -64,7 +64,7 @@ pub(super) fn add(publisher: &mut Publisher<'_>, api_versions: &[&str]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tenure_schema::Schema;
+    use tenure_profile::KubernetesVersion;
 
     #[test]
     fn every_document_has_the_types_of_the_machinery() {
@@ -72,13 +72,13 @@ mod tests {
         let names =
             ["APIResource", "APIResourceList", "DeleteOptions", "Patch", "Preconditions", "WatchEvent"];
         for (group, version) in [("", "v1"), ("batch", "v1"), ("authorization.k8s.io", "v1")] {
-            let document = crate::version_3(registry, Schema::builtin(), group, version, &[]);
+            let document = crate::version_3(registry, KubernetesVersion::DEFAULT, group, version, &[]);
             for name in names {
                 let schema = document.at(["components", "schemas", &format!("{META}.{name}")]);
                 assert!(schema.is_some_and(|schema| schema.as_object().is_some()), "{group} {name}");
             }
         }
-        let document = crate::version_2(registry, Schema::builtin(), &[]);
+        let document = crate::version_2(registry, KubernetesVersion::DEFAULT, &[]);
         let event = document.at(["definitions", &format!("{META}.WatchEvent")]).cloned().unwrap_or_default();
         let kinds = event.get("x-kubernetes-group-version-kind").and_then(Value::as_array);
         assert!(kinds.is_some_and(|kinds| kinds.contains(&group_version_kind("batch/v1", "WatchEvent"))));

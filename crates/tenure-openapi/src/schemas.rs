@@ -4,6 +4,7 @@
 use super::descriptions;
 use std::collections::{BTreeMap, HashMap};
 use tenure_meta::OpenApiVersion;
+use tenure_profile::{Behaviour, KubernetesVersion};
 use tenure_schema::{
     Field, List, ListTopology, PatchMarks, Relation, Scalar, ScalarKind, Schema, Slot, Type, TypeId, TypeRef,
     UnknownFields,
@@ -29,19 +30,27 @@ pub(crate) struct Publisher<'s> {
     names: HashMap<TypeId, &'s Text>,
     kinds: HashMap<TypeId, Vec<Value>>,
     custom: &'s [Component],
+    /// Whether the defaults of list items and map values are published.
+    has_part_defaults: bool,
     /// Definitions by name; null while one is being written.
     definitions: BTreeMap<Text, Value>,
 }
 
 impl<'s> Publisher<'s> {
-    pub(crate) fn new(schema: &'s Schema, dialect: OpenApiVersion, custom: &'s [Component]) -> Publisher<'s> {
+    pub(crate) fn new(
+        schema: &'s Schema,
+        kubernetes: KubernetesVersion,
+        dialect: OpenApiVersion,
+        custom: &'s [Component],
+    ) -> Publisher<'s> {
+        let has_part_defaults = !kubernetes.has(Behaviour::UnpublishedItemDefaults);
         let mut kinds: HashMap<TypeId, Vec<Value>> = HashMap::new();
         for (name, of) in schema.kinds() {
             let (api_version, kind) = name.split_once(' ').unwrap_or(("", name));
             kinds.entry(of.id()).or_default().push(group_version_kind(api_version, kind));
         }
         let names = schema.names().map(|(name, of)| (of.id(), name)).collect();
-        Publisher { dialect, schema, names, kinds, custom, definitions: BTreeMap::new() }
+        Publisher { dialect, schema, names, kinds, custom, has_part_defaults, definitions: BTreeMap::new() }
     }
 
     pub(crate) fn dialect(&self) -> OpenApiVersion {
@@ -144,7 +153,7 @@ impl<'s> Publisher<'s> {
             Type::Map(map) => {
                 let mut content = vec![
                     ("type".into(), Value::from("object")),
-                    ("additionalProperties".into(), self.slot(of, &map.value)),
+                    ("additionalProperties".into(), self.part(of, &map.value)),
                 ];
                 content.extend(relation(map.relation));
                 content
@@ -191,9 +200,17 @@ impl<'s> Publisher<'s> {
         }
     }
 
+    /// Writes the type of the items of a list, or of the values of a map.
+    fn part(&mut self, of: TypeRef<'s>, slot: &Slot) -> Value {
+        match self.has_part_defaults || slot.nullable {
+            true => self.slot(of, slot),
+            false => self.reference(of.slot(slot)),
+        }
+    }
+
     fn list(&mut self, of: TypeRef<'s>, list: &List) -> Vec<(Text, Value)> {
         let mut content =
-            vec![("type".into(), Value::from("array")), ("items".into(), self.slot(of, &list.item))];
+            vec![("type".into(), Value::from("array")), ("items".into(), self.part(of, &list.item))];
         let kind = match &list.topology {
             ListTopology::Atomic => "atomic",
             ListTopology::Set => "set",

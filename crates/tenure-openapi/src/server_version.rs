@@ -1,6 +1,6 @@
 //! The document of `/version`, which belongs to no group.
 
-use crate::KUBERNETES;
+use tenure_profile::KubernetesVersion;
 use tenure_value::Value;
 
 /// The members of the version of a server, and whether they are always there.
@@ -22,7 +22,7 @@ const MEMBERS: [(&str, bool, &str); 13] = [
 const INFO: &str = "io.k8s.apimachinery.pkg.version.Info";
 
 /// Returns the OpenAPI v3 document of the version of the server.
-pub fn server_version() -> Value {
+pub fn server_version(kubernetes: KubernetesVersion) -> Value {
     let text = |text: &str| Value::from(text);
     let properties = MEMBERS.map(|(name, _, description)| {
         let member = [("default", text("")), ("description", text(description)), ("type", text("string"))];
@@ -49,7 +49,7 @@ pub fn server_version() -> Value {
     ]);
     Value::object([
         ("openapi", text("3.0.0")),
-        ("info", Value::object([("title", text("Kubernetes")), ("version", text(KUBERNETES))])),
+        ("info", crate::info(kubernetes)),
         ("paths", Value::object([("/version/", Value::object([("get", get)]))])),
         ("components", Value::object([("schemas", Value::object([(INFO, info)]))])),
     ])
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn every_reference_of_the_document_leads_somewhere() {
-        let document = server_version();
+        let document = server_version(KubernetesVersion::DEFAULT);
         let text = document.to_string();
         assert!(text.contains(&format!("#/components/schemas/{INFO}")));
         let info = document.at(["components", "schemas", INFO]).expect("the type of the version");

@@ -1,6 +1,8 @@
-//! Which documented improvements on Kubernetes are on.
+//! Which version of Kubernetes is served, and which documented improvements on it are on.
 //!
-//! An [`Improvement`] is one place where Tenure deliberately does better than a kube-apiserver; a [`Profile`] is a set of them. Every
+//! A [`KubernetesVersion`] is one of the versions that are served, and a [`Behaviour`] one place where a version differs from the one
+//! before it. An [`Improvement`] is one place where Tenure deliberately does better than a kube-apiserver; a [`Profile`] is a version and a set of
+//! improvements. Every
 //! library takes a profile, and none has a default other than Kubernetes. `docs/differences.md` describes every improvement, and
 //! tests compare the page with this crate.
 //!
@@ -16,7 +18,9 @@
 //! ```
 
 mod improvement;
+mod kubernetes_version;
 mod profile;
 
 pub use improvement::Improvement;
+pub use kubernetes_version::{Behaviour, KubernetesVersion, UnknownVersion};
 pub use profile::{Profile, UnknownProfile};

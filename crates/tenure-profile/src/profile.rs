@@ -1,24 +1,28 @@
-//! A profile: a set of improvements, in one word. Two of them have names, and a caller may change single improvements.
+//! A profile: a version of Kubernetes and a set of improvements on it. Two sets have names, and a caller may change single
+//! improvements.
 
-use crate::Improvement;
+use crate::{Behaviour, Improvement, KubernetesVersion};
 use std::{error::Error, fmt, str::FromStr};
 
-/// Which improvements on Kubernetes are on. The default is none of them.
+/// Which version of Kubernetes is served, and which improvements on it are on. The default is none of them.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Profile(u64);
+pub struct Profile {
+    /// One bit for each improvement.
+    improvements: u64,
+    version: KubernetesVersion,
+}
 
-// One bit for each improvement.
 const _: () = assert!(Improvement::ALL.len() <= u64::BITS as usize);
 
 impl Profile {
     /// Returns the behaviour of Kubernetes, as recorded: no improvement is on.
     pub const fn kubernetes() -> Profile {
-        Profile(0)
+        Profile { improvements: 0, version: KubernetesVersion::DEFAULT }
     }
 
     /// Returns the behaviour of `tenure serve`: every improvement that breaks no client of a kube-apiserver.
     pub const fn tenure() -> Profile {
-        let mut profile = Profile(0);
+        let mut profile = Profile::kubernetes();
         let mut rest = Improvement::ALL;
         while let [first, others @ ..] = rest {
             profile = profile.with(*first);
@@ -27,22 +31,40 @@ impl Profile {
         profile.without(Improvement::RejectUnknownPatchValues)
     }
 
+    /// Returns the profile at a version of Kubernetes.
+    #[must_use]
+    pub const fn at(self, version: KubernetesVersion) -> Profile {
+        Profile { version, ..self }
+    }
+
+    /// Returns the version of Kubernetes.
+    #[inline]
+    pub const fn version(self) -> KubernetesVersion {
+        self.version
+    }
+
+    /// Whether the version of Kubernetes behaves so.
+    #[inline]
+    pub const fn behaves(self, behaviour: Behaviour) -> bool {
+        self.version.has(behaviour)
+    }
+
     /// Whether an improvement is on.
     #[inline]
     pub const fn has(self, improvement: Improvement) -> bool {
-        self.0 & bit(improvement) != 0
+        self.improvements & bit(improvement) != 0
     }
 
     /// Returns the profile with an improvement turned on.
     #[must_use]
     pub const fn with(self, improvement: Improvement) -> Profile {
-        Profile(self.0 | bit(improvement))
+        Profile { improvements: self.improvements | bit(improvement), ..self }
     }
 
     /// Returns the profile with an improvement turned off.
     #[must_use]
     pub const fn without(self, improvement: Improvement) -> Profile {
-        Profile(self.0 & !bit(improvement))
+        Profile { improvements: self.improvements & !bit(improvement), ..self }
     }
 
     /// Turns an improvement on or off.
@@ -57,7 +79,7 @@ impl Profile {
 
     /// Whether a server with this profile behaves as a kube-apiserver: nothing differs but what a feature gate turns on there too.
     pub const fn is_kubernetes(self) -> bool {
-        self.without(Improvement::ServeCbor).0 == Profile::kubernetes().0
+        self.without(Improvement::ServeCbor).improvements == 0
     }
 
     /// Returns the name of the profile: that of `tenure serve --compatibility`.
@@ -72,6 +94,7 @@ const fn bit(improvement: Improvement) -> u64 {
 
 impl fmt::Debug for Profile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ", self.version)?;
         f.debug_set().entries(self.improvements()).finish()
     }
 }
@@ -121,6 +144,20 @@ mod tests {
     fn no_improvement_is_on_by_default() {
         assert_eq!(Profile::default().improvements().count(), 0);
         assert_eq!(Profile::default(), Profile::kubernetes());
+    }
+
+    #[test]
+    fn a_profile_is_of_one_version() {
+        for version in KubernetesVersion::ALL {
+            let profile = Profile::tenure().at(version);
+            assert_eq!((profile.version(), profile.name()), (version, "tenure"));
+            assert_eq!(
+                profile.with(Improvement::ServeCbor).without(Improvement::ServeCbor).version(),
+                version
+            );
+            assert!(Profile::kubernetes().at(version).is_kubernetes());
+        }
+        assert_eq!(Profile::default().version(), KubernetesVersion::DEFAULT);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use criterion::Criterion;
 use std::{collections::HashSet, hint::black_box, time::Duration};
+use tenure_profile::KubernetesVersion;
 use tenure_schema::{Schema, TypeRef, builtin, openapi};
 use tenure_value::{Limits, json};
 
@@ -19,16 +20,16 @@ fn resolve(root: TypeRef) -> usize {
 }
 
 fn pack(c: &mut Criterion) {
-    c.bench_function("load the pack", |b| b.iter(builtin::load));
+    c.bench_function("load the pack", |b| b.iter(|| builtin::load(KubernetesVersion::DEFAULT)));
     c.bench_function("load the pack, find apps/v1 Deployment", |b| {
         b.iter(|| {
-            let schema = builtin::load();
+            let schema = builtin::load(KubernetesVersion::DEFAULT);
             black_box(schema.kind("apps/v1", "Deployment").map(|of| of.fields().len()))
         })
     });
     c.bench_function("load the pack, resolve all of apps/v1 Deployment", |b| {
         b.iter(|| {
-            let schema = builtin::load();
+            let schema = builtin::load(KubernetesVersion::DEFAULT);
             black_box(schema.kind("apps/v1", "Deployment").map(resolve))
         })
     });

@@ -4,16 +4,22 @@
 
 use crate::{Schema, SchemaBuilder, Type, TypeRef, pack::Pack};
 use std::{borrow::Cow, sync::OnceLock};
+use tenure_profile::KubernetesVersion;
 use tenure_value::{Object, ObjectBuilder, Value};
 
-/// The version of Kubernetes of the built-in types.
-pub const KUBERNETES_VERSION: &str = "1.36";
-
-/// The embedded pack.
+/// The embedded pack of the oldest version.
 pub const PACK: &[u8] = include_bytes!("../data/kubernetes-1.36.pack");
 
+/// Returns what a version changes in the types of the oldest one, as a delta over [`PACK`].
+pub const fn delta(version: KubernetesVersion) -> Option<&'static [u8]> {
+    match version {
+        KubernetesVersion::V1_36 => None,
+        _ => Some(include_bytes!("../data/kubernetes-1.37.delta")),
+    }
+}
+
 impl Schema {
-    /// Returns the types of the built-in kinds of Kubernetes.
+    /// Returns the types of the built-in kinds of the default version of Kubernetes.
     ///
     /// ```
     /// use tenure_schema::Schema;
@@ -22,31 +28,52 @@ impl Schema {
     /// assert!(deployment.field("spec").is_some());
     /// ```
     pub fn builtin() -> &'static Schema {
-        static BUILTIN: OnceLock<Schema> = OnceLock::new();
-        BUILTIN.get_or_init(load)
+        Schema::builtin_at(KubernetesVersion::DEFAULT)
+    }
+
+    /// Returns the types of the built-in kinds of a version of Kubernetes. The id of a type is the same in all versions that have
+    /// it.
+    ///
+    /// ```
+    /// use tenure_profile::KubernetesVersion;
+    /// use tenure_schema::Schema;
+    ///
+    /// let csi_node = |version| Schema::builtin_at(version).kind("storage.k8s.io/v1", "CSINode").unwrap();
+    /// assert!(csi_node(KubernetesVersion::V1_36).field("status").is_none());
+    /// assert!(csi_node(KubernetesVersion::V1_37).field("status").is_some());
+    /// ```
+    pub fn builtin_at(version: KubernetesVersion) -> &'static Schema {
+        static BUILTIN: [OnceLock<Schema>; KubernetesVersion::ALL.len()] =
+            [const { OnceLock::new() }; KubernetesVersion::ALL.len()];
+        BUILTIN[version as usize].get_or_init(|| load(version))
     }
 }
 
-/// Loads the built-in types without decoding any; [`Schema::builtin`] does this once.
-pub fn load() -> Schema {
-    Pack::open(Cow::Borrowed(PACK)).map_or_else(|_| SchemaBuilder::default().finish(), Schema::over)
+/// Loads the built-in types without decoding any; [`Schema::builtin_at`] does this once.
+pub fn load(version: KubernetesVersion) -> Schema {
+    let base = Pack::open(Cow::Borrowed(PACK));
+    let pack = match delta(version) {
+        Some(delta) => base.and_then(|base| Pack::open_delta(Cow::Borrowed(delta), base)),
+        None => base,
+    };
+    pack.map_or_else(|_| SchemaBuilder::default().finish(), Schema::over)
 }
 
 /// Returns the empty object of a built-in kind, with the fields that the Go types of Kubernetes always
 /// serialize.
 ///
 /// ```
-/// use tenure_schema::builtin;
+/// use tenure_schema::{Schema, builtin};
 ///
-/// let service = builtin::empty_object("v1", "Service").unwrap();
+/// let service = builtin::empty_object(Schema::builtin(), "v1", "Service").unwrap();
 /// assert_eq!(
 ///     service.to_string(),
 ///     r#"{"apiVersion":"v1","kind":"Service","metadata":{},"spec":{},"status":{"loadBalancer":{}}}"#
 /// );
-/// assert!(builtin::empty_object("v1", "Widget").is_none());
+/// assert!(builtin::empty_object(Schema::builtin(), "v1", "Widget").is_none());
 /// ```
-pub fn empty_object(api_version: &str, kind: &str) -> Option<Value> {
-    let fields = zero(Schema::builtin().kind(api_version, kind)?);
+pub fn empty_object(schema: &Schema, api_version: &str, kind: &str) -> Option<Value> {
+    let fields = zero(schema.kind(api_version, kind)?);
     Some(Value::Object(fields.with("apiVersion", api_version).with("kind", kind)))
 }
 

@@ -13,7 +13,7 @@ use tenure_http::{
     Administrator,
     listener::{bind, serve},
 };
-use tenure_schema::Schema;
+use tenure_profile::KubernetesVersion;
 use tenure_server::Server;
 use tenure_store::MemoryStore;
 use tenure_value::{Object, Value};
@@ -63,7 +63,7 @@ fn structural(of: &Value, components: &Value) -> Value {
 
 fn definition() -> String {
     let published =
-        tenure_openapi::version_3(tenure_builtin::registry(), Schema::builtin(), "apps", "v1", &[]);
+        tenure_openapi::version_3(tenure_builtin::registry(), KubernetesVersion::DEFAULT, "apps", "v1", &[]);
     let components = published.at(["components", "schemas"]).cloned().unwrap_or_default();
     let spec = components.get("io.k8s.api.apps.v1.DeploymentSpec").cloned().unwrap_or_default();
     let text = r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"rollouts.example.com"},

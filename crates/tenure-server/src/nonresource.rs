@@ -102,7 +102,9 @@ pub(crate) async fn respond(
             }
             Response::new(StatusCode::OK, METRICS_TYPE, metrics.health_text(&checks))
         }
-        "statusz" if path == "/statusz" => statusz::respond(request, now, metrics.up())?,
+        "statusz" if path == "/statusz" => {
+            statusz::respond(request, published.kubernetes(), now, metrics.up())?
+        }
         "history" if path == "/history/fights" => {
             Response::document(StatusCode::OK, &history.fights(catalog, now, may_read), PLAIN)
         }
@@ -168,16 +170,18 @@ fn index(registry: &Registry) -> Value {
 
 /// The version of the API, and what the server does better than a kube-apiserver of that version, if anything.
 fn version(profile: Profile) -> Value {
+    let kubernetes = profile.version();
+    let (minor, oldest) = (kubernetes.minor().to_string(), (kubernetes.minor() - 1).to_string());
     let own = (!profile.is_kubernetes()).then(|| (PROFILE_FIELD, own_version(profile)));
     Value::object(
         [
             ("major", "1"),
-            ("minor", "36"),
+            ("minor", minor.as_str()),
             ("emulationMajor", "1"),
-            ("emulationMinor", "36"),
+            ("emulationMinor", minor.as_str()),
             ("minCompatibilityMajor", "1"),
-            ("minCompatibilityMinor", "35"),
-            ("gitVersion", tenure_openapi::KUBERNETES),
+            ("minCompatibilityMinor", oldest.as_str()),
+            ("gitVersion", kubernetes.release()),
             ("gitCommit", ""),
             ("gitTreeState", "clean"),
             ("buildDate", "1970-01-01T00:00:00Z"),

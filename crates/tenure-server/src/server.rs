@@ -152,7 +152,7 @@ impl Server {
         store: Arc<dyn Store>,
         options: ServerOptions,
     ) -> Result<Arc<Server>, ApiError> {
-        Kinds::check().map_err(|error| ApiError::internal(error.to_string()))?;
+        Kinds::check(options.profile.version()).map_err(|error| ApiError::internal(error.to_string()))?;
         let ServerOptions {
             access,
             identity,

@@ -5,15 +5,20 @@ use std::time::Duration;
 use tenure_catalog::object::seconds;
 use tenure_http::{Request, Response};
 use tenure_meta::{ApiError, Reason, Timestamp};
+use tenure_profile::KubernetesVersion;
 use tenure_value::Value;
 
 const NAME: &str = "apiserver";
 const PATHS: [&str; 6] = ["/healthz", "/livez", "/metrics", "/readyz", "/statusz", "/version"];
-const EMULATED: &str = "1.36";
 
 /// Responds with the state of a server that has run for a time.
-pub(crate) fn respond(request: &Request, now: Timestamp, up: Duration) -> Result<Response, ApiError> {
-    let version = tenure_openapi::KUBERNETES.trim_start_matches('v');
+pub(crate) fn respond(
+    request: &Request,
+    kubernetes: KubernetesVersion,
+    now: Timestamp,
+    up: Duration,
+) -> Result<Response, ApiError> {
+    let version = kubernetes.release().trim_start_matches('v');
     let accept = request.header(header::ACCEPT).unwrap_or("*/*").to_ascii_lowercase();
     let started = Timestamp { seconds: now.seconds - i64::try_from(up.as_secs()).unwrap_or(0), ..now };
     let is_wanted = |range: &str| {
@@ -31,7 +36,7 @@ pub(crate) fn respond(request: &Request, now: Timestamp, up: Duration) -> Result
             ("startTime", Value::from(seconds(started))),
             ("uptimeSeconds", Value::Int(i64::try_from(up.as_secs()).unwrap_or(i64::MAX))),
             ("binaryVersion", Value::from(version)),
-            ("emulationVersion", Value::from(EMULATED)),
+            ("emulationVersion", Value::from(kubernetes.name())),
             ("paths", Value::array(PATHS.map(Value::from))),
         ]);
         return Ok(Response::new(StatusCode::OK, "application/json", document.to_string()));
@@ -47,7 +52,7 @@ pub(crate) fn respond(request: &Request, now: Timestamp, up: Duration) -> Result
         format!(
             "\n{NAME} statusz\nFor people: programs should request application/json;v=v1beta1;g=config.k8s.io;as=Statusz.\n\n\
              Started: {}\nUp: {hours} hr {minutes:02} min {rest:02} sec\nTenure version: {}\nBinary version: {version}\n\
-             Emulation version: {EMULATED}\nPaths: {}\n",
+             Emulation version: {kubernetes}\nPaths: {}\n",
             seconds(started),
             env!("CARGO_PKG_VERSION"),
             PATHS.join(" ")

@@ -18,7 +18,7 @@ use std::{
 use tenure_admission::{AdmissionChain, PluginSelection};
 use tenure_http::Administrator;
 use tenure_meta::ApiError;
-use tenure_profile::Profile;
+use tenure_profile::{KubernetesVersion, Profile};
 use tenure_server::{Authorization, ControllerDelays, Controllers, Identifiers, Server, ServerOptions};
 use tenure_store::{Compaction, MemoryStore, Store};
 use tenure_value::Value;
@@ -81,8 +81,15 @@ impl TestServer {
 
 impl TestServerBuilder {
     /// Chooses how the server differs from Kubernetes: by default not at all; [`Profile::tenure`] has every documented improvement.
+    /// The version of Kubernetes stays.
     pub fn profile(mut self, profile: Profile) -> TestServerBuilder {
-        self.base.profile = profile;
+        self.base.profile = profile.at(self.base.profile.version());
+        self
+    }
+
+    /// Chooses the version of Kubernetes that the server serves.
+    pub fn kubernetes(mut self, version: KubernetesVersion) -> TestServerBuilder {
+        self.base.profile = self.base.profile.at(version);
         self
     }
 
@@ -200,7 +207,7 @@ async fn build(settings: BaseSettings) -> Result<TestServer, TestError> {
     options.controller_delays = ControllerDelays::none();
     options.event_ttl = settings.event_ttl;
     // Kubernetes has no history of objects, and no events about managers that fight.
-    options.history.enabled = settings.profile != Profile::kubernetes();
+    options.history.enabled = settings.profile != Profile::kubernetes().at(settings.profile.version());
     options.clock = clock.for_server();
     options.identifiers = identifiers.clone();
     if settings.service_accounts {

@@ -34,6 +34,6 @@ pub use object::ObjectHandle;
 pub use server::{Snapshot, TestServer};
 pub use service::TestService;
 pub use socket::Socket;
-pub use tenure_profile::{Improvement, Profile};
+pub use tenure_profile::{Improvement, KubernetesVersion, Profile};
 pub use tenure_server::{Authorization, Controllers};
 pub use write_log::{FieldChange, Write};

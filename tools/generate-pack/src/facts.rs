@@ -36,11 +36,11 @@ pub(crate) fn schemas(facts: &Value) -> Result<Object, PackError> {
         expected: "facts must contain the objects \"types\" and \"kinds\"",
     })?;
     let converted: Result<Vec<_>, PackError> =
-        types.iter().map(|(name, of)| Ok((name.clone(), node(of, name)?.into()))).collect();
+        types.iter().map(|(name, of)| Ok((name.clone(), node(of, name, types)?.into()))).collect();
     Ok(Object::from_unsorted(converted?))
 }
 
-fn node(of: &Value, at: &str) -> Result<Object, PackError> {
+fn node(of: &Value, at: &str, types: &Object) -> Result<Object, PackError> {
     let wrong = |what: String, expected| Err(PackError::Source { at: at.into(), what, expected });
     let Some(words) = of.as_object() else {
         return wrong(format!("a type is {}", of.kind()), "it must be an object");
@@ -50,10 +50,10 @@ fn node(of: &Value, at: &str) -> Result<Object, PackError> {
         node = match (word.as_str(), value) {
             ("type", Value::String(_)) => node.with("type", value.clone()),
             ("ref", Value::String(name)) => node.with("$ref", format!("{REFERENCE}{name}")),
-            ("items", _) => node.with("items", self::node(value, &format!("{at}[]"))?),
-            ("values", _) => node.with("additionalProperties", self::node(value, &format!("{at}.*"))?),
+            ("items", _) => node.with("items", part(value, &format!("{at}[]"), types)?),
+            ("values", _) => node.with("additionalProperties", part(value, &format!("{at}.*"), types)?),
             ("fields", Value::Object(_)) if words.contains("anyFields") => node,
-            ("fields", Value::Object(fields)) => node.with("properties", properties(fields, at)?),
+            ("fields", Value::Object(fields)) => node.with("properties", properties(fields, at, types)?),
             ("anyFields" | "any", Value::Bool(true)) => node,
             // Types shared by all group versions have no kind.
             ("gvk", Value::Array(_)) => node.with("x-kubernetes-group-version-kind", value.clone()),
@@ -79,10 +79,34 @@ fn node(of: &Value, at: &str) -> Result<Object, PackError> {
     Ok(node)
 }
 
-fn properties(fields: &Object, at: &str) -> Result<Object, PackError> {
+/// Converts the items of a list or the values of a map. Their zero is their default, which servers before 1.37 publish; the pack
+/// has it for every version.
+fn part(of: &Value, at: &str, types: &Object) -> Result<Object, PackError> {
+    let word = |of: &Value, word: &str| of.get(word).and_then(Value::as_str).map(str::to_owned);
+    let node = node(of, at, types)?;
+    if node.contains("default") {
+        return Ok(node);
+    }
+    let referred = of.get("ref").and_then(Value::as_str).map(|name| types.get(name).unwrap_or(&Value::Null));
+    let zero = match (referred, word(of, "type").as_deref(), word(of, "format").as_deref()) {
+        (Some(referred), ..) if word(referred, "node").as_deref() == Some("object") => {
+            Some(Value::Object(Object::default()))
+        }
+        (None, Some("string"), None) => Some(Value::from("")),
+        (None, Some("integer"), _) => Some(Value::Int(0)),
+        (None, Some("boolean"), _) => Some(Value::Bool(false)),
+        _ => None,
+    };
+    Ok(match zero {
+        Some(zero) => node.with("default", zero),
+        None => node,
+    })
+}
+
+fn properties(fields: &Object, at: &str, types: &Object) -> Result<Object, PackError> {
     let converted: Result<Vec<_>, PackError> = fields
         .iter()
-        .map(|(name, of)| Ok((name.clone(), node(of, &format!("{at}.{name}"))?.into())))
+        .map(|(name, of)| Ok((name.clone(), node(of, &format!("{at}.{name}"), types)?.into())))
         .collect();
     Ok(Object::from_unsorted(converted?))
 }
@@ -101,10 +125,22 @@ mod tests {
         let schemas = read(
             r#"{"types": {"a.B": {"node": "object", "required": ["c"], "fields": {
                 "c": {"node": "list", "items": {"ref": "a.D", "default": {}}, "listType": "map", "listMapKeys": ["n"]},
-                "e": {"node": "map", "values": {"type": "string"}, "mapType": "atomic"}}}}}"#,
+                "e": {"node": "map", "values": {"type": "string", "format": "byte"}, "mapType": "atomic"}}}}}"#,
         );
-        let expected = r##"{"a.B":{"properties":{"c":{"items":{"$ref":"#/components/schemas/a.D","default":{}},"type":"array","x-kubernetes-list-map-keys":["n"],"x-kubernetes-list-type":"map"},"e":{"additionalProperties":{"type":"string"},"type":"object","x-kubernetes-map-type":"atomic"}},"required":["c"],"type":"object"}}"##;
+        let expected = r##"{"a.B":{"properties":{"c":{"items":{"$ref":"#/components/schemas/a.D","default":{}},"type":"array","x-kubernetes-list-map-keys":["n"],"x-kubernetes-list-type":"map"},"e":{"additionalProperties":{"format":"byte","type":"string"},"type":"object","x-kubernetes-map-type":"atomic"}},"required":["c"],"type":"object"}}"##;
         assert_eq!(json::to_string(&schemas.unwrap().into()), expected);
+    }
+
+    #[test]
+    fn the_zeros_of_parts_are_known_without_being_published() {
+        let schemas = read(
+            r#"{"types": {"a.A": {"node": "object"}, "a.Q": {"node": "scalar"}, "a.B": {"node": "object", "fields": {
+                "c": {"node": "list", "items": {"ref": "a.A"}}, "d": {"node": "list", "items": {"ref": "a.Q"}},
+                "e": {"node": "map", "values": {"type": "string"}}, "f": {"node": "list", "items": {"type": "integer"}}}}}}"#,
+        );
+        let of = json::to_string(schemas.unwrap().get("a.B").unwrap());
+        let expected = r##"{"properties":{"c":{"items":{"$ref":"#/components/schemas/a.A","default":{}},"type":"array"},"d":{"items":{"$ref":"#/components/schemas/a.Q"},"type":"array"},"e":{"additionalProperties":{"default":"","type":"string"},"type":"object"},"f":{"items":{"default":0,"type":"integer"},"type":"array"}},"type":"object"}"##;
+        assert_eq!(of, expected);
     }
 
     #[test]

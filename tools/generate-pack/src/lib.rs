@@ -13,6 +13,9 @@
 //! cargo run -p tenure-generate-pack -- --schema tools/generate-pack/data/kubernetes-1.36.json \
 //!     --out crates/tenure-schema/data/kubernetes-1.36.pack
 //!
+//! cargo run -p tenure-generate-pack -- --schema tools/generate-pack/data/kubernetes-1.37.json \
+//!     --base tools/generate-pack/data/kubernetes-1.36.json --out crates/tenure-schema/data/kubernetes-1.37.delta
+//!
 //! cargo run -p tenure-generate-pack -- --schema tools/generate-pack/data/kubernetes-1.36.json \
 //!     --only io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta --out crates/tenure-schema/data/metadata.pack
 //!

@@ -4,7 +4,7 @@ use std::{env, error::Error, fs, process::ExitCode};
 use tenure_value::{Limits, Value, json};
 
 const USAGE: &str = "\
-usage: tenure-generate-pack [--schema FILE] [--definitions FILE] [--only NAME] --out FILE
+usage: tenure-generate-pack [--schema FILE] [--definitions FILE] [--only NAME | --base FILE] --out FILE
 
 Compiles types into a pack that tenure-schema reads.
 
@@ -12,6 +12,8 @@ Compiles types into a pack that tenure-schema reads.
   --definitions FILE  _definitions.json of the PyPI package kubernetes-validate; with --schema it adds
                       types, and the facts add defaults and enums
   --only NAME         one type, with all that it refers to; such as for crates/tenure-schema/data/metadata.pack
+  --base FILE         recorded facts of the oldest version; the result is what differs from these, a delta, such as
+                      crates/tenure-schema/data/kubernetes-1.37.delta
   --out FILE          the pack, such as crates/tenure-schema/data/kubernetes-1.36.pack
 ";
 
@@ -20,6 +22,7 @@ struct Arguments {
     facts: Option<String>,
     definitions: Option<String>,
     only: Option<String>,
+    base: Option<String>,
     out: String,
 }
 
@@ -41,6 +44,7 @@ fn arguments(mut given: impl Iterator<Item = String>) -> Result<Arguments, Strin
             "--schema" => arguments.facts = Some(value()?),
             "--definitions" => arguments.definitions = Some(value()?),
             "--only" => arguments.only = Some(value()?),
+            "--base" => arguments.base = Some(value()?),
             "--out" => arguments.out = value()?,
             _ => return Err(format!("unknown option {name:?}\n\n{USAGE}")),
         }
@@ -62,7 +66,11 @@ fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
         }
         None => schema,
     };
-    let bytes = schema.to_pack();
+    let base = arguments.base.as_deref().map(read).transpose()?;
+    let bytes = match &base {
+        Some(base) => schema.to_delta(&tenure_generate_pack::compile(Some(base), None)?),
+        None => schema.to_pack(),
+    };
     fs::write(&arguments.out, &bytes).map_err(|problem| format!("{}: {problem}", arguments.out))?;
     let (names, kinds, types) = (schema.names().count(), schema.kinds().count(), schema.types().len());
     println!(

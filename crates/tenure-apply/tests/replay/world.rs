@@ -129,7 +129,8 @@ impl Versions for Kind<'_> {
 impl Kind<'_> {
     /// Returns the empty object of this kind.
     pub fn empty(&self, api_version: &str) -> Value {
-        let builtin = builtin::empty_object(api_version, &self.kind).filter(|_| self.custom.is_none());
+        let builtin = builtin::empty_object(Schema::builtin(), api_version, &self.kind)
+            .filter(|_| self.custom.is_none());
         let named = [("apiVersion", Value::from(api_version)), ("kind", Value::from(self.kind.as_str()))];
         builtin.unwrap_or_else(|| Value::object(named))
     }

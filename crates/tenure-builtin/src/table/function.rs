@@ -16,7 +16,7 @@ type Body = fn(&Value, Timestamp) -> Value;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Function(Body);
 
-const FUNCTIONS: [(&str, Body); 47] = [
+const FUNCTIONS: [(&str, Body); 50] = [
     ("podReady", |pod, _| {
         let of = Summary::of(pod);
         format!("{}/{}", of.ready, of.total).into()
@@ -73,6 +73,9 @@ const FUNCTIONS: [(&str, Body); 47] = [
     ("levelShares", level_shares),
     ("claimState", claim_state),
     ("sliceNode", slice_node),
+    ("podCertificateState", pod_certificate_state),
+    ("migratedResource", migrated_resource),
+    ("migrationState", migration_state),
 ];
 
 impl Function {
@@ -240,6 +243,24 @@ fn node_kernel(node: &Value, _: Timestamp) -> Value {
         (kernel, "") => kernel.into(),
         (kernel, architecture) => format!("{kernel} ({architecture})").into(),
     }
+}
+
+fn pod_certificate_state(request: &Value, _: Timestamp) -> Value {
+    let types = list(request, &["status", "conditions"]).iter().map(|of| path(of, &["type"]));
+    let state = types.filter(|kind| matches!(*kind, "Issued" | "Denied" | "Failed")).last();
+    Value::from(state.unwrap_or("Pending"))
+}
+
+fn migrated_resource(migration: &Value, _: Timestamp) -> Value {
+    let of = |name: &str| path(migration, &["spec", "resource", name]);
+    tenure_meta::qualified(of("resource"), of("group")).into()
+}
+
+fn migration_state(migration: &Value, _: Timestamp) -> Value {
+    let conditions = list(migration, &["status", "conditions"]).iter();
+    let held = conditions.filter(|of| path(of, &["status"]) == "True").map(|of| path(of, &["type"]));
+    let state = held.filter(|kind| matches!(*kind, "Running" | "Failed" | "Succeeded")).last();
+    Value::from(state.unwrap_or("Unknown"))
 }
 
 fn phase(object: &Value, _: Timestamp) -> Value {

@@ -2,7 +2,7 @@
 
 use super::{
     admission, aggregation, autoscaler, certificate, conditions, content, context::Context, device, event,
-    flow, job, placement, pod, quota, resources, selector, service, source, volume, workload,
+    flow, job, placement, pod, quota, resources, selector, service, source, trust_bundle, volume, workload,
 };
 use tenure_meta::FieldErrors;
 
@@ -13,7 +13,9 @@ pub(crate) struct Function(Body);
 type Body = fn(&Context<'_>, &mut FieldErrors);
 
 /// The functions by name.
-const FUNCTIONS: [(&str, Body); 78] = [
+const FUNCTIONS: [(&str, Body); 80] = [
+    ("trustBundle", trust_bundle::bundle),
+    ("trustBundleName", trust_bundle::name),
     ("labelSelector", selector::label_selector),
     ("selectsTemplate", selector::selects_template),
     ("selectsTemplateByMap", selector::selects_template_by_map),

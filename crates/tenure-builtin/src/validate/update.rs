@@ -2,7 +2,7 @@
 //! fields.
 
 use super::{
-    autoscaler, device, diff::diff, event, go_form, job_status, pod_status, pod_update,
+    autoscaler, device, diff::diff, event, go_form, job_status, migration, pod_status, pod_update,
     removed_paths::without, volume, workload,
 };
 use crate::data::{self, DataError, VALIDATION, only_known};
@@ -13,7 +13,8 @@ use tenure_value::{Text, Value};
 type Function = fn(&Value, &Value) -> Vec<FieldError>;
 
 /// Functions that rows name.
-const FUNCTIONS: [(&str, Function); 9] = [
+const FUNCTIONS: [(&str, Function); 10] = [
+    ("migrationStatus", migration::migration_status),
     ("nodeTaints", workload::updated_taints),
     ("claimStatus", device::claim_status),
     ("eventSeries", event::updated_series),

@@ -17,7 +17,7 @@ use tenure_http::{
     DiscoveryPath, Encoding, MediaTypes, OpenApiEncoding, OptionalFormats, Request, Response, negotiation,
 };
 use tenure_meta::{ApiError, OpenApiVersion, Registry};
-use tenure_schema::Schema;
+use tenure_profile::KubernetesVersion;
 use tenure_value::{Limits, Text, Value, json};
 
 /// What is published: a snapshot, and what extension API servers serve besides it, if there are any.
@@ -38,6 +38,11 @@ impl<'a> Published<'a> {
     /// Returns the groups and resources.
     pub fn registry(&self) -> &Registry {
         self.merged.as_ref().map_or(self.snapshot.registry(), |merged| &merged.registry)
+    }
+
+    /// Returns the version of Kubernetes that is served.
+    pub fn kubernetes(&self) -> KubernetesVersion {
+        self.snapshot.kubernetes()
     }
 
     fn documents(&self) -> &Documents {
@@ -96,7 +101,8 @@ pub fn openapi(published: &Published<'_>, path: &str, request: &Request) -> Opti
         "/openapi/v2" => {
             let make = || {
                 let components = components(&published.snapshot, None, OpenApiVersion::V2);
-                let own = tenure_openapi::version_2(published.registry(), Schema::builtin(), &components);
+                let own =
+                    tenure_openapi::version_2(published.registry(), published.kubernetes(), &components);
                 let others = published.aggregated.versions().iter().filter_map(|of| of.openapi_2.as_deref());
                 tenure_openapi::merge_version_2(own, others)
             };
@@ -151,7 +157,9 @@ const SERVER_VERSION: &str = "version";
 fn openapi_document(published: &Published<'_>, name: &str) -> Option<Document> {
     let documents = published.documents();
     if name == SERVER_VERSION {
-        return Some(documents.get("openapi/v3/version", tenure_openapi::server_version));
+        return Some(
+            documents.get("openapi/v3/version", || tenure_openapi::server_version(published.kubernetes())),
+        );
     }
     let groups = published.registry().groups().iter();
     let mut versions = groups.flat_map(|group| group.versions.iter().map(move |version| (group, version)));
@@ -168,7 +176,13 @@ fn openapi_document(published: &Published<'_>, name: &str) -> Option<Document> {
     Some(documents.get(&key, || {
         let snapshot = &published.snapshot;
         let components = components(snapshot, Some((&group.name, version)), OpenApiVersion::V3);
-        tenure_openapi::version_3(snapshot.registry(), Schema::builtin(), &group.name, version, &components)
+        tenure_openapi::version_3(
+            snapshot.registry(),
+            snapshot.kubernetes(),
+            &group.name,
+            version,
+            &components,
+        )
     }))
 }
 

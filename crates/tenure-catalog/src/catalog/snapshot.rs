@@ -12,7 +12,7 @@ use std::{
 };
 use tenure_crd::{NameUse, NamesInUse};
 use tenure_meta::{Group, Registry, Resource};
-use tenure_profile::Profile;
+use tenure_profile::{KubernetesVersion, Profile};
 use tenure_store::CowMap;
 use tenure_value::{Text, Value};
 
@@ -43,7 +43,7 @@ pub struct Snapshot {
 impl Snapshot {
     /// Returns the snapshot of the built-in resources alone.
     pub fn builtin(profile: Profile) -> Snapshot {
-        let resources = tenure_builtin::registry().resources().iter();
+        let resources = tenure_builtin::registry_at(profile.version()).resources().iter();
         let handlers = resources
             .map(|of| (resource_name(of), ResourceHandler::new(of.clone(), None, profile)))
             .collect();
@@ -58,6 +58,15 @@ impl Snapshot {
             registry: OnceLock::new(),
             documents: Documents::default(),
         }
+    }
+
+    /// Returns the version of Kubernetes whose resources are served.
+    pub fn kubernetes(&self) -> KubernetesVersion {
+        self.profile.version()
+    }
+
+    fn builtin_registry(&self) -> &'static Registry {
+        tenure_builtin::registry_at(self.kubernetes())
     }
 
     /// Returns a copy to be changed, without the documents about what this one serves.
@@ -120,8 +129,9 @@ impl Snapshot {
             self.by_kind.remove(&kind_name(resource));
         }
         let Some(kind) = kind else { return };
+        let builtin = self.builtin_registry();
         // A version of a built-in group has its built-in resources alone.
-        for resource in kind.resources.iter().filter(|of| !is_builtin_version(of)) {
+        for resource in kind.resources.iter().filter(|of| !is_builtin_version(builtin, of)) {
             let handler = ResourceHandler::new(resource.clone(), Some(kind.clone()), self.profile);
             self.custom.insert(resource_name(resource), handler.clone());
             self.by_kind.insert(kind_name(resource), handler);
@@ -134,7 +144,7 @@ impl Snapshot {
     }
 
     fn gather(&self) -> Registry {
-        let builtin = tenure_builtin::registry();
+        let builtin = self.builtin_registry();
         let mut groups: Vec<Group> = builtin.groups().to_vec();
         let mut resources: Vec<Arc<Resource>> = builtin.resources().to_vec();
         let mut positions: HashMap<Text, usize> =
@@ -155,7 +165,7 @@ impl Snapshot {
                     groups.push(added);
                 }
             }
-            resources.extend(kind.resources.iter().filter(|of| !is_builtin_version(of)).cloned());
+            resources.extend(kind.resources.iter().filter(|of| !is_builtin_version(builtin, of)).cloned());
         }
         Registry::new(groups, resources)
     }
@@ -168,7 +178,7 @@ impl Snapshot {
 
     /// Finds the resource of a kind.
     pub fn of_kind(&self, api_version: &str, kind: &str) -> Option<ResourceHandler> {
-        if let Some(resource) = tenure_builtin::registry().of_kind(api_version, kind) {
+        if let Some(resource) = self.builtin_registry().of_kind(api_version, kind) {
             return self.find(&resource.group, &resource.version, &resource.name);
         }
         let first = (Text::new(api_version), Text::new(kind), Text::default());
@@ -180,10 +190,12 @@ impl Snapshot {
 
     /// Returns the served versions of the resource whose objects are stored under a group and a plural name.
     pub fn versions_of<'a>(&'a self, group: &'a str, name: &'a str) -> impl Iterator<Item = ResourceHandler> {
-        let builtin = tenure_builtin::registry().resources().iter();
+        let registry = self.builtin_registry();
+        let builtin = registry.resources().iter();
         let builtin = builtin.filter(move |of| of.name == name && of.storage.0 == group);
         let kind = self.kinds.get(format!("{name}.{group}").as_str());
-        let custom = kind.into_iter().flat_map(|kind| &kind.resources).filter(|of| !is_builtin_version(of));
+        let custom =
+            kind.into_iter().flat_map(|kind| &kind.resources).filter(|of| !is_builtin_version(registry, of));
         let all = builtin.chain(custom).filter(|of| of.is_stored());
         all.filter_map(|of| self.find(&of.group, &of.version, &of.name))
     }
@@ -191,7 +203,7 @@ impl Snapshot {
     /// Whether any resource of a group is served.
     pub fn has_group(&self, group: &str) -> bool {
         let first = (Text::new(group), Text::default(), Text::default());
-        tenure_builtin::registry().groups().iter().any(|of| of.name == group)
+        self.builtin_registry().groups().iter().any(|of| of.name == group)
             || self
                 .custom
                 .range(Bound::Included(&first), None)
@@ -201,7 +213,7 @@ impl Snapshot {
 
     /// Returns every resource whose objects are stored, at every version.
     pub fn stored(&self) -> impl Iterator<Item = ResourceHandler> {
-        let builtin = tenure_builtin::registry().resources().iter();
+        let builtin = self.builtin_registry().resources().iter();
         let builtin = builtin.filter_map(|of| self.builtin.get(&resource_name(of)));
         let all = builtin.chain(self.custom.iter().map(|(_, handler)| handler));
         all.filter(|handler| handler.resource.is_stored()).cloned()
@@ -237,16 +249,17 @@ impl Snapshot {
     }
 }
 
+/// Whether a version of a built-in group has resources, which are then its only ones.
+fn is_builtin_version(builtin: &Registry, resource: &Resource) -> bool {
+    builtin.of_version(&resource.group, &resource.version).next().is_some()
+}
+
 fn resource_name(resource: &Resource) -> ResourceName {
     (resource.group.clone(), resource.version.clone(), resource.name.clone())
 }
 
 fn kind_name(resource: &Resource) -> ResourceName {
     (resource.api_version.clone(), resource.kind.clone(), resource.name.clone())
-}
-
-fn is_builtin_version(resource: &Resource) -> bool {
-    tenure_builtin::registry().of_version(&resource.group, &resource.version).next().is_some()
 }
 
 /// Returns the names that a definition uses, as the index has them.

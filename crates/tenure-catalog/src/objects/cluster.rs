@@ -65,7 +65,8 @@ impl Cluster for Objects {
             true => with(handler.type_ref()),
             // A scale, a binding and the like are of built-in kinds, regardless of their resource.
             false => {
-                let of = Schema::builtin().kind(&variant.api_version(), &variant.kind.2);
+                let of = Schema::builtin_at(self.catalog.profile().version())
+                    .kind(&variant.api_version(), &variant.kind.2);
                 with(of.unwrap_or_else(TypeRef::untyped));
             }
         }

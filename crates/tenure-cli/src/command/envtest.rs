@@ -1,12 +1,18 @@
 //! `tenure envtest`: the binaries that envtest and similar test frameworks start.
 
-use crate::{Error, Outcome, envtest::Program, started, terminal::Terminal};
+use crate::{
+    Error, Outcome,
+    envtest::{Program, installed_version},
+    started,
+    terminal::Terminal,
+};
 use clap::{Args, Subcommand};
 use std::{
     env, fs, io,
     os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
 };
+use tenure_profile::KubernetesVersion;
 
 /// The client that some suites call, which is linked where it is found.
 const KUBECTL: &str = "kubectl";
@@ -34,6 +40,9 @@ enum Action {
         /// Replace files that are not links, such as the original binaries.
         #[arg(long)]
         force: bool,
+        /// The version of Kubernetes that the kube-apiserver serves.
+        #[arg(long, value_name = "VERSION", default_value_t = KubernetesVersion::DEFAULT)]
+        kubernetes_version: KubernetesVersion,
         /// The directory; it is created.
         directory: PathBuf,
     },
@@ -41,7 +50,7 @@ enum Action {
 
 /// Writes the directory and prints how to use it.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
-    let Action::Install { copy, force, directory } = options.action;
+    let Action::Install { copy, force, kubernetes_version, directory } = options.action;
     let failed = |path: &Path, source: io::Error| Error::Write { path: path.into(), source };
     fs::create_dir_all(&directory).map_err(|error| failed(&directory, error))?;
     let directory = directory.canonicalize().map_err(|error| failed(&directory, error))?;
@@ -50,6 +59,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         let path = directory.join(program.name());
         install(&own, &path, copy, force).map_err(|error| failed(&path, error))?;
     }
+    installed_version::write(&directory, kubernetes_version).map_err(|error| failed(&directory, error))?;
     // A kubectl of the directory itself stays.
     let path = directory.join(KUBECTL);
     if !path.exists() {

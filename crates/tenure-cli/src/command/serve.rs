@@ -16,6 +16,7 @@ use std::{
 use tenure_admission::{AdmissionChain, PluginConfiguration, PluginSelection};
 use tenure_builtin::allocate::AddressRange;
 use tenure_http::{Administrator, listener::bind};
+use tenure_profile::{KubernetesVersion, Profile};
 use tenure_server::ServerOptions;
 use tenure_store::{Backup, EmbeddedOptions, EmbeddedStore, MemoryStore, Store};
 #[cfg(feature = "etcd")]
@@ -49,6 +50,9 @@ pub struct Options {
     /// Behave exactly as Kubernetes, or with the improvements that docs/differences.md lists.
     #[arg(long, value_enum, default_value_t = Compatibility::Tenure)]
     compatibility: Compatibility,
+    /// The version of Kubernetes to serve.
+    #[arg(long, value_name = "VERSION", default_value_t = KubernetesVersion::DEFAULT)]
+    kubernetes_version: KubernetesVersion,
     /// Feature gates of kube-apiserver, as NAME=true or NAME=false, separated by commas: CBORServingAndStorage.
     #[arg(long, value_name = "GATES", value_delimiter = ',')]
     feature_gates: Vec<String>,
@@ -184,7 +188,7 @@ async fn serve(options: Options) -> Result<(), Error> {
     server_options.admission = chain;
     server_options.controllers = controllers(&options.controllers)?;
     server_options.service_addresses = options.service_cluster_ip_range;
-    server_options.profile = options.compatibility.into();
+    server_options.profile = Profile::from(options.compatibility).at(options.kubernetes_version);
     if let [unknown, ..] = &*feature_gates::apply(&options.feature_gates, &mut server_options.profile)? {
         return Err(format!("unknown feature gate {unknown:?}; known are: CBORServingAndStorage").into());
     }

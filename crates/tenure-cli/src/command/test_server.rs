@@ -9,6 +9,7 @@ use crate::{
 };
 use clap::Args;
 use std::{net::SocketAddr, path::PathBuf};
+use tenure_profile::KubernetesVersion;
 use tenure_testing::{ControlSocket, TestServer};
 use tenure_value::Value;
 
@@ -39,6 +40,9 @@ pub struct Options {
     /// Behave exactly as Kubernetes, or with the improvements that docs/differences.md lists.
     #[arg(long, value_enum, default_value_t = Compatibility::Kubernetes)]
     compatibility: Compatibility,
+    /// The version of Kubernetes to serve.
+    #[arg(long, value_name = "VERSION", default_value_t = KubernetesVersion::DEFAULT)]
+    kubernetes_version: KubernetesVersion,
     /// Create the service account `default` in every namespace and let pods run as it.
     #[arg(long)]
     service_accounts: bool,
@@ -63,7 +67,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
 async fn serve(options: &Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let failed = |error: tenure_testing::TestError| Error::Serve(error.into());
     let stop = terminated().map_err(Error::Runtime)?;
-    let mut builder = TestServer::builder().profile(options.compatibility.into());
+    let mut builder = TestServer::builder().profile(options.compatibility.into()).kubernetes(options.kubernetes_version);
     if let Some(seed) = options.seed {
         builder = builder.seed(seed);
     }

@@ -30,7 +30,7 @@ use tenure_http::{
     Administrator, ConnectionLimits,
     listener::{self},
 };
-use tenure_profile::Profile;
+use tenure_profile::{KubernetesVersion, Profile};
 use tenure_server::{Controllers, ServerOptions};
 use tenure_store::MemoryStore;
 use tenure_transport::{
@@ -68,31 +68,31 @@ const KUBERNETES_PLUGINS: [&str; 21] = [
 ];
 
 /// Runs the API server until it receives a signal.
-pub(super) fn run(arguments: &[String]) -> Result<(), Error> {
+pub(super) fn run(arguments: &[String], version: KubernetesVersion) -> Result<(), Error> {
     let flags = parse(arguments)?;
     if flags.switch("help") == Some(true) || flags.switch("h") == Some(true) {
         print!("{}", help());
         return Ok(());
     }
     if flags.switch("version") == Some(true) {
-        println!("Kubernetes {}", tenure_openapi::KUBERNETES);
+        println!("Kubernetes {}", version.release());
         return Ok(());
     }
     let settings = Settings::read(&flags)?;
     logging::init(settings.log)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
-    let served = runtime.block_on(serve(settings));
+    let served = runtime.block_on(serve(settings, version));
     control_plane::end(runtime);
     Ok(served?)
 }
 
-async fn serve(settings: Settings) -> Result<(), String> {
+async fn serve(settings: Settings, version: KubernetesVersion) -> Result<(), String> {
     let mut reloader = Reloader::default();
     // There is no token of the administrator: administrators have certificates or tokens of their own.
     let mut options = ServerOptions::new(Administrator::Token(String::new()));
     options.admission = admission(settings.plugins.clone(), settings.plugin_configuration.as_deref())?;
-    options.profile = settings.profile;
+    options.profile = settings.profile.at(version);
     options.controllers = settings.controllers;
     options.service_addresses = settings.service_addresses;
     settings.identity.apply(&mut options, &mut reloader)?;

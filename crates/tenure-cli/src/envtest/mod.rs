@@ -6,6 +6,7 @@ mod api_server;
 mod api_server_flags;
 mod etcd;
 mod flags;
+pub mod installed_version;
 
 use crate::outcome::{FAILED, Outcome};
 use flags::FlagError;
@@ -38,12 +39,14 @@ impl Program {
         Program::ALL.into_iter().find(|program| program.name() == name)
     }
 
-    /// Runs the program until it receives a signal, and returns the exit code.
-    pub fn run(self, arguments: impl Iterator<Item = OsString>) -> u8 {
+    /// Runs the program that was started by a path until it receives a signal, and returns the exit code.
+    pub fn run(self, path: &Path, arguments: impl Iterator<Item = OsString>) -> u8 {
         let arguments: Vec<String> =
             arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
         let result = match self {
-            Program::KubeApiserver => api_server::run(&arguments),
+            Program::KubeApiserver => installed_version::of(path)
+                .map_err(Error::Run)
+                .and_then(|version| api_server::run(&arguments, version)),
             Program::Etcd => etcd::run(&arguments),
         };
         match result {

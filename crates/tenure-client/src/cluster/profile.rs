@@ -3,7 +3,7 @@
 use super::Cluster;
 use crate::{ClientError, cluster::JSON};
 use http::Method;
-use tenure_profile::{Improvement, Profile};
+use tenure_profile::{Improvement, KubernetesVersion, Profile};
 use tenure_value::Value;
 use tokio::sync::OnceCell;
 
@@ -22,11 +22,16 @@ impl Cluster {
     }
 }
 
-/// Reads the improvements that a version document names. Those that only a newer server has change nothing that is known here.
+/// Reads the version of Kubernetes and the improvements that a version document names. Those that only a newer server has change
+/// nothing that is known here.
 fn published(version: &Value) -> Profile {
     let names = version.at(["tenure", "improvements"]).and_then(Value::as_array).into_iter().flatten();
     let improvements = names.filter_map(|name| Improvement::named(name.as_str()?));
-    improvements.fold(Profile::kubernetes(), Profile::with)
+    let minor = version.get("minor").and_then(Value::as_str).unwrap_or_default();
+    // Clusters of some providers have a mark behind the number: `36+`.
+    let minor = minor.trim_end_matches(|end: char| !end.is_ascii_digit()).parse();
+    let kubernetes = minor.map_or(KubernetesVersion::DEFAULT, KubernetesVersion::nearest);
+    improvements.fold(Profile::kubernetes().at(kubernetes), Profile::with)
 }
 
 #[cfg(test)]
@@ -36,7 +41,11 @@ mod tests {
     #[test]
     fn a_server_is_what_it_publishes_and_kubernetes_otherwise() {
         for (version, expected) in [
-            (r#"{"major": "1", "minor": "36", "gitVersion": "v1.36.4"}"#, Profile::kubernetes()),
+            (
+                r#"{"major": "1", "minor": "36", "gitVersion": "v1.36.4"}"#,
+                Profile::kubernetes().at(KubernetesVersion::V1_36),
+            ),
+            (r#"{"major": "1", "minor": "37+"}"#, Profile::kubernetes().at(KubernetesVersion::V1_37)),
             (r#"{"tenure": {"improvements": []}}"#, Profile::kubernetes()),
             (
                 r#"{"tenure": {"profile": "tenure", "improvements": ["SharedZeros", "OfATime2040", 7]}}"#,

@@ -9,7 +9,7 @@ use tenure_apply::{
 };
 use tenure_fields::{FieldSet, PathElement};
 use tenure_profile::Profile;
-use tenure_schema::{TypeRef, builtin};
+use tenure_schema::{Schema, TypeRef, builtin};
 use tenure_value::Value;
 
 /// The versions of a kind, as far as they are known here: all versions are assumed to have the same field names.
@@ -43,7 +43,7 @@ pub fn offline(
 ) -> Plan {
     let (api_version, kind) = (manifest.target.api_version.as_str(), manifest.target.kind.as_str());
     // Only built-in kinds write fields that are not set.
-    let builtin = builtin::empty_object(api_version, kind);
+    let builtin = builtin::empty_object(Schema::builtin_at(profile.version()), api_version, kind);
     let versions = SameFields {
         one: SingleVersion::new(api_version, manifest.ty),
         ty: manifest.ty,

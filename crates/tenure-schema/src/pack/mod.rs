@@ -11,12 +11,29 @@
 //! string area      UTF-8
 //! type area        one record per type; numbers are LEB128, strings and types are indices
 //! ```
+//!
+//! A delta is a pack that says what differs from another one, its base. Strings and types are numbered on from those of the base,
+//! so a type keeps its number:
+//!
+//! ```text
+//! magic            8 bytes
+//! counts           as above, of what the delta itself has
+//! base             u32 each: strings and types of the base, and how many of these are replaced
+//! tables           as above; a name or kind of type 0xffffffff is gone
+//! replaced         u32 × replaced: the types of the base whose records come first in the type area, sorted
+//! areas            as above
+//! ```
 
 mod read;
 
 pub(crate) use read::Pack;
 
 pub(crate) const MAGIC: &[u8; 8] = b"tenure\x001";
+
+pub(crate) const DELTA_MAGIC: &[u8; 8] = b"tenure\x00d";
+
+/// The type of a name or kind of the base that a delta does not have.
+pub(crate) const GONE: u32 = u32::MAX;
 
 /// The first byte of a type's record.
 pub(crate) mod tag {

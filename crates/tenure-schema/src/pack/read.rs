@@ -1,18 +1,19 @@
 //! Decodes single types of a pack. Opening only parses the header; everything else is accessed by checked
 //! offsets, so a damaged pack results in an error and never in a panic.
 
-use super::{MAGIC, SCALARS, flag, list, tag, value};
+use super::{DELTA_MAGIC, GONE, MAGIC, SCALARS, flag, list, tag, value};
 use crate::{
     Field, Key, List, ListTopology, Map, PatchMarks, PatchStrategy, Relation, Scalar, SchemaError, Slot,
     Struct, Type, TypeId, UnknownFields,
 };
-use std::{borrow::Cow, ops::Range};
+use std::{borrow::Cow, cmp::Ordering, collections::BTreeMap, ops::Range};
 use tenure_value::{Limits, Object, Text, Value};
 
 /// The maximum nesting depth of a default value.
 const DEPTH: usize = Limits::DEPTH;
 
 const HEADER: usize = MAGIC.len() + 4 * 4;
+const DELTA_HEADER: usize = HEADER + 4 * 3;
 
 /// An opened pack.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub(crate) struct Pack {
     types: u32,
     names: u32,
     kinds: u32,
+    /// What a delta changes, and how many of its types it replaces.
+    base: Option<(Box<Pack>, u32)>,
 }
 
 type Index = Box<[(Text, TypeId)]>;
@@ -29,52 +32,115 @@ type Index = Box<[(Text, TypeId)]>;
 impl Pack {
     /// Parses the header of a pack.
     pub fn open(bytes: Cow<'static, [u8]>) -> Result<Pack, SchemaError> {
-        if !bytes.starts_with(MAGIC) {
+        Pack::parse(bytes, MAGIC, None)
+    }
+
+    /// Parses the header of a delta.
+    pub fn open_delta(bytes: Cow<'static, [u8]>, base: Pack) -> Result<Pack, SchemaError> {
+        let count = |at: usize| number_at(&bytes, HEADER + 4 * at);
+        let (texts, types, replaced) = (count(0)?, count(1)?, count(2)?);
+        if (texts, types) != (base.text_count(), base.type_count()) {
+            return Err(damaged("it changes another pack"));
+        }
+        Pack::parse(bytes, DELTA_MAGIC, Some((Box::new(base), replaced)))
+    }
+
+    fn parse(
+        bytes: Cow<'static, [u8]>,
+        magic: &[u8],
+        base: Option<(Box<Pack>, u32)>,
+    ) -> Result<Pack, SchemaError> {
+        if !bytes.starts_with(magic) {
             return Err(damaged("it has another version"));
         }
         let count = |at: usize| number_at(&bytes, MAGIC.len() + 4 * at);
         let (texts, types, names, kinds) = (count(0)?, count(1)?, count(2)?, count(3)?);
-        let pack = Pack { texts, types, names, kinds, bytes };
+        let pack = Pack { texts, types, names, kinds, base, bytes };
         if pack.text_area() > pack.bytes.len() {
             return Err(damaged("it is truncated in its tables"));
+        }
+        if pack.replaced() > pack.types {
+            return Err(damaged("it replaces more types than it has"));
         }
         Ok(pack)
     }
 
     /// Decodes everything once.
     pub fn check(&self) -> Result<(), SchemaError> {
+        if let Some((base, _)) = &self.base {
+            base.check()?;
+        }
         for (start, length) in [(self.name_table(), self.names), (self.kind_table(), self.kinds)] {
-            let index = self.index(start, length)?;
+            let index = self.entries(start, length)?;
             if !index.windows(2).all(|pair| pair[0].0 < pair[1].0) {
                 return Err(damaged("its names are out of order"));
             }
         }
-        (0..self.types).try_for_each(|number| self.decode(TypeId(number)).map(drop))
+        let replaced = (0..self.replaced()).map(|at| self.entry(self.replaced_table(), at));
+        if !replaced.collect::<Result<Vec<_>, _>>()?.windows(2).all(|pair| pair[0] < pair[1]) {
+            return Err(damaged("the types that it replaces are out of order"));
+        }
+        (0..self.type_count()).try_for_each(|number| self.decode(TypeId(number)).map(drop))
     }
 
+    /// Returns how many types there are, those of the base included.
     pub fn type_count(&self) -> u32 {
-        self.types
+        self.base.as_ref().map_or(self.types, |(base, replaced)| base.type_count() + self.types - replaced)
+    }
+
+    fn text_count(&self) -> u32 {
+        self.base.as_ref().map_or(0, |(base, _)| base.text_count()) + self.texts
     }
 
     pub fn names(&self) -> Index {
-        self.index(self.name_table(), self.names).unwrap_or_default()
+        let base = self.base.as_ref().map(|(base, _)| base.names());
+        self.index(base, self.name_table(), self.names)
     }
 
     pub fn kinds(&self) -> Index {
-        self.index(self.kind_table(), self.kinds).unwrap_or_default()
+        let base = self.base.as_ref().map(|(base, _)| base.kinds());
+        self.index(base, self.kind_table(), self.kinds)
     }
 
     /// Decodes one type.
     pub fn decode(&self, id: TypeId) -> Result<Type, SchemaError> {
+        let number = match &self.base {
+            None => id.0,
+            Some((base, replaced)) => match id.0.checked_sub(base.type_count()) {
+                Some(added) => replaced + added,
+                None => match self.replacement(id.0)? {
+                    Some(number) => number,
+                    None => return base.decode(id),
+                },
+            },
+        };
         let types = self.text_area() + self.entry(self.text_table(), self.texts)? as usize;
-        let range = self.range(self.type_table(), id.0, types)?;
+        let range = self.range(self.type_table(), number, types)?;
         let mut record = Record { pack: self, rest: self.bytes.get(range).ok_or_else(cut_short)? };
         let of = record.of()?;
         if record.rest.is_empty() { Ok(of) } else { Err(damaged("a type is too long")) }
     }
 
+    fn replaced(&self) -> u32 {
+        self.base.as_ref().map_or(0, |(_, replaced)| *replaced)
+    }
+
+    /// Finds the record that replaces a type of the base.
+    fn replacement(&self, id: u32) -> Result<Option<u32>, SchemaError> {
+        let (mut from, mut to) = (0, self.replaced());
+        while from < to {
+            let middle = from + (to - from) / 2;
+            match self.entry(self.replaced_table(), middle)?.cmp(&id) {
+                Ordering::Less => from = middle + 1,
+                Ordering::Equal => return Ok(Some(middle)),
+                Ordering::Greater => to = middle,
+            }
+        }
+        Ok(None)
+    }
+
     fn text_table(&self) -> usize {
-        HEADER
+        if self.base.is_some() { DELTA_HEADER } else { HEADER }
     }
 
     fn type_table(&self) -> usize {
@@ -89,8 +155,12 @@ impl Pack {
         self.name_table() + 8 * self.names as usize
     }
 
-    fn text_area(&self) -> usize {
+    fn replaced_table(&self) -> usize {
         self.kind_table() + 8 * self.kinds as usize
+    }
+
+    fn text_area(&self) -> usize {
+        self.replaced_table() + 4 * self.replaced() as usize
     }
 
     fn entry(&self, table: usize, number: u32) -> Result<u32, SchemaError> {
@@ -103,6 +173,13 @@ impl Pack {
     }
 
     fn text(&self, number: u32) -> Result<Text, SchemaError> {
+        let number = match &self.base {
+            Some((base, _)) => match number.checked_sub(base.text_count()) {
+                Some(own) => own,
+                None => return base.text(number),
+            },
+            None => number,
+        };
         if number >= self.texts {
             return Err(damaged("a string is missing"));
         }
@@ -112,16 +189,34 @@ impl Pack {
     }
 
     fn type_id(&self, number: u32) -> Result<TypeId, SchemaError> {
-        if number < self.types { Ok(TypeId(number)) } else { Err(damaged("a type is missing")) }
+        if number < self.type_count() { Ok(TypeId(number)) } else { Err(damaged("a type is missing")) }
     }
 
-    fn index(&self, start: usize, length: u32) -> Result<Index, SchemaError> {
-        (0..length)
-            .map(|number| {
-                let text = self.text(self.entry(start, 2 * number)?)?;
-                Ok((text, self.type_id(self.entry(start, 2 * number + 1)?)?))
+    /// Returns an index of the base with the entries of a table of this pack.
+    fn index(&self, base: Option<Index>, start: usize, length: u32) -> Index {
+        let own = self.entries(start, length).unwrap_or_default();
+        let Some(base) = base else {
+            return own.into_iter().filter_map(|(text, of)| Some((text, of?))).collect();
+        };
+        let mut index: BTreeMap<Text, TypeId> = base.into_vec().into_iter().collect();
+        for (text, of) in own {
+            match of {
+                Some(of) => index.insert(text, of),
+                None => index.remove(&text),
+            };
+        }
+        index.into_iter().collect()
+    }
+
+    fn entries(&self, start: usize, length: u32) -> Result<Vec<(Text, Option<TypeId>)>, SchemaError> {
+        let one = |number| {
+            let text = self.text(self.entry(start, 2 * number)?)?;
+            Ok(match self.entry(start, 2 * number + 1)? {
+                GONE if self.base.is_some() => (text, None),
+                of => (text, Some(self.type_id(of)?)),
             })
-            .collect()
+        };
+        (0..length).map(one).collect()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The table of types. Types are accessed by reference and live as long as their schema; a type of a pack is
 //! decoded on first access, so every type has its own cell.
 
+mod delta_writer;
 mod pack_writer;
 mod type_ref;
 
@@ -31,6 +32,16 @@ impl Schema {
     /// Decodes a pack created by [`Schema::to_pack`], and checks all of it.
     pub fn from_pack(bytes: impl Into<Cow<'static, [u8]>>) -> Result<Schema, SchemaError> {
         let pack = Pack::open(bytes.into())?;
+        pack.check()?;
+        Ok(Schema::over(pack))
+    }
+
+    /// Decodes a pack and the delta that [`Schema::to_delta`] created over its schema, and checks all of it.
+    pub fn from_delta(
+        base: impl Into<Cow<'static, [u8]>>,
+        delta: impl Into<Cow<'static, [u8]>>,
+    ) -> Result<Schema, SchemaError> {
+        let pack = Pack::open_delta(delta.into(), Pack::open(base.into())?)?;
         pack.check()?;
         Ok(Schema::over(pack))
     }

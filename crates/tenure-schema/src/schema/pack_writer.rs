@@ -26,15 +26,9 @@ fn encode(schema: &Schema) -> Vec<u8> {
     let names: Vec<_> = schema.names().map(|(name, of)| (writer.text_number(name), of.id().0)).collect();
     let kinds: Vec<_> = schema.kinds().map(|(name, of)| (writer.text_number(name), of.id().0)).collect();
 
-    let mut text_offsets = vec![0];
-    let mut texts = Vec::new();
-    for text in &writer.texts {
-        texts.extend_from_slice(text.as_bytes());
-        text_offsets.push(texts.len() as u32);
-    }
-
     let counts = [writer.texts.len(), schema.types().len(), names.len(), kinds.len()];
     let pairs = names.iter().chain(&kinds).flat_map(|(text, of)| [*text, *of]);
+    let (text_offsets, texts) = text_area(&writer.texts);
     let numbers =
         counts.iter().map(|count| *count as u32).chain(text_offsets).chain(type_offsets).chain(pairs);
 
@@ -45,15 +39,26 @@ fn encode(schema: &Schema) -> Vec<u8> {
     bytes
 }
 
+/// Returns the offsets of strings, and the strings.
+pub(super) fn text_area(texts: &[Text]) -> (Vec<u32>, Vec<u8>) {
+    let (mut offsets, mut area) = (vec![0], Vec::new());
+    for text in texts {
+        area.extend_from_slice(text.as_bytes());
+        offsets.push(area.len() as u32);
+    }
+    (offsets, area)
+}
+
+/// Writes records, and numbers the strings in them.
 #[derive(Default)]
-struct Writer {
-    records: Vec<u8>,
-    texts: Vec<Text>,
+pub(super) struct Writer {
+    pub records: Vec<u8>,
+    pub texts: Vec<Text>,
     numbers: HashMap<Text, u32>,
 }
 
 impl Writer {
-    fn of(&mut self, of: &Type) {
+    pub fn of(&mut self, of: &Type) {
         match of {
             Type::Struct(of) => self.record(of),
             Type::Map(of) => {
@@ -173,7 +178,7 @@ impl Writer {
         self.number(u64::from(number));
     }
 
-    fn text_number(&mut self, text: &Text) -> u32 {
+    pub fn text_number(&mut self, text: &Text) -> u32 {
         let next = self.texts.len() as u32;
         *self.numbers.entry(text.clone()).or_insert_with(|| {
             self.texts.push(text.clone());

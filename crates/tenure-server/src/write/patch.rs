@@ -73,7 +73,7 @@ impl ObjectUpdate for Patch<'_> {
 impl Patch<'_> {
     /// Returns the error of a patch whose result is of another kind. Kubernetes decodes it as that kind first.
     fn of_other_kind(&self, error: ApiError, patched: &Value, write: &WriteRequest<'_>) -> ApiError {
-        let (kinds, handler) = (Kinds::builtin(), &write.target.handler);
+        let (kinds, handler) = (Kinds::at(write.profile.version()), &write.target.handler);
         let text = |name: &str| patched.get(name).and_then(Value::as_str).unwrap_or_default();
         let kind = (text("kind"), text("apiVersion"));
         let why = match kinds.registry().of_kind(kind.1, kind.0) {
