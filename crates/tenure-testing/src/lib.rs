@@ -25,7 +25,7 @@ pub use assertion::AssertionError;
 pub use body::TestBody;
 pub use builder::TestServerBuilder;
 pub use clock::TestClock;
-pub use control::ControlSocket;
+pub use control::{ControlSocket, fights_document, writes_document};
 pub use error::TestError;
 pub use fault::{Effect, Fault, InjectedFault};
 pub use fight::Fight;

@@ -62,6 +62,14 @@ impl Fields {
         Ok(Fields(fields))
     }
 
+    /// Takes the fields of a document.
+    pub fn of(document: &Json) -> Result<Fields, Problem> {
+        match document {
+            Json::Object(fields) => Ok(Fields(fields.clone())),
+            other => Err(Problem::bad(format!("a fault must be an object, not {other}"))),
+        }
+    }
+
     /// Refuses fields that were not read.
     pub fn end(&self) -> Result<(), Problem> {
         match self.0.keys().next() {

@@ -6,6 +6,8 @@ mod field;
 
 use crate::{
     Snapshot, TestError, TestServer,
+    fault::Fault,
+    fight::Fight,
     request_info::find_resource,
     socket::{self, Socket},
     write_log::Write,
@@ -187,15 +189,8 @@ impl Control {
                 Ok(json!({"server": name, "revision": server.revision()}))
             }
             (&Method::POST, ["faults"]) => {
-                let fault = fault_document::read(&mut fields)?;
-                fields.end()?;
                 let server = self.server(&name)?;
-                // A fault of a kind that is not served would never happen, and nobody would know why.
-                if let Some(kind) = &fault.kind
-                    && find_resource(server.server().catalog(), kind).is_none()
-                {
-                    return Err(Problem::bad(TestError::UnknownKind { kind: kind.clone() }.to_string()));
-                }
+                let fault = read_fault(&server, &mut fields)?;
                 Ok(json!({"server": name, "fault": server.inject(fault).id}))
             }
             (&Method::GET, ["faults"]) => {
@@ -225,19 +220,11 @@ impl Control {
             }
             (&Method::GET, ["writes"]) => {
                 let since = fields.number("since")?.unwrap_or(0);
-                let writes = self.server(&name)?.writes_since(since);
-                Ok(json!({"server": name, "writes": writes.iter().map(shown).collect::<Vec<_>>()}))
+                Ok(json!({"server": name, "writes": writes_document(&self.server(&name)?, since)}))
             }
             (&Method::GET, ["fights"]) => {
                 let since = fields.number("since")?.unwrap_or(0);
-                let fights = self.server(&name)?.fights_since(since);
-                let shown = fights.iter().map(|fight| {
-                    let rounds = fight.rounds.iter().map(
-                        |(revision, manager, value)| json!({"revision": revision, "manager": manager, "value": value}),
-                    );
-                    json!({"subject": fight.subject, "path": fight.path, "rounds": rounds.collect::<Vec<_>>()})
-                });
-                Ok(json!({"server": name, "fights": shown.collect::<Vec<_>>()}))
+                Ok(json!({"server": name, "fights": fights_document(&self.server(&name)?, since)}))
             }
             _ => Err(no_such_path()),
         }
@@ -287,6 +274,43 @@ fn move_clock(server: &TestServer, fields: &mut Fields) -> Result<(), Problem> {
         server.advance(by);
     }
     Ok(())
+}
+
+/// Reads a fault. One of a kind that is not served would never happen, and nobody would know why.
+fn read_fault(server: &TestServer, fields: &mut Fields) -> Result<Fault, Problem> {
+    let fault = fault_document::read(fields)?;
+    fields.end()?;
+    if let Some(kind) = &fault.kind
+        && find_resource(server.server().catalog(), kind).is_none()
+    {
+        return Err(Problem::bad(TestError::UnknownKind { kind: kind.clone() }.to_string()));
+    }
+    Ok(fault)
+}
+
+impl TestServer {
+    /// Reads a fault from a document such as `{"effect": "conflict", "kind": "ConfigMap", "times": 2}`, as `POST /testing/faults` takes
+    /// it; the error says what is wrong.
+    pub fn fault_of(&self, document: &Json) -> Result<Fault, String> {
+        let mut fields = Fields::of(document).map_err(|problem| problem.message)?;
+        read_fault(self, &mut fields).map_err(|problem| problem.message)
+    }
+}
+
+/// Returns the writes since a revision as a document, as `GET /testing/writes` shows them.
+pub fn writes_document(server: &TestServer, since: u64) -> Json {
+    server.writes_since(since).iter().map(shown).collect()
+}
+
+/// Returns the fights since a revision as a document, as `GET /testing/fights` shows them.
+pub fn fights_document(server: &TestServer, since: u64) -> Json {
+    let shown = |fight: &Fight| {
+        let rounds = fight.rounds.iter().map(
+            |(revision, manager, value)| json!({"revision": revision, "manager": manager, "value": value}),
+        );
+        json!({"subject": fight.subject, "path": fight.path, "rounds": rounds.collect::<Vec<_>>()})
+    };
+    server.fights_since(since).iter().map(shown).collect()
 }
 
 fn shown(write: &Write) -> Json {
