@@ -33,5 +33,5 @@ use tenure_profile::Profile;
 
 /// The version of the packages.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// The version of Kubernetes whose types are built in.
-pub const KUBERNETES_VERSION: &str = tenure_schema::builtin::KUBERNETES_VERSION;
+/// The version of Kubernetes that the engines and the test server are of.
+pub const KUBERNETES_VERSION: &str = tenure_profile::KubernetesVersion::DEFAULT.name();
