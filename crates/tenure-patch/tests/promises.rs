@@ -443,6 +443,39 @@ fn replace_in_an_entry_replaces_that_entry() {
 }
 
 #[test]
+fn an_order_of_an_unknown_list_is_dropped() {
+    let deployment = kind("apps/v1", "Deployment");
+    let options = ApplyOptions::default().profile(Profile::tenure());
+    for (patch, expected) in [
+        ("spec: {replicas: 2, $setElementOrder/newList: [a]}", "spec: {replicas: 2}"),
+        ("spec: {newList: [a], $setElementOrder/newList: [a]}", "spec: {replicas: 1, newList: [a]}"),
+    ] {
+        let (live, patch) = (doc("spec: {replicas: 1}"), doc(patch));
+        let (result, dropped) = strategic::apply_with_dropped(&live, &patch, deployment, &options).unwrap();
+        let dropped: Vec<String> = dropped.iter().map(ToString::to_string).collect();
+        assert_eq!((result, dropped), (doc(expected), vec![".spec.$setElementOrder/newList".to_owned()]));
+        let kubernetes = ApplyOptions::default().profile(Profile::kubernetes());
+        assert!(strategic::apply(&live, &patch, deployment, &kubernetes).is_err());
+    }
+    let (_, dropped) =
+        strategic::apply_with_dropped(&doc("{}"), &doc("spec: {replicas: 1}"), deployment, &options).unwrap();
+    assert_eq!(dropped, []);
+}
+
+#[test]
+fn a_union_that_a_two_way_patch_adds_clears_the_default() {
+    let deployment = kind("apps/v1", "Deployment");
+    let (old, new) = (doc("spec: {replicas: 1}"), doc("spec: {replicas: 1, strategy: {type: Recreate}}"));
+    let patch = |profile| {
+        strategic::two_way(&old, &new, deployment, &DiffOptions::default().profile(profile)).unwrap()
+    };
+    assert_eq!(patch(IMPROVED), doc("spec: {strategy: {$retainKeys: [type], type: Recreate}}"));
+    assert_eq!(patch(Profile::kubernetes()), doc("spec: {strategy: {type: Recreate}}"));
+    let live = doc("spec: {replicas: 1, strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}}");
+    assert_eq!(apply(deployment, &live, &patch(IMPROVED)).unwrap(), new);
+}
+
+#[test]
 fn malformed_directives_are_errors() {
     for (version, name, live, patch, expected) in [
         (
@@ -459,6 +492,13 @@ fn malformed_directives_are_errors() {
             "spec: {strategy: {type: A}}",
             "spec: {strategy: {$retainKeys: [1], type: null}}",
             ".spec.strategy: $retainKeys is [1]; it must be a list of field names",
+        ),
+        (
+            "apps/v1",
+            "Deployment",
+            "spec: {replicas: 1}",
+            "spec: {strategy: {$retainKeys: [type], type: A, rollingUpdate: {}}}",
+            ".spec.strategy: the patch sets \"rollingUpdate\", which is missing from $retainKeys [\"type\"]; add it",
         ),
     ] {
         let ty = kind(version, name);

@@ -57,6 +57,9 @@ improvements! {
     KeepRepeatedEntries = "Entries with duplicate keys are kept",
     /// `$setElementOrder` for an empty list has no effect; Kubernetes fails.
     IgnoreEmptyOrders = "Orders of an empty list are ignored",
+    /// `$setElementOrder` for a list that the type does not have is dropped with a warning, so that clients of newer types can
+    /// patch; Kubernetes fails.
+    DropUnknownOrders = "Orders of unknown lists are dropped",
     /// A calculated patch reorders a set whenever its order differs.
     WriteSetReorders = "Reordered sets produce a patch",
     /// A calculated patch never deletes an item that the modified set contains.

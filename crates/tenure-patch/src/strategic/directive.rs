@@ -2,6 +2,7 @@
 //! (`$ref`, `$schema`), or in a part without a type, is data. Fields are sorted by name, so directives come first.
 
 use crate::{ErrorKind, PatchError};
+use tenure_profile::{Improvement, Profile};
 use tenure_schema::{Type, TypeRef};
 use tenure_value::{Object, Text, Value};
 
@@ -112,6 +113,30 @@ pub(crate) fn patch_value(map: &Object) -> Result<Option<PatchValue>, PatchError
         Some((_, value)) => PatchValue::read(value, map).map(Some),
         None => Ok(None),
     }
+}
+
+/// Returns the names that `$retainKeys` lists, sorted; every field that the map sets must be one of them.
+pub(crate) fn retained<'p>(
+    map: &Object,
+    listed: &'p Value,
+    ty: TypeRef<'_>,
+    profile: Profile,
+) -> Result<Vec<&'p str>, PatchError> {
+    let strict = profile.has(Improvement::RejectMalformedDirectives);
+    let is_name = |name: &Value| if strict { name.as_str().is_some() } else { name.is_scalar() };
+    let names = match listed {
+        Value::Array(names) if names.iter().all(is_name) => names,
+        _ => return Err(ErrorKind::BadRetainKeys { value: listed.clone() }.into()),
+    };
+    let mut names: Vec<&str> = names.iter().filter_map(Value::as_str).collect();
+    names.sort_unstable();
+    let is_listed = |name: &str| names.binary_search(&name).is_ok();
+    for (name, value) in map {
+        if !value.is_null() && !is_listed(name) && directive(name, ty).is_none() {
+            return Err(ErrorKind::NotRetained { field: name.clone(), listed: listed.clone() }.into());
+        }
+    }
+    Ok(names)
 }
 
 /// The directives for one list of a map.

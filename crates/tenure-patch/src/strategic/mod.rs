@@ -23,9 +23,10 @@ pub use trace::{Decision, KeySource, OrderSource, PatchRule, Trace};
 
 use crate::{ErrorKind, PatchError};
 use apply::{Merged, Merger};
+use tenure_fields::Path;
 use tenure_schema::{Type, TypeRef};
 use tenure_value::{Kind, Object, Value};
-use trace::{Recorder, Silent};
+use trace::{Drops, Recorder, Silent};
 
 /// Applies a patch to a document of a type.
 ///
@@ -60,6 +61,25 @@ pub fn apply_explained(
     let mut trace = Trace::default();
     let result = run(live, patch, ty, options, &mut trace)?;
     Ok((result, trace))
+}
+
+/// Applies a patch like [`apply`] and returns the directives that were dropped
+/// ([`DropUnknownOrders`](Improvement::DropUnknownOrders)), for which a client is warned.
+pub fn apply_with_dropped(
+    live: &Value,
+    patch: &Value,
+    ty: TypeRef<'_>,
+    options: &ApplyOptions,
+) -> Result<(Value, Vec<Path>), PatchError> {
+    let mut drops = Drops::default();
+    let result = run(live, patch, ty, options, &mut drops)?;
+    if !drops.0 {
+        return Ok((result, Vec::new()));
+    }
+    // Paths are followed only where they are needed.
+    let (result, trace) = apply_explained(live, patch, ty, options)?;
+    let dropped = trace.decisions().iter().filter(|decision| decision.rule == PatchRule::UnknownListDropped);
+    Ok((result, dropped.map(|decision| decision.path.clone()).collect()))
 }
 
 fn run(

@@ -35,6 +35,8 @@ pub enum PatchRule {
     Cleared,
     /// The list was reordered.
     Ordered(OrderSource),
+    /// The type has no such list: the order of a newer client was dropped.
+    UnknownListDropped,
 }
 
 /// Where the keys of a list came from.
@@ -84,6 +86,7 @@ impl fmt::Display for PatchRule {
             PatchRule::Cleared => f.write_str("cleared by $retainKeys"),
             PatchRule::Ordered(OrderSource::Directive) => f.write_str("in the order of $setElementOrder"),
             PatchRule::Ordered(OrderSource::PatchList) => f.write_str("in the order of the patch"),
+            PatchRule::UnknownListDropped => f.write_str("dropped: the type has no such list"),
         }
     }
 }
@@ -126,6 +129,10 @@ pub(crate) trait Recorder {
     /// Records the rule that decided the current part.
     fn note(&mut self, rule: impl FnOnce() -> PatchRule);
 
+    /// Records that something of the patch was dropped.
+    #[inline(always)]
+    fn dropped(&mut self) {}
+
     /// Records the rule that decided a field of the current part.
     #[inline]
     fn note_field(&mut self, name: &str, rule: impl FnOnce() -> PatchRule) {
@@ -145,6 +152,22 @@ impl Recorder for Silent {
     fn leave(&mut self) {}
     #[inline(always)]
     fn note(&mut self, _rule: impl FnOnce() -> PatchRule) {}
+}
+
+/// Records only whether something of the patch was dropped.
+#[derive(Default)]
+pub(crate) struct Drops(pub(crate) bool);
+
+impl Recorder for Drops {
+    #[inline(always)]
+    fn enter(&mut self, _step: impl FnOnce() -> PathElement) {}
+    #[inline(always)]
+    fn leave(&mut self) {}
+    #[inline(always)]
+    fn note(&mut self, _rule: impl FnOnce() -> PatchRule) {}
+    fn dropped(&mut self) {
+        self.0 = true;
+    }
 }
 
 impl Recorder for Trace {

@@ -14,6 +14,7 @@ use super::{
 };
 use tenure_builtin::Kinds;
 use tenure_catalog::{Target, object::Stored, unregistered};
+use tenure_fields::Path;
 use tenure_http::{
     Encoding, FieldValidation, Request, TextErrors, WriteOptions, negotiation::essence, operation_errors,
 };
@@ -47,7 +48,7 @@ impl ObjectUpdate for Patch<'_> {
     fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         let target = write.target;
         let live = live.ok_or_else(|| target.not_found())?;
-        let patched = patched(write, &live.shown(), self.patch, self.kind)?;
+        let (patched, dropped) = patched(write, &live.shown(), self.patch, self.kind)?;
         // A strategic merge patch cannot change the kind of its object; the others can, and must not.
         let object = match self.kind {
             PatchKind::Strategic => target.handler.with_kind(&patched)?,
@@ -65,6 +66,10 @@ impl ObjectUpdate for Patch<'_> {
             if warning.starts_with(DUPLICATE_OWNERS) {
                 *warning = warning.replacen(DUPLICATE_OWNERS, DUPLICATE_OWNERS_AFTER_ADMISSION, 1);
             }
+        }
+        if write.options.validation != FieldValidation::Ignore {
+            let warning = |path: &Path| format!("{path} is dropped: the type has no such list");
+            body.warnings.extend(dropped.iter().map(warning));
         }
         Ok(Next::Whole(body))
     }
@@ -198,20 +203,23 @@ pub(super) fn patch_body(
     Ok(parsed)
 }
 
-/// Applies a patch to the live object.
+/// Applies a patch to the live object, and returns the directives that were dropped.
 pub(super) fn patched(
     write: &WriteRequest<'_>,
     shown: &Value,
     patch: &Value,
     kind: PatchKind,
-) -> Result<Value, ApiError> {
+) -> Result<(Value, Vec<Path>), ApiError> {
     let target = write.target;
+    let whole = |value: Value| (value, Vec::new());
     let result = match kind {
-        PatchKind::Json => tenure_patch::json::apply(shown, patch, &tenure_patch::json::Options::default()),
-        PatchKind::Merge => Ok(tenure_patch::merge::apply_kubernetes(shown, patch)),
+        PatchKind::Json => {
+            tenure_patch::json::apply(shown, patch, &tenure_patch::json::Options::default()).map(whole)
+        }
+        PatchKind::Merge => Ok(whole(tenure_patch::merge::apply_kubernetes(shown, patch))),
         PatchKind::Strategic | PatchKind::Apply => {
             let options = strategic::ApplyOptions::default().profile(write.profile);
-            strategic::apply(shown, patch, target.handler.type_ref(), &options)
+            strategic::apply_with_dropped(shown, patch, target.handler.type_ref(), &options)
         }
     };
     result.map_err(|error| patch_failure(target, &error, kind))

@@ -53,7 +53,7 @@ impl ObjectUpdate for PatchScale {
     fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         let live = live.ok_or_else(|| write.target.not_found())?;
         let scale = scale_document(write.target, live);
-        let patched = patched(write, &scale, &self.patch, self.kind)?;
+        let (patched, _) = patched(write, &scale, &self.patch, self.kind)?;
         check_kind(&patched)?;
         check_name(write.target, &patched)?;
         let unknown = self.unknown.get_or_init(|| unknown_fields(write.options.validation, &patched));

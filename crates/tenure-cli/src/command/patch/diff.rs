@@ -9,6 +9,7 @@ use crate::{
 use clap::Args;
 use std::path::PathBuf;
 use tenure_patch::{json, merge, strategic};
+use tenure_profile::Improvement;
 
 /// Calculate the patch that leads from one document to another.
 #[derive(Args)]
@@ -48,7 +49,9 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
             let ty = options.typed.of(&types, &original)?;
             let profile = options.typed.profile(options.answer_for)?;
             options.keys.check(profile, &options.typed)?;
-            let how = strategic::DiffOptions::default().profile(profile).keys(options.keys.into());
+            // Every server understands what clears the other members of a union, and refuses the result without it.
+            let calculated = profile.with(Improvement::ExcludeUnionMembers);
+            let how = strategic::DiffOptions::default().profile(calculated).keys(options.keys.into());
             let patch = strategic::two_way(&original.value, &modified.value, ty, &how)
                 .map_err(|error| Error::document(&modified.place, error))?;
             options.keys.warn(&patch, profile, terminal);

@@ -10,8 +10,8 @@ mod set;
 use super::{
     ApplyOptions,
     directive::{
-        DELETE_FROM_PRIMITIVE_LIST, Directive, Directives, ListDirectives, PATCH, PatchValue, directive,
-        possible_directives,
+        DELETE_FROM_PRIMITIVE_LIST, Directive, Directives, ListDirectives, PATCH, PatchValue,
+        SET_ELEMENT_ORDER, directive, possible_directives, retained,
     },
     merge_keys::MergeKeys,
     patch_meta::{self, ListStrategy, PatchMeta},
@@ -124,20 +124,8 @@ impl<'o, R: Recorder> Merger<'o, R> {
         listed: &Value,
         ty: TypeRef<'_>,
     ) -> Result<Option<Object>, PatchError> {
-        let strict = self.options.profile.has(Improvement::RejectMalformedDirectives);
-        let is_name = |name: &Value| if strict { name.as_str().is_some() } else { name.is_scalar() };
-        let names = match listed {
-            Value::Array(names) if names.iter().all(is_name) => names,
-            _ => return Err(ErrorKind::BadRetainKeys { value: listed.clone() }.into()),
-        };
-        let mut names: Vec<&str> = names.iter().filter_map(Value::as_str).collect();
-        names.sort_unstable();
+        let names = retained(patch, listed, ty, self.options.profile)?;
         let is_listed = |name: &str| names.binary_search(&name).is_ok();
-        for (name, value) in patch {
-            if !value.is_null() && !is_listed(name) && directive(name, ty).is_none() {
-                return Err(ErrorKind::NotRetained { field: name.clone(), listed: listed.clone() }.into());
-            }
-        }
         if live.iter().all(|(name, _)| is_listed(name)) {
             return Ok(None);
         }
@@ -299,7 +287,18 @@ impl<'o, R: Recorder> Merger<'o, R> {
         ty: TypeRef<'_>,
     ) -> Result<Merged, PatchError> {
         let order = expect_list(order, || format!("$setElementOrder/{name}").into())?;
-        let meta = patch_meta::lookup(ty, name, &order.clone().into())?;
+        let meta = match patch_meta::lookup(ty, name, &order.clone().into()) {
+            Err(_) if !name.is_empty() && self.options.profile.has(Improvement::DropUnknownOrders) => {
+                self.recorder.dropped();
+                self.recorder
+                    .note_field(&format!("{SET_ELEMENT_ORDER}/{name}"), || PatchRule::UnknownListDropped);
+                return match patch {
+                    Some(patch) => self.value(live, patch, name, ty),
+                    None => Ok(Merged::Same),
+                };
+            }
+            meta => meta?,
+        };
         let patch = patch.map(|value| expect_list(value, || "the list in the patch".into())).transpose()?;
         let live = live.map(|value| expect_list(value, || "the live list".into())).transpose()?;
         self.recorder.enter(|| PathElement::field(name));

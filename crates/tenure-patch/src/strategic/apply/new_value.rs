@@ -2,7 +2,7 @@
 //! directives and, except in replaced values, without `null` fields.
 
 use super::super::{
-    directive::{PATCH, directive, possible_directives},
+    directive::{PATCH, RETAIN_KEYS, directive, possible_directives, retained},
     patch_meta,
 };
 use crate::{ErrorKind, PatchError};
@@ -75,6 +75,20 @@ impl Cleaner {
         }
     }
 
+    /// Checks that a map sets no more than its `$retainKeys` lists, as where a map is live.
+    fn check_retained(&self, object: &Object, ty: TypeRef<'_>) -> Result<(), PatchError> {
+        let marker = possible_directives(object).iter().find(|(name, _)| name == RETAIN_KEYS);
+        match marker {
+            Some((_, listed))
+                if self.context != Context::Replacing
+                    && self.profile.has(Improvement::RejectMalformedDirectives) =>
+            {
+                retained(object, listed, ty, self.profile).map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn is_stored(&self, name: &str, value: &Value, ty: TypeRef<'_>) -> bool {
         if value.is_null() && self.context != Context::Replacing {
             return false;
@@ -86,6 +100,7 @@ impl Cleaner {
         if self.is_dropped(object)? {
             return Ok(Cleaned::Dropped);
         }
+        self.check_retained(object, ty)?;
         let mut kept: Option<Vec<(Text, Value)>> = None;
         for (at, (name, value)) in object.iter().enumerate() {
             let cleaned = if !self.is_stored(name, value, ty) {

@@ -327,3 +327,29 @@ pub fn one_member(line: &Line, schema: &Schema) -> Verdict {
         outcome => Err(outcome.show()),
     }
 }
+
+/// The manifest adds a union, of which the recorded patch says nothing but its fields.
+pub fn added_union(line: &Line, schema: &Schema) -> bool {
+    let union = |document: &str| input(line, document).at(["spec", "strategy"]).cloned();
+    let is_union = || {
+        let field = line.ty(schema).below("spec").and_then(|spec| spec.field("strategy").cloned());
+        field.is_some_and(|field| field.patch.strategy.retain_keys)
+    };
+    line.op == "two-way"
+        && union("original").is_none()
+        && union("modified").is_some_and(|union| union.as_object().is_some())
+        && is_union()
+}
+
+/// The patch is the recorded one, and lists the fields of the union.
+pub fn union_retained(line: &Line, schema: &Schema) -> Verdict {
+    let Outcome::Result(patch) = run(line, schema) else { return Err(run(line, schema).show()) };
+    let names = patch.at(["spec", "strategy", "$retainKeys"]).and_then(Value::as_array).cloned();
+    let set = patch.at(["spec", "strategy"]).and_then(Value::as_object).into_iter().flatten();
+    let set: Vec<Value> =
+        set.filter(|(name, _)| !name.starts_with('$')).map(|(name, _)| Value::from(name.clone())).collect();
+    if names.map(|names| names.to_vec()) != Some(set) {
+        return Err(format!("no fields are listed: {patch}"));
+    }
+    leads_to_manifest(line, schema, &patch)
+}

@@ -24,6 +24,11 @@ pub const WAIVERS: &[Waiver] = &[
         promise: patching::order_ignored,
     },
     Waiver {
+        entry: "Orders of unknown lists are dropped",
+        shows: patching::unknown_order,
+        promise: patching::unknown_order_dropped,
+    },
+    Waiver {
         entry: "Large integers keep their digits",
         shows: patching::large_integers,
         promise: patching::large_integers_kept,
@@ -37,6 +42,11 @@ pub const WAIVERS: &[Waiver] = &[
         entry: "Malformed directives are errors",
         shows: patching::malformed_directive,
         promise: patching::is_an_error,
+    },
+    Waiver {
+        entry: "Malformed directives are errors",
+        shows: patching::exceeds_retained,
+        promise: patching::retained_checked,
     },
     Waiver {
         entry: "`$patch: replace` in an entry replaces that entry",
@@ -82,6 +92,11 @@ pub const WAIVERS: &[Waiver] = &[
         entry: "Setting a union member clears the others",
         shows: calculating::two_members,
         promise: calculating::one_member,
+    },
+    Waiver {
+        entry: "Setting a union member clears the others",
+        shows: calculating::added_union,
+        promise: calculating::union_retained,
     },
     Waiver {
         entry: "Equal deletions do not conflict",

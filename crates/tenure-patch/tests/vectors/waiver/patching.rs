@@ -35,6 +35,29 @@ pub fn malformed_directive(line: &Line, _schema: &Schema) -> bool {
     line.op == "apply" && result(line).is_some() && any(&patch(line), &is_malformed)
 }
 
+/// A map that sets more than its `$retainKeys` lists was accepted, where nothing is live.
+pub fn exceeds_retained(line: &Line, _schema: &Schema) -> bool {
+    let exceeds = |map: &Value| {
+        let is_listed = |name: &str| match map.get("$retainKeys") {
+            Some(Value::Array(names)) => names.iter().any(|listed| listed.as_str() == Some(name)),
+            listed => listed.is_none(),
+        };
+        let set = map.as_object().into_iter().flatten();
+        set.filter(|(name, value)| !value.is_null() && !name.starts_with('$'))
+            .any(|(name, _)| !is_listed(name))
+    };
+    line.op == "apply" && result(line).is_some() && any(&patch(line), &exceeds)
+}
+
+/// The patch is refused for its `$retainKeys`, unless that is in a value which is taken literally.
+pub fn retained_checked(line: &Line, schema: &Schema) -> Verdict {
+    match run(line, schema) {
+        Outcome::Error { message, .. } if message.contains("$retainKeys") => Ok(()),
+        Outcome::Error { message, .. } => Err(message),
+        Outcome::Result(_) => repaired(line, schema),
+    }
+}
+
 /// `$patch: replace` in an entry with other fields emptied the list.
 pub fn replaced_entry(line: &Line, _schema: &Schema) -> bool {
     line.op == "apply" && result(line).is_some() && any(&patch(line), &has_replaced_entry)
@@ -165,6 +188,32 @@ pub fn order_ignored(line: &Line, schema: &Schema) -> Verdict {
     match (run(line, schema), expected) {
         (Outcome::Result(value), Ok(expected)) if unordered_equal(&value, &expected) => Ok(()),
         (Outcome::Error { message, .. }, _) if message.contains("has no items to order") => Ok(()),
+        (outcome, _) => Err(outcome.show()),
+    }
+}
+
+/// A patch failed because the type lacks a list that the patch orders.
+pub fn unknown_order(line: &Line, _schema: &Schema) -> bool {
+    let message = line.raw.get("error").and_then(Value::as_str).unwrap_or_default();
+    let field = message.starts_with("unable to find api field").then(|| message.rsplit('"').nth(1)).flatten();
+    line.op == "apply" && field.is_some_and(|field| !field.is_empty() && has_order(line, field))
+}
+
+fn has_order(line: &Line, list: &str) -> bool {
+    any(&patch(line), &|part| part.get(&format!("$setElementOrder/{list}")).is_some())
+}
+
+/// The patch has the same effect as without the order.
+pub fn unknown_order_dropped(line: &Line, schema: &Schema) -> Verdict {
+    let message = line.raw.get("error").and_then(Value::as_str).unwrap_or_default();
+    let unordered = prune(&patch(line), &|name, _| {
+        name.strip_prefix("$setElementOrder/").is_some_and(|list| message.contains(&format!("\"{list}\"")))
+    });
+    let options = tenure_patch::strategic::ApplyOptions::default().profile(crate::IMPROVED);
+    let live = line.input("original").unwrap_or_default();
+    let expected = tenure_patch::strategic::apply(&live, &unordered, line.ty(schema), &options);
+    match (run(line, schema), expected) {
+        (Outcome::Result(value), Ok(expected)) if value == expected => Ok(()),
         (outcome, _) => Err(outcome.show()),
     }
 }

@@ -354,13 +354,30 @@ impl<'o> Calculator<'o> {
             modified if sides.live != Some(modified) => {
                 let value = match modified.is_scalar() {
                     true => modified.clone(),
-                    false => with_keys(modified, patch_meta::lookup(ty, name, modified).ok(), self.options),
+                    false => self.added(modified, patch_meta::lookup(ty, name, modified).ok()),
                 };
                 self.fields.push((name.clone(), value));
             }
             _ => {}
         }
         Ok(())
+    }
+
+    /// Returns a map or a list that only the modified document has. A live object may have another member of a union all the same,
+    /// such as the default one, and a two-way patch is made without seeing it.
+    fn added(&self, modified: &Value, meta: Option<PatchMeta<'_>>) -> Value {
+        let value = with_keys(modified, meta, self.options);
+        let retains = self.two_way
+            && self.options.profile.has(Improvement::ExcludeUnionMembers)
+            && meta.is_some_and(PatchMeta::retains_keys);
+        match (value, modified) {
+            (Value::Object(map), Value::Object(modified)) if retains && !modified.contains(RETAIN_KEYS) => {
+                let kept = modified.iter().filter(|(_, value)| !value.is_null());
+                let names = kept.map(|(name, _)| Value::String(name.clone()));
+                map.with(RETAIN_KEYS, Value::array(names)).into()
+            }
+            (value, _) => value,
+        }
     }
 
     /// Returns the metadata of a map or list, or `None` if the type has no such field and it does not change.
