@@ -25,8 +25,26 @@ pub struct Way<'a> {
     pub undo: Option<&'a Path>,
     /// Whether it is only checked.
     pub mode: Mode,
+    /// Whether its steps are written together.
+    pub atomicity: Atomicity,
     /// The output format.
     pub output: Format,
+}
+
+/// Whether the steps of a plan are written together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Atomicity {
+    /// One after the other, up to the first refusal.
+    StepByStep,
+    /// All or none, as one transaction of a Tenure server.
+    Atomic,
+}
+
+impl Atomicity {
+    /// Returns what `--atomic` chooses.
+    pub fn of(atomic: bool) -> Atomicity {
+        if atomic { Atomicity::Atomic } else { Atomicity::StepByStep }
+    }
 }
 
 /// How the undo of a plan is carried out.
@@ -37,6 +55,8 @@ pub struct UndoWay {
     pub dry_run: bool,
     /// Do not ask.
     pub yes: bool,
+    /// Whether its steps are written together.
+    pub atomicity: Atomicity,
     /// The output format.
     pub output: Format,
 }
@@ -158,7 +178,7 @@ pub fn apply(
             let stale = tenure_client::stale(&plan, &cluster).await?;
             return report(&plan, &CarriedOutcome::Checked(&stale), way.output, terminal);
         }
-        carry_out(&plan, way.undo, way.output, &cluster, terminal).await
+        carry_out(&plan, &way, &cluster, terminal).await
     })
 }
 
@@ -180,11 +200,11 @@ async fn complete(plan: &mut SavedPlan, documents: &[Document], cluster: &Cluste
 /// Carries out a plan, writes the undo file and prints what was done.
 async fn carry_out(
     plan: &SavedPlan,
-    undo: Option<&Path>,
-    output: Format,
+    way: &Way<'_>,
     cluster: &Cluster,
     terminal: &Terminal,
 ) -> Result<Outcome, Error> {
+    let undo = way.undo;
     // Checked first: a plan without an undo file could not be undone.
     if let Some(file) = undo.filter(|file| file.exists()) {
         return Err(Error::usage(format!(
@@ -192,15 +212,20 @@ async fn carry_out(
             file.display()
         )));
     }
-    let progress = Progress::new(terminal, "applying", plan.steps.len());
-    let done = tenure_client::carry_out(plan, terminal.now, cluster, |_| progress.step()).await;
-    progress.finish();
-    let done = done?;
+    let done = match way.atomicity {
+        Atomicity::Atomic => tenure_client::carry_out_atomically(plan, terminal.now, cluster).await?,
+        Atomicity::StepByStep => {
+            let progress = Progress::new(terminal, "applying", plan.steps.len());
+            let done = tenure_client::carry_out(plan, terminal.now, cluster, |_| progress.step()).await;
+            progress.finish();
+            done?
+        }
+    };
     if !done.applied.steps.is_empty() {
         let file = undo_files::write_plan(&done.applied, cluster.server(), undo)?;
         terminal.note(format_args!("`tenure undo {}` takes it back", file.display()));
     }
-    report(plan, &CarriedOutcome::Done(&done), output, terminal)
+    report(plan, &CarriedOutcome::Done(&done), way.output, terminal)
 }
 
 enum CarriedOutcome<'a> {
@@ -255,6 +280,7 @@ fn report(
                 out,
                 "\n{steps}: nothing was written, since the plan no longer holds; make a new one"
             ),
+            "refused" if written == 0 => writeln!(out, "\n{steps}: nothing was written"),
             "stale" | "refused" => writeln!(out, "\n{steps}: {written} written, then stopped"),
             "holds" => writeln!(out, "{steps}: the plan holds; nothing was written"),
             _ => writeln!(out, "\n{steps}: all written"),
@@ -305,7 +331,10 @@ pub async fn undo(
     if is_shown_only || !(way.yes || confirmed(terminal).await?) {
         return Ok(Outcome::Done);
     }
-    let done = tenure_client::carry_out(&undo.saved, terminal.now, cluster, |_| {}).await?;
+    let done = match way.atomicity {
+        Atomicity::Atomic => tenure_client::carry_out_atomically(&undo.saved, terminal.now, cluster).await?,
+        Atomicity::StepByStep => tenure_client::carry_out(&undo.saved, terminal.now, cluster, |_| {}).await?,
+    };
     if !done.applied.steps.is_empty() {
         undo_files::write_plan(&done.applied, cluster.server(), None)?;
     }

@@ -98,7 +98,17 @@ async fn send(
     mode: Mode,
     cluster: &Cluster,
 ) -> Result<Response, ClientError> {
-    let mut query = format!("?fieldManager={}&fieldValidation=Strict", escaped(&applier.manager));
+    let query = query(&applier.manager, force, mode);
+    let response = cluster.patch(&format!("{path}{query}"), APPLY_PATCH, config).await?;
+    match response.code {
+        415 => Err(ClientError::NoServerSideApply { server: cluster.server().to_owned() }),
+        _ => Ok(response),
+    }
+}
+
+/// Returns the parameters of an apply.
+pub(crate) fn query(manager: &str, force: &ForcedFields, mode: Mode) -> String {
+    let mut query = format!("?fieldManager={}&fieldValidation=Strict", escaped(manager));
     match force {
         ForcedFields::None => {}
         ForcedFields::Paths(paths) => {
@@ -109,11 +119,7 @@ async fn send(
     if mode == Mode::DryRun {
         query += "&dryRun=All";
     }
-    let response = cluster.patch(&format!("{path}{query}"), APPLY_PATCH, config).await?;
-    match response.code {
-        415 => Err(ClientError::NoServerSideApply { server: cluster.server().to_owned() }),
-        _ => Ok(response),
-    }
+    query
 }
 
 /// How often an object that others keep changing is read and planned, until both are of the same version.

@@ -84,6 +84,14 @@ pub enum ClientError {
         /// The server.
         server: String,
     },
+    /// The server writes one object at a time.
+    #[error(
+        "{server} has no transactions, which Tenure has and Kubernetes does not; without --atomic the plan is carried out step by step, and stops at the first refusal"
+    )]
+    NoTransactions {
+        /// The server.
+        server: String,
+    },
     /// History does not have what is asked for, or it cannot be undone.
     #[error("{problem}")]
     History {

@@ -36,8 +36,8 @@ pub use past::{Log, Past, PastChange, Restored};
 pub use resource::{Resource, Scope};
 pub use response::Response;
 pub use saved::{
-    CarriedOut, End, UndoConflict, UndoPlan, applied_from_history, carry_out, deletion, save, stale,
-    undo_plan,
+    CarriedOut, End, UndoConflict, UndoPlan, applied_from_history, carry_out, carry_out_atomically, deletion,
+    save, stale, undo_plan,
 };
 pub use select::{Found, Page, Selection};
 pub use watch::{Event, Watch};

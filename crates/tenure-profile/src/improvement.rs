@@ -130,6 +130,8 @@ improvements! {
     ForcePaths = "An apply can force single fields",
     /// A dry run may be asked with `ownershipReport` who would own what. Kubernetes ignores the parameter.
     OwnershipReports = "A dry run can report ownership",
+    /// Several writes can be one transaction (`POST /transactions`). Kubernetes has no such path.
+    Transactions = "Several writes can be one transaction",
     /// An invalid request is a client error that says what is wrong, where, and what would be right; the causes of a conflict
     /// have owners and values. In Kubernetes many invalid requests are internal errors. An error that differs carries both
     /// answers, and the server chooses before it answers.

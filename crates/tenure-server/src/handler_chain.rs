@@ -2,6 +2,8 @@
 //! before returns, and an endpoint gets what the last one returns, so that no endpoint can leave a step out. The first steps, limits of
 //! connections, the guard of hosts and origins, and the bounds of the body, are the listener's, which returns a [`GuardedRequest`].
 
+mod transaction;
+
 use crate::{
     aggregation,
     audit::AuditTrail,
@@ -80,6 +82,8 @@ enum Endpoint<'s> {
     Aggregated(Arc<ApiService>, Parts, RequestPath, Query),
     /// To health, metrics, discovery, OpenAPI and the like.
     Document(RequestPath, Request),
+    /// To several writes that are carried out together.
+    Transaction(Request),
     /// To a collection, an object or a subresource.
     Resource(Target, Request),
     /// Nowhere.
@@ -179,6 +183,7 @@ impl Server {
                 self.carry_out(target, request, authorized, body, seen).await
             }
             Endpoint::Document(path, request) => self.document(path, request).await,
+            Endpoint::Transaction(request) => Box::pin(self.transact(request, authorized, body, seen)).await,
             Endpoint::Aggregated(service, head, path, query) => {
                 let Some(body) = body.take() else { return Ok(page_not_found()) };
                 let Authorized { user, credential, flow } = authorized;
@@ -346,6 +351,9 @@ impl Server {
         };
         let mut path = match path {
             RequestPath::Resource(path) => path,
+            RequestPath::Other(path) if path == transaction::PATH && self.has_transactions(&request) => {
+                return Ok(Endpoint::Transaction(request));
+            }
             other => {
                 if let Some(host) = host {
                     request.headers.entry(header::HOST).or_insert(host);
@@ -367,6 +375,10 @@ impl Server {
             request.deadline = request.deadline.min(Instant::now() + requested_time(time)?);
         }
         Ok(Endpoint::Resource(target, request))
+    }
+
+    fn has_transactions(&self, request: &Request) -> bool {
+        request.method == Method::POST && self.writer.profile.has(Improvement::Transactions)
     }
 
     /// Answers a request for a path that names no resource.

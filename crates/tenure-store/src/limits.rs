@@ -12,6 +12,9 @@ pub const MAX_VALUE: usize = 4 * 1024 * 1024;
 /// Below etcd's default limit of 128, because the store on etcd adds operations of its own.
 pub const MAX_OPERATIONS: usize = 120;
 
+/// The most transactions that are committed together.
+pub const MAX_STAGED: usize = 10_000;
+
 /// How many matching revisions are remembered for a watched prefix, so that its watchers need not search the history.
 pub(crate) const RECENT_MATCHES: usize = 1024;
 

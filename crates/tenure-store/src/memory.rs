@@ -3,13 +3,14 @@
 
 use crate::backup::Backup;
 use crate::clock::Clock;
+use crate::index::Index;
 use crate::ledger::Ledger;
 use crate::shared_state::SharedState;
 use crate::stage::Stage;
 use crate::state::State;
 use crate::{
     Committed, Compaction, Entry, Error, HistoryLimits, LedgerLimits, LedgerPage, LedgerRequest, ListRequest,
-    Listing, Result, Revision, Store, Transaction, Watch, WatchRequest, cursor,
+    Listing, Result, Revision, StagedTransactions, Store, Transaction, Watch, WatchRequest, cursor,
 };
 use async_trait::async_trait;
 use std::fmt;
@@ -127,6 +128,24 @@ impl MemoryStore {
         store.with_access(access)
     }
 
+    /// Commits at once: nothing is waited for.
+    pub(crate) fn commit_now(&self, transaction: &Transaction) -> Result<Committed> {
+        transaction.validate()?;
+        self.update(|stage, index| stage.add(transaction, index))
+    }
+
+    fn update<T>(&self, evaluate: impl FnOnce(&mut Stage, &Index) -> Result<T>) -> Result<T> {
+        if self.access == Access::ReadOnly {
+            return Err(Error::ReadOnly { revision: self.known() });
+        }
+        let now = self.clock.millis();
+        self.state.update(&self.limits, now, |state| {
+            let mut stage = Stage::new(state.history.newest(), now);
+            let answer = evaluate(&mut stage, &state.index)?;
+            Ok((answer, stage.into_commits()))
+        })
+    }
+
     fn with_access(mut self, access: Access) -> MemoryStore {
         self.access = access;
         self
@@ -162,16 +181,15 @@ impl Store for MemoryStore {
     }
 
     async fn commit(&self, transaction: Transaction) -> Result<Committed> {
-        transaction.validate()?;
-        if self.access == Access::ReadOnly {
-            return Err(Error::ReadOnly { revision: self.known() });
-        }
-        let now = self.clock.millis();
-        self.state.update(&self.limits, now, |state| {
-            let mut stage = Stage::new(state.history.newest(), now);
-            let committed = stage.add(&transaction, &state.index)?;
-            Ok((committed, stage.into_commits()))
-        })
+        self.commit_now(&transaction)
+    }
+
+    fn copy(&self) -> Result<MemoryStore> {
+        Ok(self.fork())
+    }
+
+    async fn commit_all(&self, staged: StagedTransactions) -> Result<Vec<Revision>> {
+        self.update(|stage, index| stage.add_all(&staged, index))
     }
 
     async fn watch(&self, request: WatchRequest) -> Result<Watch> {

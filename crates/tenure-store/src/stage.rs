@@ -5,7 +5,7 @@ use crate::Conflict;
 use crate::entry::Commit;
 use crate::index::Index;
 use crate::transaction::Action;
-use crate::{Committed, Entry, Error, KeyChange, Result, Revision, Transaction};
+use crate::{Committed, Entry, Error, KeyChange, Result, Revision, StagedTransactions, Transaction};
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -73,6 +73,33 @@ impl Stage {
         let changes = changes.into();
         self.commits.push(Arc::new(Commit { revision, written_at: self.now, changes, records }));
         Ok(Committed { revision, previous })
+    }
+
+    /// Evaluates transactions that were tried on a copy, in order, and returns the revision of each. A conflict of one leaves the
+    /// stage as it was before the first.
+    pub(crate) fn add_all(&mut self, all: &StagedTransactions, index: &Index) -> Result<Vec<Revision>> {
+        let (newest, commits) = (self.newest, self.commits.len());
+        let mut before: Vec<(Bytes, Option<Option<Entry>>)> = Vec::new();
+        let mut committed = Vec::with_capacity(all.len());
+        while let Some(transaction) = all.translated(committed.len(), &committed) {
+            let keys = transaction.operations().iter().map(|operation| operation.key.clone());
+            before.extend(keys.map(|key| (key.clone(), self.staged.get(&key).cloned())));
+            match self.add(&transaction, index) {
+                Ok(one) => committed.push(one.revision),
+                Err(error) => {
+                    for (key, staged) in before.into_iter().rev() {
+                        match staged {
+                            Some(staged) => self.staged.insert(key, staged),
+                            None => self.staged.remove(&key),
+                        };
+                    }
+                    self.newest = newest;
+                    self.commits.truncate(commits);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(committed)
     }
 }
 

@@ -2,8 +2,8 @@
 //! (feature `conformance`) defines them exactly.
 
 use crate::{
-    Committed, Entry, LedgerPage, LedgerRequest, ListRequest, Listing, Result, Revision, Transaction, Watch,
-    WatchRequest,
+    Committed, Entry, Error, LedgerPage, LedgerRequest, ListRequest, Listing, MemoryStore, Result, Revision,
+    StagedTransactions, Transaction, Watch, WatchRequest,
 };
 use async_trait::async_trait;
 use std::time::Duration;
@@ -50,6 +50,20 @@ pub trait Store: Send + Sync + 'static {
     /// Applies a transaction if all its preconditions hold, or nothing of it. Afterwards [`Store::peek`] shows its result, or
     /// the conflicting entry, or something newer.
     async fn commit(&self, transaction: Transaction) -> Result<Committed>;
+
+    /// Returns a copy in memory of what this process knows, for [`StagingStore`](crate::StagingStore). It shares memory with the
+    /// store.
+    fn copy(&self) -> Result<MemoryStore> {
+        Err(Error::Invalid("this store cannot be copied".into()))
+    }
+
+    /// Applies transactions that were tried on a [copy](Store::copy), all of them or nothing, and returns the revision of each. The
+    /// store may have changed since, where no precondition says otherwise. No other transaction comes between them. A store that
+    /// has one revision for all of them says so in its documentation.
+    async fn commit_all(&self, staged: StagedTransactions) -> Result<Vec<Revision>> {
+        let _ = staged;
+        Err(Error::Invalid("this store commits one transaction at a time".into()))
+    }
 
     /// Watches a prefix.
     async fn watch(&self, request: WatchRequest) -> Result<Watch>;

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tenure_store::{
     Committed, Compaction, EmbeddedOptions, EmbeddedStore, Entry, EtcdOptions, EtcdStore, LedgerPage,
-    LedgerRequest, ListRequest, Listing, MemoryStore, Result, Revision, Store, Transaction, Watch,
-    WatchRequest, conformance,
+    LedgerRequest, ListRequest, Listing, MemoryStore, Result, Revision, StagedTransactions, Store,
+    Transaction, Watch, WatchRequest, conformance,
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -101,6 +101,14 @@ impl Store for InTurn {
 
     async fn commit(&self, transaction: Transaction) -> Result<Committed> {
         self.next().commit(transaction).await
+    }
+
+    fn copy(&self) -> Result<MemoryStore> {
+        self.next().copy()
+    }
+
+    async fn commit_all(&self, staged: StagedTransactions) -> Result<Vec<Revision>> {
+        self.next().commit_all(staged).await
     }
 
     async fn watch(&self, request: WatchRequest) -> Result<Watch> {

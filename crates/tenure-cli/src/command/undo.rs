@@ -68,6 +68,9 @@ pub struct Options {
     /// Do not ask for confirmation.
     #[arg(short, long)]
     yes: bool,
+    /// Write all steps of the undone plan or none, as one transaction; needs a Tenure server.
+    #[arg(long)]
+    atomic: bool,
     /// The output format.
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
@@ -113,7 +116,13 @@ impl Options {
             (_, true) => saved_plan::OnUndoConflict::Keep,
             _ => saved_plan::OnUndoConflict::Stop,
         };
-        saved_plan::UndoWay { on_conflict, dry_run: self.dry_run, yes: self.yes, output: self.output }
+        saved_plan::UndoWay {
+            on_conflict,
+            dry_run: self.dry_run,
+            yes: self.yes,
+            atomicity: saved_plan::Atomicity::of(self.atomic),
+            output: self.output,
+        }
     }
 }
 

@@ -199,3 +199,65 @@ fn a_plan_is_undone_from_the_history_of_the_server_without_its_undo_file() {
     assert_eq!(after.get("data"), before.get("data"));
     assert_eq!(after.at(["metadata", "managedFields"]), before.at(["metadata", "managedFields"]));
 }
+
+#[test]
+fn a_plan_is_carried_out_and_undone_as_one_transaction() {
+    let cluster = TestCluster::start();
+    let definition = "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: sites.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: sites, kind: Site}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+";
+    let site = "apiVersion: example.com/v1\nkind: Site\nmetadata: {name: shop, namespace: default}\nspec: {pages: 3}\n";
+    let file = cluster
+        .file("all.yaml", &format!("{definition}---\n{site}---\n{DEPLOYMENT}---\n{}", settings("blue")));
+    let plan = cluster.home.path().join("plan.json").to_string_lossy().into_owned();
+    cluster.tenure(&["plan", "-f", &file, "--out", &plan]).exits_with(2);
+    cluster.tenure(&["apply", &plan, "--atomic"]).exits_with(0).prints("4 steps: all written");
+    assert_eq!(cluster.managers(WEB), ["kubectl Apply"]);
+    assert_eq!(cluster.request("GET", "/apis/example.com/v1/namespaces/default/sites/shop", "", "").0, 200);
+
+    // One step of the next plan is refused by the server: none is written.
+    let quota = r#"{"metadata":{"name":"q"},"spec":{"hard":{"count/configmaps":"2"}}}"#;
+    assert_eq!(
+        cluster.request("POST", "/api/v1/namespaces/default/resourcequotas", "application/json", quota).0,
+        201
+    );
+    let more = ["one", "two"].map(|name| settings("green").replace("settings", name)).join("---\n");
+    let file = cluster.file("more.yaml", &format!("{}---\n{more}", settings("green")));
+    cluster.tenure(&["plan", "-f", &file, "--out", &plan]).exits_with(2);
+    cluster
+        .tenure(&["apply", &plan, "--atomic"])
+        .exits_with(1)
+        .prints("exceeded quota")
+        .prints("3 steps: nothing was written");
+    assert_eq!(cluster.get(SETTINGS).at(["data", "colour"]), Some(&Value::from("blue")));
+
+    // The undo is a transaction, too.
+    let file = cluster.file("settings.yaml", &settings("green"));
+    cluster.tenure(&["plan", "-f", &file, "--delete", "deployment/web", "--out", &plan]).exits_with(2);
+    cluster.tenure(&["apply", &plan, "--atomic"]).exits_with(0).prints("2 steps: all written");
+    assert_eq!(cluster.request("GET", WEB, "", "").0, 404);
+    cluster.tenure(&["undo", &plan, "--atomic", "--yes"]).exits_with(0);
+    assert_eq!(cluster.get(SETTINGS).at(["data", "colour"]), Some(&Value::from("blue")));
+    assert_eq!(cluster.managers(WEB), ["kubectl Apply"]);
+}
+
+#[test]
+fn kubernetes_has_no_transactions() {
+    let cluster = TestCluster::start_with(&["--compatibility", "kubernetes"]);
+    let file = cluster.file("settings.yaml", &settings("blue"));
+    let plan = cluster.home.path().join("plan.json").to_string_lossy().into_owned();
+    cluster.tenure(&["plan", "-f", &file, "--out", &plan]).exits_with(2);
+    cluster
+        .tenure(&["apply", &plan, "--atomic"])
+        .exits_with(1)
+        .prints("has no transactions")
+        .prints("step by step");
+    assert_eq!(cluster.request("GET", SETTINGS, "", "").0, 404);
+}

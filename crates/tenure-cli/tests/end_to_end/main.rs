@@ -1,5 +1,6 @@
 //! The binary as a person uses it: started, used by common clients, stopped and restarted.
 
+mod atomic;
 mod authorization;
 mod client;
 mod compare;

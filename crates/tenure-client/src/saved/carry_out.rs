@@ -15,10 +15,10 @@ use tenure_ownership::{
 use tenure_value::{Object, Value, json};
 
 /// How often an object that others keep changing is read again.
-const ATTEMPTS: usize = 8;
+pub(super) const ATTEMPTS: usize = 8;
 
 /// The manager that restores objects; it owns nothing afterwards.
-const WRITER: &str = "tenure-undo";
+pub(super) const WRITER: &str = "tenure-undo";
 
 /// What carrying out a plan did.
 #[derive(Debug)]
@@ -47,6 +47,27 @@ pub enum End {
 
 /// Returns the steps of a plan that no longer hold, and refuses a plan for another cluster.
 pub async fn stale(plan: &SavedPlan, cluster: &Cluster) -> Result<Vec<Stale>, ClientError> {
+    Ok(read_all(plan, cluster).await?.err().unwrap_or_default())
+}
+
+/// Reads the objects of a plan that can be carried out, in the order of its steps, or returns the steps that no longer hold.
+pub(super) async fn check(
+    plan: &SavedPlan,
+    cluster: &Cluster,
+) -> Result<Result<Vec<Option<LiveObject>>, Vec<Stale>>, ClientError> {
+    if let Some(step) = plan.incomplete().next() {
+        return Err(ClientError::Withheld {
+            what: step.target.to_string(),
+            source_name: step.source.clone(),
+        });
+    }
+    read_all(plan, cluster).await
+}
+
+async fn read_all(
+    plan: &SavedPlan,
+    cluster: &Cluster,
+) -> Result<Result<Vec<Option<LiveObject>>, Vec<Stale>>, ClientError> {
     let identity = cluster.identity().await?;
     if !plan.cluster.is(&identity) {
         let (planned, server) = (plan.cluster.server.clone(), identity.server);
@@ -57,7 +78,14 @@ pub async fn stale(plan: &SavedPlan, cluster: &Cluster) -> Result<Vec<Stale>, Cl
     let checks: Vec<_> = plan.steps.iter().map(|step| carrier.checked(step)).collect();
     let checked: Vec<Result<_, Stale>> =
         stream::iter(checks).buffered(REQUESTS_AT_ONCE).try_collect().await?;
-    Ok(checked.into_iter().filter_map(Result::err).collect())
+    let (mut live, mut stale) = (Vec::new(), Vec::new());
+    for of_step in checked {
+        match of_step {
+            Ok(read) => live.push(read),
+            Err(one) => stale.push(one),
+        }
+    }
+    Ok(if stale.is_empty() { Ok(live) } else { Err(stale) })
 }
 
 /// Carries out a plan; `on_step` is told of each step that was written. A failure of the connection is an error only if nothing was
@@ -68,16 +96,9 @@ pub async fn carry_out(
     cluster: &Cluster,
     mut on_step: impl FnMut(&PlannedStep),
 ) -> Result<CarriedOut, ClientError> {
-    if let Some(step) = plan.incomplete().next() {
-        return Err(ClientError::Withheld {
-            what: step.target.to_string(),
-            source_name: step.source.clone(),
-        });
-    }
-    let stale = stale(plan, cluster).await?;
     let mut applied =
         AppliedPlan { digest: plan.digest(), cluster: plan.cluster.clone(), time: now, steps: Vec::new() };
-    if !stale.is_empty() {
+    if let Err(stale) = check(plan, cluster).await? {
         return Ok(CarriedOut { applied, end: End::Stale(stale) });
     }
     let carrier = Carrier { plan, cluster };
@@ -106,9 +127,9 @@ enum Ended {
     Refused(String),
 }
 
-struct Carrier<'a> {
-    plan: &'a SavedPlan,
-    cluster: &'a Cluster,
+pub(super) struct Carrier<'a> {
+    pub(super) plan: &'a SavedPlan,
+    pub(super) cluster: &'a Cluster,
 }
 
 impl Carrier<'_> {
@@ -265,31 +286,35 @@ impl Carrier<'_> {
         resource: &Resource,
     ) -> Result<Response, ClientError> {
         let target = &step.target;
-        let field = |name: &'static str| {
-            let value = live.and_then(|live| live.object.at(["metadata", name]).cloned());
-            value.map(|value| (name, value))
-        };
-        let options = Value::object([
-            ("apiVersion", Value::from("v1")),
-            ("kind", Value::from("DeleteOptions")),
-            ("propagationPolicy", Value::from("Background")),
-            ("preconditions", Value::object([field("uid"), field("resourceVersion")].into_iter().flatten())),
-        ]);
         let path = resource.path(&target.namespace, &target.name);
-        let body = Some(("application/json", json::to_vec(&options)));
+        let body = Some(("application/json", json::to_vec(&delete_options(live))));
         self.cluster.send(Method::DELETE, &path, "application/json", body).await
     }
 }
 
+/// Returns the options by which only the object that was read is deleted.
+pub(super) fn delete_options(live: Option<&LiveObject>) -> Value {
+    let field = |name: &'static str| {
+        let value = live.and_then(|live| live.object.at(["metadata", name]).cloned());
+        value.map(|value| (name, value))
+    };
+    Value::object([
+        ("apiVersion", Value::from("v1")),
+        ("kind", Value::from("DeleteOptions")),
+        ("propagationPolicy", Value::from("Background")),
+        ("preconditions", Value::object([field("uid"), field("resourceVersion")].into_iter().flatten())),
+    ])
+}
+
 /// Returns an object with the resourceVersion of the live one: a PUT of it fails if another client writes in between.
-fn with_version(object: &Value, live: &LiveObject) -> Value {
+pub(super) fn with_version(object: &Value, live: &LiveObject) -> Value {
     let metadata = object.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
     let metadata = metadata.with("resourceVersion", live.resource_version());
     Value::Object(object.as_object().cloned().unwrap_or_default().with("metadata", metadata))
 }
 
 /// Returns an object as it is created again, without what belonged to the one that is gone.
-fn without_identity(object: &Value) -> Value {
+pub(super) fn without_identity(object: &Value) -> Value {
     let root: Object = object.as_object().cloned().unwrap_or_default().without("status");
     let metadata = root.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
     let metadata = WITHOUT_IDENTITY.iter().fold(metadata, |metadata, name| metadata.without(name));

@@ -2,9 +2,11 @@
 //! again.
 
 mod carry_out;
+mod transaction;
 mod undo;
 
 pub use carry_out::{CarriedOut, End, carry_out, stale};
+pub use transaction::carry_out_atomically;
 pub use undo::{UndoConflict, UndoPlan, applied_from_history, undo_plan};
 
 use crate::{ClientError, Cluster, Draft, Found, order};

@@ -6,11 +6,12 @@ mod patch;
 mod step;
 mod undo;
 
+pub use patch::replace_managers;
 pub use step::{HandoverOutcome, Values, adopt, migrate, release, settle, transfer};
 pub use undo::{Undo, read_undo_file, reverted, undo_file};
 
 use crate::{LiveObject, plan::document};
-use patch::{guard, operation, replace_managers};
+use patch::{guard, operation};
 use tenure_apply::{Managers, OwnershipChange, ownership_changes};
 use tenure_fields::Path;
 use tenure_schema::TypeRef;

@@ -17,6 +17,6 @@ pub(super) fn guard(version: Value) -> Value {
 }
 
 /// Returns the operation that sets the managers.
-pub(super) fn replace_managers(managers: &Managers) -> Value {
+pub fn replace_managers(managers: &Managers) -> Value {
     operation("replace", MANAGED_FIELDS, Some(managers.to_value()))
 }

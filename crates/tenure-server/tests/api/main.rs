@@ -44,6 +44,7 @@ mod selection_index;
 mod server;
 mod service_cidrs;
 mod stream;
+mod transactions;
 mod watch;
 mod watch_selection;
 mod watchers;

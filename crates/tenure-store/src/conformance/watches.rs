@@ -196,3 +196,27 @@ pub(super) async fn many_watchers_see_the_same(scope: &Scope<impl Store>) {
         assert_eq!(watcher.await.expect("a watcher that succeeds"), expected);
     }
 }
+
+pub(super) async fn staged_transactions_are_delivered_without_others_between(scope: &Scope<impl Store>) {
+    let before = scope.put("before", "1").await;
+    let staging = super::writes::staging(scope).await;
+    for key in ["a", "b", "c"] {
+        staging.commit(Transaction::new().put(scope.key(key), Expected::Absent, "1")).await.unwrap();
+    }
+    let foreign = async {
+        for _ in 0..5 {
+            scope.put("foreign", "1").await;
+        }
+    };
+    let (committed, ()) = tokio::join!(scope.store.commit_all(staging.staged()), foreign);
+    committed.unwrap();
+    scope.put("after", "1").await;
+    let mut watch = scope.store.watch(WatchRequest::prefix(scope.key("")).after(before)).await.unwrap();
+    let mut seen = Vec::new();
+    while seen.last().is_none_or(|change: &String| !change.starts_with("after")) {
+        seen.extend(next_changes(&mut watch).await.iter().map(|change| scope.describe(change)));
+    }
+    let first = seen.iter().position(|change| change.starts_with("a:")).expect("the first of them");
+    let expected = ["a: none -> 1", "b: none -> 1", "c: none -> 1"];
+    assert_eq!(seen[first..first + 3], expected, "{seen:?}");
+}

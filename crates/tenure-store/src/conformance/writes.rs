@@ -2,7 +2,7 @@
 
 use super::Scope;
 use crate::limits::{MAX_KEY, MAX_OPERATIONS, MAX_VALUE};
-use crate::{Entry, Error, Expected, Revision, Store, Transaction};
+use crate::{Entry, Error, Expected, Revision, StagingStore, Store, Transaction};
 use bytes::Bytes;
 
 pub(super) async fn an_entry_knows_its_revisions(scope: &Scope<impl Store>) {
@@ -175,4 +175,72 @@ async fn increment(store: &impl Store, key: &Bytes) {
             Err(error) => panic!("{error}"),
         }
     }
+}
+
+/// Returns a copy of the store as it is now, for staging.
+pub(super) async fn staging<S: Store>(scope: &Scope<S>) -> StagingStore {
+    let newest = scope.store.revision().await.unwrap();
+    loop {
+        let copy = scope.store.copy().unwrap();
+        if copy.known() >= newest {
+            return StagingStore::new(copy);
+        }
+        // Of several servers, the copied one may be behind the one that was asked.
+        tokio::task::yield_now().await;
+    }
+}
+
+pub(super) async fn staged_transactions_are_committed_together(scope: &Scope<impl Store>) {
+    let old = scope.put("old", "1").await;
+    scope.put("gone", "1").await;
+    let staging = staging(scope).await;
+    let put =
+        |key: &str, expected, value: &'static str| Transaction::new().put(scope.key(key), expected, value);
+    let namespace = staging.commit(put("namespace", Expected::Absent, "1")).await.unwrap().revision;
+    // A later transaction may rely on an earlier one, by its revision in the copy.
+    let inside =
+        put("inside", Expected::Absent, "1").require(scope.key("namespace"), Expected::At(namespace));
+    let inside = inside.record(scope.key("inside"), "created");
+    let inside = staging.commit(inside).await.unwrap().revision;
+    staging.commit(put("old", Expected::At(old), "2")).await.unwrap();
+    staging.commit(Transaction::new().delete(scope.key("gone"), Expected::Present)).await.unwrap();
+    assert_eq!(scope.value("namespace").await, None, "nothing is written before it is committed");
+    assert_eq!(staging.get(&scope.key("old")).await.unwrap().unwrap().value, "2");
+    // Another client writes in between, so that the revisions of the copy are not those of the store.
+    scope.put("foreign", "1").await;
+    let staged = staging.staged();
+    let committed =
+        scope.store.commit_all(staged.clone()).await.expect("nothing that was relied on has changed");
+    assert_eq!(committed.len(), 4);
+    assert!(committed.is_sorted(), "revisions grow: {committed:?}");
+    for (key, value) in [("namespace", Some("1")), ("inside", Some("1")), ("old", Some("2")), ("gone", None)]
+    {
+        assert_eq!(scope.value(key).await.as_deref(), value.map(str::as_bytes), "{key}");
+    }
+    let entry = scope.store.get(&scope.key("inside")).await.unwrap().unwrap();
+    assert_eq!(entry.modified, staged.translate(inside, &committed));
+    assert_eq!(staged.translate(old, &committed), old, "what was there before keeps its revision");
+    let mut written: Vec<Bytes> = staged.written().cloned().collect();
+    written.sort();
+    assert_eq!(written, ["gone", "inside", "namespace", "old"].map(|key| scope.key(key)));
+    assert!(scope.store.commit_all(staged).await.is_err(), "they are committed once");
+}
+
+pub(super) async fn a_conflict_of_one_staged_transaction_commits_none(scope: &Scope<impl Store>) {
+    let old = scope.put("old", "1").await;
+    let staging = staging(scope).await;
+    let put =
+        |key: &str, expected, value: &'static str| Transaction::new().put(scope.key(key), expected, value);
+    staging.commit(put("first", Expected::Absent, "1")).await.unwrap();
+    staging.commit(put("old", Expected::At(old), "2")).await.unwrap();
+    staging.commit(put("last", Expected::Absent, "1")).await.unwrap();
+    scope.put("old", "3").await;
+    let error = scope.store.commit_all(staging.staged()).await.unwrap_err();
+    let conflict = error.conflict().unwrap_or_else(|| panic!("{error}"));
+    assert_eq!(conflict.key, scope.key("old"));
+    for (key, value) in [("first", None), ("old", Some("3")), ("last", None)] {
+        assert_eq!(scope.value(key).await.as_deref(), value.map(str::as_bytes), "{key}");
+    }
+    scope.put("first", "4").await;
+    assert_eq!(scope.value("first").await.unwrap(), "4");
 }

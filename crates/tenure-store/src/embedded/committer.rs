@@ -7,12 +7,14 @@ use super::commit_queue::{CommitQueue, Delivery};
 use super::engine::Engine;
 use super::group_commit::GroupCommit;
 use crate::entry::Commit;
+use crate::index::Index;
 use crate::limits::{BATCH_BYTES, BATCH_COUNT, FORGET_STEP, WAITING_WRITERS};
 use crate::shared_state::SharedState;
 use crate::stage::Stage;
 use crate::state::State;
 use crate::{
-    Clock, Committed, Compaction, Error, HistoryLimits, LedgerPosition, Result, Revision, Transaction,
+    Clock, Committed, Compaction, Error, HistoryLimits, LedgerPosition, Result, Revision, StagedTransactions,
+    Transaction,
 };
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -29,11 +31,55 @@ pub(super) enum Request {
     Reencrypt(oneshot::Sender<Result<()>>),
 }
 
-/// A transaction and the channel for its result. The permit limits how many can wait.
+/// What is to be committed. The permit limits how many can wait.
 pub(super) struct Job {
-    pub(super) transaction: Transaction,
-    pub(super) answer: oneshot::Sender<Result<Committed>>,
+    pub(super) work: Work,
     pub(super) _permit: OwnedSemaphorePermit,
+}
+
+/// One transaction, or several together, and the channel for the result.
+pub(super) enum Work {
+    One(Transaction, oneshot::Sender<Result<Committed>>),
+    All(StagedTransactions, oneshot::Sender<Result<Vec<Revision>>>),
+}
+
+/// The result of evaluating a job.
+enum Evaluated {
+    One(Result<Committed>),
+    All(Result<Vec<Revision>>),
+}
+
+impl Work {
+    fn size(&self) -> usize {
+        match self {
+            Work::One(transaction, _) => transaction.size(),
+            Work::All(staged, _) => staged.size(),
+        }
+    }
+
+    fn evaluate(&self, stage: &mut Stage, index: &Index) -> Evaluated {
+        match self {
+            Work::One(transaction, _) => Evaluated::One(stage.add(transaction, index)),
+            Work::All(staged, _) => Evaluated::All(stage.add_all(staged, index)),
+        }
+    }
+
+    /// Answers the writer, who may be gone.
+    fn answer(self, evaluated: Evaluated) {
+        match (self, evaluated) {
+            (Work::One(_, answer), Evaluated::One(result)) => _ = answer.send(result),
+            (Work::All(_, answer), Evaluated::All(result)) => _ = answer.send(result),
+            // A job is evaluated as what it is.
+            (Work::One(..), Evaluated::All(_)) | (Work::All(..), Evaluated::One(_)) => {}
+        }
+    }
+
+    fn fail(self, error: Error) {
+        match self {
+            Work::One(_, answer) => _ = answer.send(Err(error)),
+            Work::All(_, answer) => _ = answer.send(Err(error)),
+        }
+    }
 }
 
 /// Why the last batch failed, if it did.
@@ -65,7 +111,7 @@ impl Committer {
             for request in requests {
                 match request {
                     Request::Commit(job) => {
-                        bytes += job.transaction.size();
+                        bytes += job.work.size();
                         jobs.push(job);
                     }
                     Request::Compact(compaction, answer) => {
@@ -88,7 +134,8 @@ impl Committer {
         let (now, began) = (self.clock.millis(), Instant::now());
         let (stage, answers) = self.state.read(|state| {
             let mut stage = Stage::new(state.history.newest(), now);
-            let answers: Vec<_> = jobs.iter().map(|job| stage.add(&job.transaction, &state.index)).collect();
+            let answers: Vec<_> =
+                jobs.iter().map(|job| job.work.evaluate(&mut stage, &state.index)).collect();
             (stage, answers)
         });
         let commits = stage.into_commits();
@@ -101,7 +148,7 @@ impl Committer {
         if let Err(error) = written {
             // A conflict, too, may have been with a transaction of this batch, which was not applied.
             for job in jobs {
-                let _ = job.answer.send(Err(error.clone()));
+                job.work.fail(error.clone());
             }
             for (_, answer) in self.compactions.drain(..) {
                 let _ = answer.send(Err(error.clone()));
@@ -109,7 +156,7 @@ impl Committer {
             return;
         }
         for (job, answer) in jobs.into_iter().zip(answers) {
-            let _ = job.answer.send(answer);
+            job.work.answer(answer);
         }
         self.answer_compactions();
     }

@@ -26,11 +26,12 @@ use crate::shared_state::SharedState;
 use crate::state::State;
 use crate::{
     Committed, Compaction, Entry, Error, HistoryLimits, LedgerLimits, LedgerPage, LedgerRequest, ListRequest,
-    Listing, MemoryStore, Result, Revision, Store, Transaction, Watch, WatchRequest, cursor,
+    Listing, MemoryStore, Result, Revision, StagedTransactions, Store, Transaction, Watch, WatchRequest,
+    cursor,
 };
 use async_trait::async_trait;
 use commit_queue::CommitQueue;
-use committer::{Committer, Failure, Job, Request};
+use committer::{Committer, Failure, Job, Request, Work};
 use directory::{Content, Directory};
 use engine::Engine;
 use group_commit::GroupCommit;
@@ -213,6 +214,15 @@ impl EmbeddedStore {
         repair::repair(directory.as_ref(), options)
     }
 
+    /// Waits for a place in the queue of the committer.
+    async fn enqueue(&self, work: Work) -> Result<()> {
+        let permit = self.waiting.clone().acquire_owned().await.map_err(|_| Error::Closed)?;
+        if self.frozen.load(Ordering::SeqCst) {
+            return Err(Error::frozen());
+        }
+        self.request(Request::Commit(Job { work, _permit: permit }))
+    }
+
     fn request(&self, request: Request) -> Result<()> {
         self.requests.push(request).map_err(|_| Error::Closed)
     }
@@ -253,12 +263,19 @@ impl Store for EmbeddedStore {
 
     async fn commit(&self, transaction: Transaction) -> Result<Committed> {
         transaction.validate()?;
-        let permit = self.waiting.clone().acquire_owned().await.map_err(|_| Error::Closed)?;
         let (answer, committed) = oneshot::channel();
-        if self.frozen.load(Ordering::SeqCst) {
-            return Err(Error::frozen());
-        }
-        self.request(Request::Commit(Job { transaction, answer, _permit: permit }))?;
+        self.enqueue(Work::One(transaction, answer)).await?;
+        committed.await.map_err(|_| Error::Closed)?
+    }
+
+    fn copy(&self) -> Result<MemoryStore> {
+        Ok(self.fork())
+    }
+
+    /// They become durable in one batch of the journal, of which a crash leaves all or nothing, and each has a revision of its own.
+    async fn commit_all(&self, staged: StagedTransactions) -> Result<Vec<Revision>> {
+        let (answer, committed) = oneshot::channel();
+        self.enqueue(Work::All(staged, answer)).await?;
         committed.await.map_err(|_| Error::Closed)?
     }
 

@@ -22,10 +22,12 @@ mod wire;
 mod writer;
 
 use crate::stage::Stage;
+use crate::state::State;
 use crate::transaction::{Action, validate_key};
 use crate::{
-    Committed, Compaction, Entry, Error, Expected, LedgerPage, LedgerRequest, ListRequest, Listing,
-    Operation, Result, Revision, Store, Transaction, Watch, WatchRequest, cursor,
+    Committed, Compaction, Entry, Error, Expected, HistoryLimits, LedgerPage, LedgerRequest, ListRequest,
+    Listing, MemoryStore, Operation, Result, Revision, StagedTransactions, Store, Transaction, Watch,
+    WatchRequest, cursor,
 };
 use async_trait::async_trait;
 use call_error::CallError;
@@ -207,6 +209,17 @@ impl Store for EtcdStore {
         self.mirror.state.read(|state| {
             Stage::new(state.history.newest(), self.mirror.clock.millis()).add(&transaction, &state.index)
         })
+    }
+
+    fn copy(&self) -> Result<MemoryStore> {
+        let state = self.mirror.state.read(State::clone);
+        Ok(MemoryStore::from_state(state, HistoryLimits::default(), self.mirror.clock.clone()))
+    }
+
+    /// They are one transaction of etcd, with one revision for all; it has the limits of one.
+    async fn commit_all(&self, staged: StagedTransactions) -> Result<Vec<Revision>> {
+        let committed = self.commit(staged.merged()?).await?;
+        Ok(vec![committed.revision; staged.len()])
     }
 
     async fn watch(&self, request: WatchRequest) -> Result<Watch> {

@@ -62,6 +62,9 @@ pub struct Options {
     /// The file from which the saved plan can be undone [default: one in $XDG_STATE_HOME/tenure/undo].
     #[arg(long, value_name = "FILE", requires = "plan")]
     undo: Option<PathBuf>,
+    /// Write all steps of the saved plan or none, as one transaction; needs a Tenure server.
+    #[arg(long, requires = "plan")]
+    atomic: bool,
     #[command(flatten)]
     files: Files,
     #[command(flatten)]
@@ -98,6 +101,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         let way = saved_plan::Way {
             undo: options.undo.as_deref(),
             mode: options.mode(),
+            atomicity: saved_plan::Atomicity::of(options.atomic),
             output: options.output,
         };
         return saved_plan::apply(file, options.expect.as_deref(), documents, way, &options.connection, terminal);

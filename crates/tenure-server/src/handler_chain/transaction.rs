@@ -1,0 +1,336 @@
+//! `POST /transactions`: several writes that take effect together or not at all. Each is carried out on a fork of the server over a
+//! copy of the store, with the permissions, admission and rules of a request of its own; what they committed there is then committed
+//! to the store at once. If something that one of them relied on has changed in between, all are carried out again.
+
+use super::{Authenticated, Authorized, Endpoint, Received, RequestInfo, Server};
+use crate::{
+    admission::CONFIGURATION_PREFIX, audit::AuditTrail, fork::ForkOptions, subresources::is_connection,
+};
+use bytes::Bytes;
+use hyper::{
+    Method, StatusCode, Uri,
+    header::{self, HeaderValue},
+    http::request::Parts,
+};
+use std::sync::Arc;
+use tenure_authentication::Credential;
+use tenure_authorization::RBAC_PREFIX;
+use tenure_catalog::{Target, Verb, object::meta_text};
+use tenure_http::{BoundedBody, PLAIN, Request, Response, ResponseBody};
+use tenure_meta::{ApiError, Reason, UserInfo};
+use tenure_store::{Error, Revision, StagedTransactions, StagingStore, Store, limits::MAX_STAGED};
+use tenure_value::{Limits, Object, Value, json};
+
+/// The path of transactions.
+pub(super) const PATH: &str = "/transactions";
+/// The largest body of a transaction.
+const BODY_BYTES: usize = 16 * 1024 * 1024;
+/// How many bytes a transaction occupies for each byte of its body.
+const BYTES_PER_BODY_BYTE: usize = 12;
+/// How often the writes are carried out before others are said to be in the way.
+const ATTEMPTS: usize = 5;
+
+/// One of the writes.
+struct Write {
+    /// How errors name it.
+    title: String,
+    method: Method,
+    uri: Uri,
+    content_type: Option<HeaderValue>,
+    body: Bytes,
+    /// Whether the object must not exist.
+    absent: bool,
+}
+
+/// A write that was carried out on the copy.
+struct Outcome {
+    code: StatusCode,
+    object: Value,
+    trail: Option<AuditTrail>,
+}
+
+impl Server {
+    /// Carries out a transaction.
+    pub(super) async fn transact(
+        &self,
+        mut request: Request,
+        authorized: Authorized,
+        body: &mut Option<BoundedBody>,
+        seen: &mut RequestInfo,
+    ) -> Result<Response, ApiError> {
+        let Authorized { user, flow, .. } = authorized;
+        let mut memory = None;
+        if let Some(body) = body.take() {
+            (request.body, memory) = body.read(BODY_BYTES, &self.memory).await?;
+        }
+        if let Some(trail) = &mut seen.trail {
+            trail.set_body(&request.body);
+        }
+        if let Some(memory) = &mut memory
+            && !memory.grow(BYTES_PER_BODY_BYTE * request.body.len())
+        {
+            return Err(tenure_http::no_memory());
+        }
+        let _seat = match flow {
+            Some(flow) => match flow.seats(1).await {
+                Ok(seat) => seat,
+                Err(refusal) => return Ok(refusal),
+            },
+            None => None,
+        };
+        let deadline = tokio::time::Instant::from_std(request.deadline);
+        let transacting = tokio::time::timeout_at(deadline, self.attempts(&request.body, &user));
+        let Ok(response) = self.offload.run(Box::pin(transacting)).await else {
+            return Err(ApiError::new(
+                Reason::Timeout,
+                "the transaction could not be carried out in the time allotted; whether it was committed is not known",
+            ));
+        };
+        response
+    }
+
+    async fn attempts(&self, body: &[u8], user: &Arc<UserInfo>) -> Result<Response, ApiError> {
+        let writes = read_writes(body)?;
+        let mut in_the_way = String::new();
+        for _ in 0..ATTEMPTS {
+            // Whatever was acknowledged before is part of the copy.
+            self.objects.store.revision().await?;
+            let staging = Arc::new(StagingStore::new(self.objects.store.copy()?));
+            let options = ForkOptions::new(self.objects.clock.clone(), self.objects.identifiers.fork());
+            let fork = self.fork(staging.clone(), options);
+            let outcomes = fork.carry_out_all(&writes, user, &*staging).await?;
+            let staged = staging.staged();
+            match self.objects.store.commit_all(staged.clone()).await {
+                Ok(committed) => {
+                    self.follow_all(&staged).await;
+                    return Ok(respond(outcomes, &staged, &committed));
+                }
+                Err(Error::Conflict(conflict)) => in_the_way = conflict.to_string(),
+                Err(failure) => return Err(nothing_written(failure.into(), outcomes)),
+            }
+        }
+        let failure = ApiError::new(
+            Reason::Conflict,
+            format!(
+                "others changed what the transaction relies on {ATTEMPTS} times: {in_the_way}; try again"
+            ),
+        );
+        Err(nothing_written(failure, Vec::new()))
+    }
+
+    /// Carries out writes in order, on the fork that this server is. The first that fails ends it.
+    async fn carry_out_all(
+        self: &Arc<Self>,
+        writes: &[Write],
+        user: &Arc<UserInfo>,
+        staging: &StagingStore,
+    ) -> Result<Vec<Outcome>, ApiError> {
+        let mut outcomes = Vec::with_capacity(writes.len());
+        for write in writes {
+            let mut seen = RequestInfo::default();
+            let response = self.carry_out_one(write, user, staging, &mut seen).await;
+            match response.and_then(|response| object_of(response, &write.title)) {
+                Ok((code, object)) => outcomes.push(Outcome { code, object, trail: seen.trail.take() }),
+                Err(mut failure) => {
+                    failure.message =
+                        format!("{}: {}; nothing was written", write.title, failure.message).into();
+                    let refused = seen.trail.take();
+                    outcomes.push(Outcome { code: StatusCode::OK, object: Value::Null, trail: refused });
+                    return Err(nothing_written(failure, outcomes));
+                }
+            }
+        }
+        Ok(outcomes)
+    }
+
+    async fn carry_out_one(
+        &self,
+        write: &Write,
+        user: &Arc<UserInfo>,
+        staging: &StagingStore,
+        seen: &mut RequestInfo,
+    ) -> Result<Response, ApiError> {
+        let head = write.head()?;
+        let mut received = Received::read(&head, None);
+        let caller = Authenticated { user: user.clone(), credential: Credential::Lasting };
+        let caller = self.open_audit(&head, &mut received, Ok(caller), seen)?;
+        let permission = self.permission(&head, &mut received, &caller);
+        let authorized = self.authorize(caller, permission, None, seen).await?;
+        let Endpoint::Resource(target, mut request) = self.route(head, received, &authorized, seen)? else {
+            return Err(ApiError::bad_request(
+                "the path does not name an object or a collection of this server",
+            ));
+        };
+        check_target(&target)?;
+        if write.absent && staging.get(target.key().as_bytes()).await?.is_some() {
+            let resource = &target.handler.resource;
+            return Err(ApiError::already_exists(&resource.group, &resource.name, &target.name));
+        }
+        request.body = write.body.clone();
+        if let Some(trail) = &mut seen.trail {
+            trail.set_body(&request.body);
+        }
+        Box::pin(self.dispatch(target, request)).await
+    }
+
+    /// Serves and enforces what a transaction changed.
+    async fn follow_all(&self, staged: &StagedTransactions) {
+        let mut refreshed = Ok(());
+        let mut admission = false;
+        for key in staged.written() {
+            admission |= key.starts_with(CONFIGURATION_PREFIX.as_bytes());
+            let of_key = match key.starts_with(RBAC_PREFIX.as_bytes()) {
+                true => self.authorizer.refresh_key(key),
+                false => self.catalog.refresh_key(key).await,
+            };
+            refreshed = refreshed.and(of_key);
+        }
+        if admission {
+            refreshed = refreshed.and(self.writer.admission.refresh().await);
+        }
+        // What was written is durable even if this fails. The lifecycle controller sees the same changes and refreshes again.
+        if let Err(failure) = refreshed {
+            tracing::warn!(%failure, "refresh after a transaction failed, retrying later");
+        }
+    }
+}
+
+impl Write {
+    fn read(place: usize, of: &Value) -> Result<Write, ApiError> {
+        let at = format!("requests[{place}]");
+        let invalid = |why: String| ApiError::bad_request(format!("{at}{why}"));
+        let Some(fields) = of.as_object() else {
+            return Err(invalid(" must be an object with method, path and body".into()));
+        };
+        const KNOWN: [&str; 5] = ["method", "path", "contentType", "body", "absent"];
+        if let Some((unknown, _)) = fields.iter().find(|(name, _)| !KNOWN.contains(&name.as_str())) {
+            return Err(invalid(format!(".{unknown} is not known; the fields are {}", KNOWN.join(", "))));
+        }
+        let text = |name: &str| fields.get(name).and_then(Value::as_str);
+        let method = match text("method") {
+            Some("POST") => Method::POST,
+            Some("PUT") => Method::PUT,
+            Some("PATCH") => Method::PATCH,
+            Some("DELETE") => Method::DELETE,
+            _ => return Err(invalid(".method must be POST, PUT, PATCH or DELETE".into())),
+        };
+        let path = text("path").filter(|path| path.starts_with("/api/") || path.starts_with("/apis/"));
+        let uri = path.and_then(|path| path.parse::<Uri>().ok()).ok_or_else(|| {
+            invalid(".path must be a path of the API with its query, such as /api/v1/namespaces/default/configmaps/a".into())
+        })?;
+        let content_type = match (text("contentType"), &method) {
+            (Some(given), _) => Some(
+                HeaderValue::try_from(given)
+                    .map_err(|_| invalid(".contentType is not a media type".into()))?,
+            ),
+            (None, &Method::PATCH) => {
+                return Err(invalid(
+                    ".contentType must name the kind of patch, such as application/apply-patch+yaml".into(),
+                ));
+            }
+            (None, _) => Some(HeaderValue::from_static("application/json")),
+        };
+        let body = fields.get("body").map(|body| Bytes::from(json::to_vec(body))).unwrap_or_default();
+        let absent = match fields.get("absent") {
+            None => false,
+            Some(Value::Bool(absent)) => *absent,
+            Some(_) => return Err(invalid(".absent must be true or false".into())),
+        };
+        let title = format!("{at} ({method} {})", uri.path());
+        Ok(Write { title, method, uri, content_type, body, absent })
+    }
+
+    /// Returns the head that a request of its own would have.
+    fn head(&self) -> Result<Parts, ApiError> {
+        let mut request = hyper::Request::builder().method(self.method.clone()).uri(self.uri.clone());
+        if let Some(content_type) = &self.content_type {
+            request = request.header(header::CONTENT_TYPE, content_type.clone());
+        }
+        let request = request.body(()).map_err(|error| ApiError::bad_request(error.to_string()))?;
+        Ok(request.into_parts().0)
+    }
+}
+
+fn read_writes(body: &[u8]) -> Result<Vec<Write>, ApiError> {
+    let document = json::parse(body, &Limits::default())
+        .map_err(|error| ApiError::bad_request(format!("the transaction is not JSON: {error}")))?;
+    let text = |name: &str| document.get(name).and_then(Value::as_str);
+    if (text("apiVersion"), text("kind")) != (Some("tenure.dev/v1"), Some("Transaction")) {
+        return Err(ApiError::bad_request("a transaction has apiVersion tenure.dev/v1 and kind Transaction"));
+    }
+    let requests = document.get("requests").and_then(Value::as_array).map(|requests| requests.items());
+    let requests = requests.filter(|requests| !requests.is_empty()).ok_or_else(|| {
+        ApiError::bad_request(
+            "requests must be a list of at least one write, each with method, path and body",
+        )
+    })?;
+    if requests.len() > MAX_STAGED {
+        return Err(ApiError::bad_request(format!(
+            "requests has {} writes; at most {MAX_STAGED} can be one transaction",
+            requests.len()
+        )));
+    }
+    requests.iter().enumerate().map(|(place, of)| Write::read(place, of)).collect()
+}
+
+/// Refuses what cannot be undone by not committing it.
+fn check_target(target: &Target) -> Result<(), ApiError> {
+    let is_write = matches!(target.verb, Verb::Create | Verb::Update | Verb::Patch | Verb::Delete);
+    let is_stored = target.handler.resource.is_stored() && !is_connection(&target.subresource);
+    if is_write && is_stored && matches!(target.subresource.as_str(), "" | "status" | "scale") {
+        return Ok(());
+    }
+    Err(ApiError::bad_request(
+        "a transaction creates, changes and deletes single objects, their status and their scale; make this request on its own",
+    ))
+}
+
+/// Returns the object that a write answered, or the error that it was refused with.
+fn object_of(response: Response, title: &str) -> Result<(StatusCode, Value), ApiError> {
+    let ResponseBody::Whole(bytes) = &response.body else {
+        return Err(ApiError::internal(format!("{title} was not answered with an object")));
+    };
+    let object = json::parse(bytes, &Limits::TRUSTED)
+        .map_err(|error| ApiError::internal(format!("{title} was not answered with JSON: {error}")))?;
+    match response.code.is_success() {
+        true => Ok((response.code, object)),
+        false => Err(ApiError::internal(format!("{title}: {}", meta_text(&object, "message")))),
+    }
+}
+
+/// Ends the audit trails of writes that did not take effect, and returns why.
+fn nothing_written(failure: ApiError, outcomes: Vec<Outcome>) -> ApiError {
+    for trail in outcomes.into_iter().filter_map(|outcome| outcome.trail) {
+        trail.respond(Response::failure(&failure, PLAIN));
+    }
+    failure
+}
+
+/// Returns the objects as they are now. Their versions in the copy become those of the store.
+fn respond(outcomes: Vec<Outcome>, staged: &StagedTransactions, committed: &[Revision]) -> Response {
+    let results = outcomes.into_iter().map(|Outcome { code, object, trail }| {
+        let object = with_version(object, |version| staged.translate(version, committed));
+        if let Some(trail) = trail {
+            trail.respond(Response::document(code, &object, PLAIN));
+        }
+        Value::object([("code", Value::from(i64::from(code.as_u16()))), ("object", object)])
+    });
+    let document = Value::object([
+        ("apiVersion", Value::from("tenure.dev/v1")),
+        ("kind", "TransactionResult".into()),
+        ("results", Value::array(results)),
+    ]);
+    Response::document(StatusCode::OK, &document, PLAIN)
+}
+
+fn with_version(object: Value, translate: impl Fn(Revision) -> Revision) -> Value {
+    let version = meta_text(&object, "resourceVersion").parse::<u64>().ok();
+    let (Some(version), Some(fields)) = (version, object.as_object()) else { return object };
+    let translated = translate(Revision::from_number(version)).get();
+    if translated == version {
+        return object;
+    }
+    let metadata = fields.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
+    let metadata: Object = metadata.with("resourceVersion", Value::from(translated.to_string()));
+    fields.clone().with("metadata", metadata).into()
+}
