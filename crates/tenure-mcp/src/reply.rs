@@ -97,15 +97,15 @@ pub struct Failure {
     /// What is wrong.
     pub message: String,
     /// The argument or the field that is wrong.
-    pub field: Option<String>,
+    pub field: Option<Box<str>>,
     /// What would be right.
-    pub suggestion: Option<String>,
+    pub suggestion: Option<Box<str>>,
     /// Further members of the result.
     pub data: Object,
     /// What can be done next.
     pub next: Vec<Next>,
     /// The digest of the plan that the call is about.
-    pub digest: Option<String>,
+    pub digest: Option<Box<str>>,
 }
 
 impl Failure {
@@ -124,12 +124,12 @@ impl Failure {
 
     /// Names the argument or the field.
     pub fn at(self, field: impl Into<String>) -> Failure {
-        Failure { field: Some(field.into()), ..self }
+        Failure { field: Some(field.into().into_boxed_str()), ..self }
     }
 
     /// Says what would be right.
     pub fn suggest(self, suggestion: impl Into<String>) -> Failure {
-        Failure { suggestion: Some(suggestion.into()), ..self }
+        Failure { suggestion: Some(suggestion.into().into_boxed_str()), ..self }
     }
 
     /// Says what can be done next.
@@ -144,7 +144,7 @@ impl Failure {
             Object::default().with("reason", self.reason.word()).with("message", self.message.as_str());
         for (name, text) in [("field", &self.field), ("suggestion", &self.suggestion)] {
             if let Some(text) = text {
-                object = object.with(name, text.as_str());
+                object = object.with(name, text.as_ref());
             }
         }
         Value::Object(object)
@@ -153,7 +153,11 @@ impl Failure {
 
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Failure {
-        let message = error.to_string();
+        let message = match &error {
+            // The advice of the message is for people.
+            ClientError::Refused { verb, what, message, .. } => format!("cannot {verb} {what}: {message}"),
+            error => error.to_string(),
+        };
         match error {
             ClientError::Refused { code: 404, .. } | ClientError::NotFound { .. } => {
                 Failure::new(Reason::NotFound, message).suggest("list shows what there is")

@@ -2,7 +2,7 @@
 
 use crate::harness::tenure;
 
-const COMMANDS: [&[&str]; 17] = [
+const COMMANDS: [&[&str]; 19] = [
     &["patch"],
     &["patch", "apply"],
     &["patch", "diff"],
@@ -18,6 +18,8 @@ const COMMANDS: [&[&str]; 17] = [
     &["schema", "show"],
     &["schema", "audit"],
     &["schema", "diff"],
+    &["mcp"],
+    &["approve"],
     &["completions"],
     &["man"],
 ];

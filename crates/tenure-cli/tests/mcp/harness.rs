@@ -21,10 +21,18 @@ pub struct TestCluster {
 
 impl TestCluster {
     pub fn start() -> TestCluster {
+        TestCluster::start_with(&["--insecure-http", "--compatibility", "kubernetes"])
+    }
+
+    /// Starts a server with all that Tenure has, and with authorization.
+    pub fn secure() -> TestCluster {
+        TestCluster::start_with(&[])
+    }
+
+    fn start_with(further: &[&str]) -> TestCluster {
         let data = TempDir::new().expect("a directory");
-        let arguments =
-            ["--in-memory", "--insecure-http", "--listen", "127.0.0.1:0", "--compatibility", "kubernetes"];
-        let server = Tenure::start(data.path(), &arguments);
+        let arguments = ["--in-memory", "--listen", "127.0.0.1:0"];
+        let server = Tenure::start(data.path(), &[&arguments[..], further].concat());
         TestCluster { server, home: TempDir::new().expect("a directory"), _data: data }
     }
 

@@ -3,6 +3,7 @@
 
 mod approval;
 mod clients;
+mod conversation;
 mod harness;
 mod http;
 mod limits;

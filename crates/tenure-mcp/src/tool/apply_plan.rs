@@ -18,7 +18,7 @@ use tenure_value::{Object, Value};
 pub async fn apply_plan(arguments: &Arguments, context: &Arc<Context>) -> Outcome {
     context.guard.check_write()?;
     let digest = arguments.text("digest").unwrap_or_default().to_owned();
-    let with_digest = |failure: Failure| Failure { digest: Some(digest.clone()), ..failure };
+    let with_digest = |failure: Failure| Failure { digest: Some(digest.as_str().into()), ..failure };
     let plan = context.plans.get(&digest).ok_or_else(|| with_digest(unknown(&digest)))?;
     check_approval(&digest, context).map_err(with_digest)?;
     // Taken only now, so that a plan that waits for approval can be asked for again, and once, so that it is carried out once.

@@ -58,7 +58,7 @@ pub async fn plan(arguments: &Arguments, context: &Context) -> Outcome {
         .with("result", result)
         .with("manager", manager.as_str())
         .with("plans", Value::array(shown_plans));
-    let mut text = format!("{result}: {}", shown::summary(plans()));
+    let mut text = format!("{result} ({})", shown::summary(plans()));
     let (mut digest, mut next) = (None, Vec::new());
     match result {
         "ready" => {
@@ -194,7 +194,7 @@ fn removals(one: &Settled, manager: &str, arguments: &Arguments) -> Vec<Differen
         |path: &Path| (1..=path.len()).any(|end| path.get(..end).is_some_and(|part| given_up.has(part)));
     let is_named = |path: &Path| named.iter().any(|named| path.starts_with(named));
     let values = plan.shown_values().into_iter();
-    values.filter(|one| is_dropped(&one.path) && !is_named(&one.path)).collect()
+    values.filter(|one| one.before.is_some() && is_dropped(&one.path) && !is_named(&one.path)).collect()
 }
 
 /// The most paths that a sentence names.

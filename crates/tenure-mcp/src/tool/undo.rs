@@ -52,7 +52,7 @@ pub async fn undo(arguments: &Arguments, context: &Context) -> Outcome {
         .with("result", result)
         .with("plans", Value::array(plans))
         .with("conflicts", Value::array(conflicts));
-    let mut text = format!("{result}: {}", shown::summary(undone.plans.iter()));
+    let mut text = format!("{result} ({})", shown::summary(undone.plans.iter()));
     let (mut digest, mut next) = (None, Vec::new());
     if result == "ready" {
         let kept = keep(undone.saved, context)?;
