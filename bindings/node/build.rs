@@ -1,0 +1,5 @@
+//! Lets the linker leave the functions of Node open.
+
+fn main() {
+    napi_build::setup();
+}

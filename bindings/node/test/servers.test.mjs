@@ -1,0 +1,104 @@
+// The server in the process, its helpers, and the client of Kubernetes.
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as hooks from "node:test";
+import { ServerError } from "tenure";
+import { TestEnvironment, TestServer, useTestServer } from "tenure/testing";
+
+const { describe, test } = hooks;
+const configMap = (data, name = "settings") => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "default" }, data });
+const PATH = "/api/v1/namespaces/default/configmaps/settings";
+const get = async (server) => {
+  const response = await fetch(server.url + PATH);
+  return { code: response.status, ...(await response.json()) };
+};
+
+describe("a server for each test", () => {
+  const state = useTestServer({ objects: [configMap({ colour: "blue" })] }, hooks);
+
+  for (const round of [1, 2]) {
+    test(`forks are independent, ${round}`, async () => {
+      assert.deepEqual((await get(state.server)).data, { colour: "blue" });
+      await state.server.apply(configMap({ colour: "red" }));
+      assert.deepEqual((await get(state.server)).data, { colour: "red" });
+    });
+  }
+
+  test("snapshots, writes and the past", async () => {
+    const { server } = state;
+    const [snapshot, revision] = [server.snapshot(), server.revision];
+    await server.apply(configMap({ colour: "red" }), { manager: "bob" });
+    assert.equal(server.writes(revision)[0].manager, "bob");
+    const past = await server.at(revision);
+    assert.deepEqual((await get(past)).data, { colour: "blue" });
+    await past.stop();
+    server.restore(snapshot);
+    assert.equal(server.revision, revision);
+  });
+
+  test("faults happen as often as asked", async () => {
+    const fault = state.server.inject("internalError", { kind: "ConfigMap", times: 1 });
+    assert.equal((await get(state.server)).code, 500);
+    assert.equal((await get(state.server)).code, 200);
+    assert.equal(fault.hits(), 1);
+    assert.throws(() => state.server.inject("magic"), /unknown effect/);
+  });
+
+  test("kubectl and the client of Kubernetes", async () => {
+    assert.equal(await state.server.kubectl("get", "configmap", "settings", "--output=jsonpath={.data.colour}"), "blue");
+    await assert.rejects(state.server.kubectl("get", "configmap", "none"), (error) => /NotFound/.test(error.stderr));
+    const { CoreV1Api } = await import("@kubernetes/client-node");
+    const core = (await state.server.kubeConfig()).makeApiClient(CoreV1Api);
+    const found = await core.readNamespacedConfigMap({ name: "settings", namespace: "default" });
+    assert.deepEqual(found.data, { colour: "blue" });
+  });
+});
+
+test("the clock moves when told, and a stopped server says so", async () => {
+  const server = await TestServer.start({ seed: 1 });
+  server.advance(90);
+  assert.equal(server.now, "2026-01-01T00:01:30Z");
+  const { kubeconfig } = server;
+  assert.ok(existsSync(kubeconfig));
+  await server.stop();
+  assert.ok(!existsSync(kubeconfig));
+  assert.throws(() => server.url, (error) => error instanceof ServerError && /stopped/.test(error.message));
+  await assert.rejects(TestServer.start({ crds: "/nowhere" }), ServerError);
+});
+
+test("an environment has the definitions of its directories", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "crds-"));
+  const definition = {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: "widgets.example.com" },
+    spec: {
+      group: "example.com",
+      scope: "Namespaced",
+      names: { plural: "widgets", singular: "widget", kind: "Widget", listKind: "WidgetList" },
+      versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
+    },
+  };
+  writeFileSync(join(directory, "widgets.json"), JSON.stringify(definition));
+  const environment = new TestEnvironment({ crdDirectoryPaths: [directory] });
+  assert.throws(() => environment.kubeconfigPath, /not started/);
+  await environment.start();
+  assert.ok(existsSync(environment.kubeconfigPath));
+  assert.equal((await fetch(`${environment.url}/apis/example.com/v1/namespaces/default/widgets`)).status, 200);
+  await environment.stop();
+});
+
+test("a hundred forks are quick", async () => {
+  const base = await TestServer.start();
+  const began = performance.now();
+  for (let at = 0; at < 100; at++) {
+    const fork = await base.fork();
+    await fork.apply(configMap({ colour: "blue" }));
+    await fork.stop();
+  }
+  // Only an order of magnitude: machines differ.
+  assert.ok(performance.now() - began < 20_000);
+  await base.stop();
+});
