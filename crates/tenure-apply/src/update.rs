@@ -2,6 +2,7 @@
 //! else keeps its owners. Updates never conflict.
 
 use crate::{ApplyError, Evolution, Live, Manager, Managers, Presence, State, Versions, Write, tracking};
+use tenure_profile::Behaviour;
 use tenure_schema::TypeRef;
 use tenure_value::Value;
 
@@ -45,8 +46,13 @@ pub fn update(
         return Ok(State { object: new.clone(), managers });
     }
     let managers = match tracking::track(live.object, new, &managers, write, write.manager) {
-        // Kubernetes writes the object all the same, without managers.
-        Err(ApplyError::RemovedVersion { .. } | ApplyError::Undeclared { .. }) => Managers::default(),
+        // Kubernetes writes the object all the same: without managers, or with those that it had.
+        Err(ApplyError::RemovedVersion { .. } | ApplyError::Undeclared { .. }) => {
+            match write.profile.behaves(Behaviour::ManagersKeptOnFailure) {
+                true => live.managers.clone(),
+                false => Managers::default(),
+            }
+        }
         tracked => tracked?,
     };
     Ok(State { object: new.clone(), managers })

@@ -20,6 +20,7 @@ use tenure_value::{Object, Text, Value};
 
 /// The built-in kinds and the processing of their objects.
 pub struct Kinds {
+    pub(crate) version: KubernetesVersion,
     registry: &'static Registry,
     shapes: Shapes,
     rules: Rules,
@@ -66,6 +67,7 @@ impl Kinds {
         check_encoding(&shapes, &data.defaults)?;
         check_go_types(&shapes, &data.go_types)?;
         Ok(Kinds {
+            version,
             registry,
             rules: Rules::new(&shapes, &data.defaults)?,
             checks: Checks::new(&shapes, registry, &data.validation)?,

@@ -3,7 +3,7 @@
 use crate::data::{self, DataError, PerVersion, RESOURCES, per_version};
 use std::sync::Arc;
 use tenure_meta::{Group, Registry, Resource, ValueExt};
-use tenure_profile::KubernetesVersion;
+use tenure_profile::{Behaviour, KubernetesVersion};
 use tenure_schema::Schema;
 use tenure_value::Value;
 
@@ -30,19 +30,21 @@ pub fn registry_at(version: KubernetesVersion) -> &'static Registry {
 /// Returns the built-in resources of a version, or the error in the data.
 pub(crate) fn try_registry(version: KubernetesVersion) -> Result<&'static Registry, DataError> {
     static BUILTIN: PerVersion<Result<Registry, DataError>> = per_version();
-    let read = || compile(&data::resources(version)?, Schema::builtin_at(version));
+    let read = || compile(&data::resources(version)?, version);
     BUILTIN[version as usize].get_or_init(read).as_ref().map_err(DataError::clone)
 }
 
-fn compile(document: &Value, schema: &Schema) -> Result<Registry, DataError> {
+fn compile(document: &Value, version: KubernetesVersion) -> Result<Registry, DataError> {
+    let schema = Schema::builtin_at(version);
     let groups = data::rows(RESOURCES, document, "groups")?.iter();
     let groups = groups.map(|row| Group { name: row.text("group"), versions: row.texts("versions") });
     let rows = data::rows(RESOURCES, document, "resources")?.iter();
     let resources = rows.map(|row| {
         let name = format!("{}/{} {}", row.text("group"), row.text("version"), row.text("resource"));
-        Resource::from_row(row, schema)
-            .map(Arc::new)
-            .map_err(|reason| DataError::new(RESOURCES, name, reason))
+        let mut resource =
+            Resource::from_row(row, schema).map_err(|reason| DataError::new(RESOURCES, name, reason))?;
+        resource.strategy.indexed_owners = version.has(Behaviour::IndexedOwnerErrors);
+        Ok(Arc::new(resource))
     });
     Ok(Registry::new(groups.collect(), resources.collect::<Result<_, _>>()?))
 }
@@ -63,7 +65,7 @@ mod tests {
             let text = format!(
                 r#"{{"groups":[],"resources":[{{"group":"g","version":"v1","resource":"as","kind":"A",{row}}}]}}"#
             );
-            let error = compile(&text.parse().unwrap(), Schema::builtin()).unwrap_err().to_string();
+            let error = compile(&text.parse().unwrap(), KubernetesVersion::DEFAULT).unwrap_err().to_string();
             assert!(error.starts_with("data/resources.json: g/v1 as: ") && error.contains(reason), "{error}");
         }
     }

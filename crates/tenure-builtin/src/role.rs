@@ -52,6 +52,9 @@ const ADMISSION_CONFIGURATIONS: [&str; 6] = [
     "validatingadmissionpolicybindings",
 ];
 
+/// Migrations of stored objects, since Kubernetes 1.37.
+pub const STORAGE_VERSION_MIGRATIONS: (&str, &str, &str) =
+    ("storagemigration.k8s.io", "v1", "storageversionmigrations");
 /// The group and the resources of roles and bindings.
 pub const RBAC: (&str, [&str; 4]) =
     ("rbac.authorization.k8s.io", ["clusterrolebindings", "clusterroles", "rolebindings", "roles"]);

@@ -5,7 +5,9 @@ use crate::{
     part::Part,
     validate::{Step, Walk, generated_selector, new_event, new_pod, new_stateful_set, scale_target},
 };
+use std::collections::HashSet;
 use tenure_meta::{Endpoint, FieldError, FieldErrors, FieldPath, Previous, Resource, object_meta};
+use tenure_profile::Behaviour;
 use tenure_value::Value;
 
 impl Kinds {
@@ -62,6 +64,10 @@ impl Kinds {
                 Step::Content => self.check_content(resource, new, before, endpoint, &mut errors),
                 Step::Changes => self.check_changes(resource, endpoint, old, new, &mut errors),
             }
+        }
+        if self.version.has(Behaviour::ErrorsReportedOnce) {
+            let mut reported = HashSet::new();
+            errors.retain(|error| reported.insert((error.path.clone(), error.message.clone())));
         }
         errors.into_vec()
     }

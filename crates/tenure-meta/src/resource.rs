@@ -105,6 +105,8 @@ pub struct StrategyOptions {
     pub childless: bool,
     /// Whether finalizers need no domain.
     pub plain_finalizers: bool,
+    /// Whether errors of owner references name the entry.
+    pub indexed_owners: bool,
     /// Whether objects terminate gracefully.
     pub graceful_deletion: bool,
 }
@@ -128,6 +130,7 @@ impl Default for StrategyOptions {
             orphans: false,
             childless: false,
             plain_finalizers: false,
+            indexed_owners: false,
             graceful_deletion: false,
         }
     }
@@ -209,6 +212,7 @@ impl StrategyOptions {
             orphans: row.flag("orphans"),
             childless: row.flag("childless"),
             plain_finalizers: row.flag("plainFinalizers"),
+            indexed_owners: default.indexed_owners,
             graceful_deletion: row.flag("gracefulDeletion"),
         })
     }

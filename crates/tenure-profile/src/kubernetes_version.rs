@@ -121,6 +121,14 @@ macro_rules! behaviours {
 behaviours! {
     /// OpenAPI documents leave out the zero defaults of list items and map values.
     UnpublishedItemDefaults = V1_37,
+    /// An update that several checks refuse for the same reason reports it once.
+    ErrorsReportedOnce = V1_37,
+    /// Errors of owner references name the entry, and what is missing is a required value.
+    IndexedOwnerErrors = V1_37,
+    /// The managers of an object stay if an update of them fails; before, all of them were lost.
+    ManagersKeptOnFailure = V1_37,
+    /// A patch is decoded before anything else is done with it, and errors call it a patch.
+    PatchesDecodedFirst = V1_37,
 }
 
 #[cfg(test)]

@@ -4,11 +4,67 @@
 mod recordings;
 
 use std::collections::BTreeMap;
+use tenure_profile::KubernetesVersion;
 use tenure_schema::{ListTopology, Relation, ScalarKind, Schema, Type, TypeRef, UnknownFields, builtin};
 use tenure_value::{Limits, Value, json};
 
 fn facts() -> Value {
     json::parse(include_bytes!("../data/kubernetes-1.36.json"), &Limits::TRUSTED).unwrap()
+}
+
+fn later_facts() -> Value {
+    json::parse(include_bytes!("../data/kubernetes-1.37.json"), &Limits::TRUSTED).unwrap()
+}
+
+#[test]
+fn the_delta_is_up_to_date() {
+    let base = tenure_generate_pack::compile(Some(&facts()), None).unwrap();
+    let written = tenure_generate_pack::compile(Some(&later_facts()), None).unwrap().to_delta(&base);
+    assert!(
+        Some(written.as_slice()) == builtin::delta(KubernetesVersion::V1_37),
+        "write it again: cargo run -p tenure-generate-pack -- --schema tools/generate-pack/data/kubernetes-1.37.json \
+         --base tools/generate-pack/data/kubernetes-1.36.json --out crates/tenure-schema/data/kubernetes-1.37.delta"
+    );
+    assert!(written.len() * 8 < builtin::PACK.len(), "{} bytes", written.len());
+}
+
+/// The types that a delta describes are those of the facts, and a type that both versions have keeps its number.
+#[test]
+fn a_delta_has_the_types_of_its_facts() {
+    let whole = tenure_generate_pack::compile(Some(&later_facts()), None).unwrap();
+    let delta = builtin::delta(KubernetesVersion::V1_37).unwrap();
+    let schema = Schema::from_delta(builtin::PACK, delta).unwrap();
+    let names = |schema: &Schema| schema.names().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+    let kinds = |schema: &Schema| {
+        schema.kinds().map(|(kind, of)| (kind.clone(), of.name().cloned())).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&schema), names(&whole));
+    assert_eq!(kinds(&schema), kinds(&whole));
+    for (name, of) in whole.names() {
+        let other = schema.named(name).unwrap();
+        assert_eq!(other.outline(1).to_string(), of.outline(1).to_string(), "{name}");
+        if let Some(former) = Schema::builtin_at(KubernetesVersion::V1_36).named(name) {
+            assert_eq!(former.id(), other.id(), "{name}");
+        }
+    }
+    let status = schema.named("io.k8s.api.core.v1.PodStatus").unwrap();
+    let Type::List(list) = status.below("nodeAllocatableResourceClaimStatuses").unwrap().get() else {
+        panic!("a list")
+    };
+    assert!(matches!(list.topology, ListTopology::Keyed(_)));
+}
+
+#[test]
+fn a_damaged_delta_is_an_error() {
+    let delta = builtin::delta(KubernetesVersion::V1_37).unwrap();
+    for at in (0..delta.len()).step_by(97) {
+        let mut damaged = delta.to_vec();
+        damaged[at] ^= 0x55;
+        // It is read or refused, and never panics.
+        _ = Schema::from_delta(builtin::PACK, damaged);
+        assert!(Schema::from_delta(builtin::PACK, delta[..at].to_vec()).is_err(), "cut at {at}");
+    }
+    assert!(Schema::from_delta(delta, builtin::PACK).is_err());
 }
 
 #[test]

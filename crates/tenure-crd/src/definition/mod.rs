@@ -18,7 +18,7 @@ pub use version_rank::version_rank;
 
 use std::{collections::HashMap, sync::Arc};
 use tenure_meta::{Previous, Scope, ValueExt};
-use tenure_profile::Profile;
+use tenure_profile::{KubernetesVersion, Profile};
 use tenure_schema::{Schema, SchemaError, TypeRef, crd};
 use tenure_value::{Text, Value};
 
@@ -134,6 +134,8 @@ pub struct Definition {
     pub conversion: Conversion,
     schema: Arc<Schema>,
     storage: usize,
+    /// The version of Kubernetes that serves it.
+    pub(crate) kubernetes: KubernetesVersion,
 }
 
 impl Definition {
@@ -160,6 +162,7 @@ impl Definition {
             conversion: conversion(spec.get("conversion").unwrap_or(&Value::Null)),
             schema,
             storage,
+            kubernetes: profile.version(),
         })
     }
 

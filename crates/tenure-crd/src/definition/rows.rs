@@ -8,6 +8,7 @@ use tenure_meta::{
     GenerationTriggers, Group, Resource, SelectableField, StatusOnCreate, StrategyOptions, Subresource,
     base64,
 };
+use tenure_profile::Behaviour;
 use tenure_value::Text;
 
 const VERBS: [&str; 8] = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
@@ -71,6 +72,7 @@ impl Definition {
                 status_keeps: [].into(),
                 unconditional_update: false,
                 plain_finalizers: true,
+                indexed_owners: self.kubernetes.has(Behaviour::IndexedOwnerErrors),
                 ..StrategyOptions::default()
             },
         }

@@ -38,7 +38,12 @@ pub fn check_embedded(metadata: &Object) -> Vec<FieldError> {
     let named = |of: Object, name: &str| if of.contains(name) { of } else { of.with(name, "x") };
     let metadata = named(named(metadata.clone(), "name"), "namespace");
     let object = Value::object([("metadata", Value::from(metadata))]);
-    let rules = Rules { names: NameFormat::Segment, scope: Scope::Namespaced, plain_finalizers: true };
+    let rules = Rules {
+        names: NameFormat::Segment,
+        scope: Scope::Namespaced,
+        plain_finalizers: true,
+        indexed_owners: false,
+    };
     let mut errors = FieldErrors::default();
     check_new(&rules, &object, &mut errors);
     errors.into_vec()
@@ -50,6 +55,8 @@ struct Rules {
     scope: Scope,
     /// Whether finalizers need no domain.
     plain_finalizers: bool,
+    /// Whether errors of owner references name the entry.
+    indexed_owners: bool,
 }
 
 impl Rules {
@@ -58,6 +65,7 @@ impl Rules {
             names: resource.strategy.names,
             scope: resource.scope,
             plain_finalizers: resource.strategy.plain_finalizers,
+            indexed_owners: resource.strategy.indexed_owners,
         }
     }
 }
@@ -67,7 +75,7 @@ fn check_new(rules: &Rules, object: &Value, errors: &mut FieldErrors) {
     let name = text(&of, "name");
     name_and_place(rules, &of, errors);
     named_by_content(rules.names, object, name, errors);
-    parts(&of, errors);
+    parts(rules, &of, errors);
     kube_finalizers(rules, &of, errors);
 }
 
@@ -119,8 +127,8 @@ fn named_by_content(names: NameFormat, object: &Value, name: &str, errors: &mut 
 }
 
 /// Validates labels, annotations, owners, finalizers and managers.
-fn parts(of: &Object, errors: &mut FieldErrors) {
-    labels_and_owners(of, errors);
+fn parts(rules: &Rules, of: &Object, errors: &mut FieldErrors) {
+    labels_and_owners(rules, of, errors);
     let finalizers = items(of, "finalizers");
     for finalizer in finalizers {
         let name = finalizer.as_str().unwrap_or_default();
@@ -134,10 +142,10 @@ fn parts(of: &Object, errors: &mut FieldErrors) {
     managers(of, errors);
 }
 
-fn labels_and_owners(of: &Object, errors: &mut FieldErrors) {
+fn labels_and_owners(rules: &Rules, of: &Object, errors: &mut FieldErrors) {
     labels(&FieldPath::root().field("metadata").field("labels"), of.get("labels"), errors);
     annotations("metadata.annotations", of.get("annotations"), errors);
-    owners(of, errors);
+    owners(rules, of, errors);
 }
 
 fn managers(of: &Object, errors: &mut FieldErrors) {
@@ -202,23 +210,32 @@ pub fn version_fault(api_version: &str) -> Option<&'static str> {
     too_many.then_some("must be a version, or a group and a version with one slash between them")
 }
 
-fn owners(of: &Object, errors: &mut FieldErrors) {
+fn owners(rules: &Rules, of: &Object, errors: &mut FieldErrors) {
     let mut controller: Option<String> = None;
-    for owner in items(of, "ownerReferences") {
+    for (at, owner) in items(of, "ownerReferences").iter().enumerate() {
         let part = |name: &str| owner.get(name).and_then(Value::as_str).unwrap_or_default();
+        let place = match rules.indexed_owners {
+            true => format!("metadata.ownerReferences[{at}]"),
+            false => "metadata.ownerReferences".into(),
+        };
         for name in ["apiVersion", "kind", "name", "uid"] {
-            let (value, detail) = match name {
-                "apiVersion" => (version_of(part(name)), "version must not be empty"),
-                _ => (part(name), "must not be empty"),
+            let path = format!("{place}.{name}");
+            let error = match (name, part(name), rules.indexed_owners) {
+                (_, "", true) => FieldError::required(path, "must not be empty"),
+                ("apiVersion", version, true) if version_of(version).is_empty() => {
+                    FieldError::invalid(path, &version.into(), "must be <group>/<version> or <version>")
+                }
+                ("apiVersion", version, false) if version_of(version).is_empty() => {
+                    FieldError::invalid(path, &version.into(), "version must not be empty")
+                }
+                (_, "", false) => FieldError::invalid(path, &"".into(), "must not be empty"),
+                _ => continue,
             };
-            if value.is_empty() {
-                let path = format!("metadata.ownerReferences.{name}");
-                errors.push(FieldError::invalid(path, &part(name).into(), detail));
-            }
+            errors.push(error);
         }
         if (part("apiVersion"), part("kind")) == ("v1", "Event") {
             let detail = "/v1, Kind=Event is disallowed from being an owner";
-            errors.push(FieldError::invalid("metadata.ownerReferences", owner, detail));
+            errors.push(FieldError::invalid(place, owner, detail));
         }
         if owner.get("controller") == Some(&Value::Bool(true)) {
             let name = format!("{}/{}", part("kind"), part("name"));
@@ -249,7 +266,7 @@ pub fn check_update(resource: &Resource, old: &Value, new: &Value, errors: &mut 
     let rules = Rules { names: NameFormat::Segment, plain_finalizers: true, ..Rules::of(resource) };
     let of = metadata(new);
     name_and_place(&rules, &of, errors);
-    parts(&of, errors);
+    parts(&rules, &of, errors);
     changes(&rules, old, new, errors);
 }
 
@@ -297,7 +314,7 @@ fn changes(rules: &Rules, old: &Value, new: &Value, errors: &mut FieldErrors) {
             errors.push(FieldError::invalid(format!("metadata.{name}"), is, "field is immutable"));
         }
     }
-    labels_and_owners(&after, errors);
+    labels_and_owners(rules, &after, errors);
     managers(&after, errors);
     kube_finalizers(rules, &after, errors);
 }

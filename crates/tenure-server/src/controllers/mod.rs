@@ -16,6 +16,7 @@ mod namespaces;
 mod quotas;
 mod removal;
 mod service_cidrs;
+mod storage_migration;
 
 use crate::{admission::CONFIGURATION_PREFIX, write::Writer};
 pub(crate) use checkpoint::Checkpoint;
@@ -116,6 +117,8 @@ enum Work {
     ServiceCidrs,
     /// Restore the IPAddresses of a service, given by its key.
     Addresses(String),
+    /// Write the objects of a resource at their storage version, as a StorageVersionMigration asks for.
+    Migration(Text),
 }
 
 /// Collects the rules of aggregated cluster roles.
@@ -352,6 +355,9 @@ impl Lifecycle {
         if key.starts_with(service_cidrs::PREFIX) {
             self.plan(Work::ServiceCidrs, Duration::ZERO);
         }
+        if let Some(name) = key.strip_prefix(storage_migration::PREFIX) {
+            self.plan(Work::Migration(name.into()), Duration::ZERO);
+        }
         if key.starts_with(quotas::PREFIX) {
             self.plan(Work::Quota(key.clone()), quotas::due(entry));
         }
@@ -442,6 +448,7 @@ async fn carry_out(context: Arc<ControllerContext>, work: Work) -> (Work, Result
         }
         Work::ServiceCidrs => service_cidrs::protect(&context.writer).await,
         Work::Addresses(service) => service_cidrs::restore_addresses(&context.writer, service).await,
+        Work::Migration(name) => storage_migration::migrate(&context.writer, name).await,
     };
     (work, outcome)
 }

@@ -19,7 +19,7 @@ use tenure_catalog::{
 use tenure_fields::{FieldSet, Path};
 use tenure_http::{FieldValidation, Request, WriteOptions};
 use tenure_meta::{ApiError, Endpoint};
-use tenure_profile::{Improvement, Profile};
+use tenure_profile::{Behaviour, Improvement, Profile};
 use tenure_value::{Text, Value};
 
 /// A configuration that is applied.
@@ -95,7 +95,7 @@ impl Writer {
             return Ok(written);
         }
         let is_part = write.endpoint != Endpoint::Main && !target.handler.resource.strategy.create_on_update;
-        let read = apply_configuration(target, request, &write.options, self.applied_documents());
+        let read = apply_configuration(&write, self.applied_documents());
         let (config, duplicates) = match read {
             // A missing object is reported before an invalid configuration of a part of it.
             Err(_) if is_part && self.objects.read(target).await?.is_none() => return Err(target.not_found()),
@@ -125,17 +125,17 @@ impl Writer {
 
 /// Reads the configuration of an apply, with warnings about duplicate keys.
 fn apply_configuration(
-    target: &Target,
-    request: &Request,
-    options: &WriteOptions,
+    write: &WriteRequest<'_>,
     documents: body::Documents,
 ) -> Result<(Value, Vec<String>), ApiError> {
-    let parsed = body::parse_applied(request, documents)?;
-    let duplicates = match (options.validation, parsed.duplicates.is_empty()) {
+    let (target, profile) = (write.target, write.profile);
+    let word = if profile.behaves(Behaviour::PatchesDecodedFirst) { "patch" } else { "YAML" };
+    let parsed = body::parse_applied(write.request, documents, profile)?;
+    let duplicates = match (write.options.validation, parsed.duplicates.is_empty()) {
         (FieldValidation::Strict, false) => {
             let lines = parsed.duplicates.join("\n  ");
             return Err(ApiError::bad_request(format!(
-                "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {lines}"
+                "error strict decoding {word}: error converting YAML to JSON: yaml: unmarshal errors:\n  {lines}"
             )));
         }
         (FieldValidation::Warn, _) => parsed.duplicates,
@@ -145,7 +145,7 @@ fn apply_configuration(
         Value::Object(object) => Value::Object(object),
         Value::Null => Value::Object(tenure_value::Object::default()),
         other => {
-            return Err(not_a_configuration(&other));
+            return Err(not_a_configuration(&other, word));
         }
     };
     target.handler.check_applied_kind(&config)?;

@@ -16,7 +16,7 @@ use tenure_catalog::{
 };
 use tenure_http::{Encoding, FieldValidation, Request, TextErrors, negotiation::essence};
 use tenure_meta::{ApiError, DecodeError, Decoded, Scope};
-use tenure_profile::Improvement;
+use tenure_profile::{Behaviour, Improvement, Profile};
 use tenure_value::{Duplicate, Limits, Object, Text, Value, json, yaml};
 
 /// The limits of a body.
@@ -166,13 +166,21 @@ fn check_text(bytes: &[u8]) -> Result<(), String> {
 }
 
 /// Parses an apply configuration, which is YAML, JSON or CBOR.
-pub(crate) fn parse_applied(request: &Request, documents: Documents) -> Result<Parsed, ApiError> {
+pub(crate) fn parse_applied(
+    request: &Request,
+    documents: Documents,
+    profile: Profile,
+) -> Result<Parsed, ApiError> {
+    let is_patch = profile.behaves(Behaviour::PatchesDecodedFirst);
     let parsed = match request.content_type().map(essence).as_deref() {
         Some(APPLY_CBOR) => {
-            parse(&request.body, Encoding::Cbor).map_err(|why| format!("error decoding CBOR: {why}"))
+            let word = if is_patch { "patch" } else { "CBOR" };
+            parse(&request.body, Encoding::Cbor).map_err(|why| format!("error decoding {word}: {why}"))
         }
-        _ => parse_yaml(&request.body, documents)
-            .map_err(|why| format!("error decoding YAML: error converting YAML to JSON: {why}")),
+        _ => parse_yaml(&request.body, documents).map_err(|why| match is_patch {
+            true => format!("error encoding patch: {why}"),
+            false => format!("error decoding YAML: error converting YAML to JSON: {why}"),
+        }),
     };
     parsed.map_err(ApiError::bad_request)
 }

@@ -10,6 +10,7 @@ use tenure_apply::{
 use tenure_catalog::{KindVersions, Target, history::RefusedApply, object::Stored};
 use tenure_http::{Request, WriteOptions, query::manager_errors};
 use tenure_meta::{ApiError, Cause, Endpoint, Reason};
+use tenure_profile::Behaviour;
 use tenure_store::Revision;
 use tenure_value::{Value, go_text};
 
@@ -181,7 +182,10 @@ impl WriteRequest<'_> {
             return Ok(());
         }
         let (handler, name) = (&self.target.handler, &self.target.name);
-        let times = handler.strategy().metadata_checks();
+        let times = match self.profile.behaves(Behaviour::ErrorsReportedOnce) && !handler.is_custom() {
+            true => 1,
+            false => handler.strategy().metadata_checks(),
+        };
         let repeated = std::iter::repeat_n(&causes, times).flatten().cloned().collect();
         let answer = handler.invalid(name, repeated);
         Err(handler.invalid(name, causes).or_in_kubernetes(answer))

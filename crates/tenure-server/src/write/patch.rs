@@ -20,7 +20,7 @@ use tenure_http::{
 };
 use tenure_meta::{ApiError, FieldError, Reason};
 use tenure_patch::strategic;
-use tenure_profile::{Improvement, Profile};
+use tenure_profile::{Behaviour, Improvement, Profile};
 use tenure_value::{Value, go_text};
 
 /// The content types of patches.
@@ -118,7 +118,7 @@ impl Writer {
         if kind == PatchKind::Apply {
             return self.apply(target, request, options).await;
         }
-        let parsed = match patch_body(request, &options, kind) {
+        let parsed = match patch_body(request, &options, kind, self.profile) {
             // A missing object is reported before an invalid patch.
             Err(_) if self.objects.read(target).await?.is_none() => return Err(target.not_found()),
             parsed => parsed?,
@@ -182,10 +182,12 @@ pub(super) fn patch_body(
     request: &Request,
     options: &WriteOptions,
     kind: PatchKind,
+    profile: Profile,
 ) -> Result<body::Parsed, ApiError> {
     let is_checked = options.validation != FieldValidation::Ignore;
     let mut parsed = body::parse(&request.body, Encoding::Json).map_err(|why| {
         let answer = match kind {
+            _ if profile.behaves(Behaviour::PatchesDecodedFirst) => "invalid JSON patch".into(),
             PatchKind::Strategic => why.clone(),
             PatchKind::Merge if !is_checked => "Invalid JSON Patch".into(),
             _ if !is_checked => why.clone(),

@@ -227,10 +227,10 @@ pub(super) fn not_a_patch(kind: PatchKind, patch: &Value, is_checked: bool) -> O
 }
 
 /// Returns the error of an applied document that is not an object.
-pub(super) fn not_a_configuration(found: &Value) -> ApiError {
-    let message = "error decoding YAML: expected an object with apiVersion, kind and metadata";
+pub(super) fn not_a_configuration(found: &Value, word: &str) -> ApiError {
+    let message = format!("error decoding {word}: expected an object with apiVersion, kind and metadata");
     let answer = ApiError::bad_request(format!(
-        "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {} into Go value of type \
+        "error decoding {word}: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {} into Go value of type \
          map[string]interface {{}}",
         json_word(found)
     ));

@@ -149,7 +149,7 @@ impl Writer {
         if kind == PatchKind::Apply {
             return self.apply_scale(target, request, options).await;
         }
-        let patch = patch_body(request, &options, kind)?.value;
+        let patch = patch_body(request, &options, kind, self.profile)?.value;
         let write = WriteRequest::new(self, target, request, options);
         let change = PatchScale { kind, patch, unknown: OnceLock::new() };
         let mut written = self.write(&write, &change).await?;
@@ -163,7 +163,7 @@ impl Writer {
         request: &Request,
         options: WriteOptions,
     ) -> Result<Written, ApiError> {
-        let config = body::parse_applied(request, self.applied_documents())?.value;
+        let config = body::parse_applied(request, self.applied_documents(), self.profile)?.value;
         let text = |name: &str| config.get(name).and_then(Value::as_str).unwrap_or_default();
         if text("apiVersion") != SCALE_VERSION || text("kind") != KIND {
             let (version, kind) = (text("apiVersion"), text("kind"));

@@ -45,6 +45,7 @@ mod server;
 mod service_cidrs;
 mod stream;
 mod transactions;
+mod versions;
 mod watch;
 mod watch_selection;
 mod watchers;

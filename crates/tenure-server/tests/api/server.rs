@@ -135,6 +135,14 @@ impl Server {
         keys.iter().map(|entry| String::from_utf8_lossy(&entry.key).into_owned()).collect()
     }
 
+    /// Returns the values under a prefix of the store, as far as they are text.
+    pub fn values(&self, prefix: &str) -> Vec<String> {
+        let runtime = self.runtime.as_ref().expect("the server runs");
+        let listing = runtime.block_on(self.store.list(ListRequest::prefix(prefix.to_string())));
+        let entries = listing.expect("a store in memory lists").entries;
+        entries.iter().map(|entry| String::from_utf8_lossy(&entry.value.bytes()).into_owned()).collect()
+    }
+
     pub fn send(&self, request: &Request) -> Response {
         send(self.address, request)
     }

@@ -1,0 +1,191 @@
+//! What a server of one version of Kubernetes does, and one of another version does not; stores that pass from one to the other;
+//! and migrations of stored objects.
+
+use crate::server::{MERGE_PATCH, Server};
+use std::sync::Arc;
+use tenure_http::Administrator;
+use tenure_profile::KubernetesVersion;
+use tenure_server::{Profile, ServerOptions};
+use tenure_store::MemoryStore;
+use tenure_value::Value;
+
+const MIGRATIONS: &str = "/apis/storagemigration.k8s.io/v1/storageversionmigrations";
+const STATEFUL_SETS: &str = "/apis/apps/v1/namespaces/default/statefulsets";
+const AUTOSCALERS: &str = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers";
+const CSI_NODES: &str = "/apis/storage.k8s.io/v1/csinodes";
+const WIDGETS: &str = "/apis/example.com/v2/namespaces/default/widgets";
+
+fn over(store: Arc<MemoryStore>, version: KubernetesVersion) -> Server {
+    let mut options = ServerOptions::new(Administrator::Anyone);
+    options.profile = Profile::kubernetes().at(version);
+    Server::with_options(store, options, None)
+}
+
+fn of(version: KubernetesVersion) -> Server {
+    over(Arc::new(MemoryStore::new()), version)
+}
+
+/// Returns what servers of both versions say.
+fn both<T>(ask: impl Fn(&Server) -> T) -> [T; 2] {
+    KubernetesVersion::ALL.map(|version| ask(&of(version)))
+}
+
+fn at(value: &Value, path: &str) -> Value {
+    value.at(path.split('.')).cloned().unwrap_or_default()
+}
+
+#[test]
+fn a_server_says_which_version_it_is() {
+    let said = both(|server| {
+        let version = server.get("/version").document();
+        [at(&version, "gitVersion"), at(&version, "minor"), at(&version, "minCompatibilityMinor")]
+    });
+    assert_eq!(said, [["v1.36.4", "36", "35"].map(Value::from), ["v1.37.0", "37", "36"].map(Value::from)]);
+    let documents = both(|server| at(&server.get("/openapi/v3/version").document(), "info.version"));
+    assert_eq!(documents, ["v1.36.4", "v1.37.0"].map(Value::from));
+}
+
+#[test]
+fn resources_of_a_later_version_are_served_by_it_alone() {
+    for path in [
+        MIGRATIONS,
+        "/apis/certificates.k8s.io/v1/clustertrustbundles",
+        "/apis/certificates.k8s.io/v1/podcertificaterequests",
+        "/apis/resource.k8s.io/v1/devicetaintrules",
+    ] {
+        assert_eq!(both(|server| server.get(path).code), [404, 200], "{path}");
+    }
+    let node = r#"{"metadata":{"name":"n"},"spec":{"drivers":[]}}"#;
+    let status = both(|server| {
+        server.create(CSI_NODES, node);
+        server.get(&format!("{CSI_NODES}/n/status")).code
+    });
+    assert_eq!(status, [404, 200]);
+}
+
+#[test]
+fn published_items_have_no_default_since_1_37() {
+    let of_items = both(|server| {
+        let document = server.get("/openapi/v3/api/v1").document();
+        let spec = at(&document, "components.schemas").get("io.k8s.api.core.v1.PodSpec").cloned();
+        let containers = at(&spec.unwrap_or_default(), "properties.containers.items");
+        (containers.get("default").is_some(), containers.get("$ref").is_some())
+    });
+    assert_eq!(of_items, [(true, false), (false, true)]);
+}
+
+#[test]
+fn defaults_and_generations_are_those_of_the_version() {
+    let set = r#"{"metadata":{"name":"s"},"spec":{"serviceName":"s","selector":{"matchLabels":{"a":"b"}},
+        "template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i",
+        "volumeMounts":[]}],"evictionResponders":[{"name":"a.b/c","priority":1}]}}}}"#;
+    let made = both(|server| {
+        let set = server.create(STATEFUL_SETS, set);
+        let responders = at(&set, "spec.template.spec.evictionResponders");
+        (at(&set, "spec.updateStrategy.rollingUpdate.maxUnavailable"), responders)
+    });
+    // The field of 1.37 is behind a gate that is off.
+    assert_eq!(made, [(Value::Null, Value::Null), (Value::Int(1), Value::Null)]);
+    let scaler = r#"{"metadata":{"name":"h"},"spec":{"maxReplicas":3,
+        "scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"d"}}}"#;
+    let generations = both(|server| {
+        let first = at(&server.create(AUTOSCALERS, scaler), "metadata.generation");
+        let path = format!("{AUTOSCALERS}/h");
+        let second = server.patch(&path, MERGE_PATCH, r#"{"spec":{"maxReplicas":4}}"#).document();
+        [first, at(&second, "metadata.generation")]
+    });
+    assert_eq!(generations, [[Value::Null, Value::Null], [Value::Int(1), Value::Int(2)]]);
+}
+
+#[test]
+fn a_store_passes_from_one_version_to_the_other_and_back() {
+    let store = Arc::new(MemoryStore::new());
+    let (old, new) = (KubernetesVersion::V1_36, KubernetesVersion::V1_37);
+    let before = over(store.clone(), old);
+    before.create(CSI_NODES, r#"{"metadata":{"name":"n"},"spec":{"drivers":[]}}"#);
+    before.create(
+        AUTOSCALERS,
+        r#"{"metadata":{"name":"h"},"spec":{"maxReplicas":3,
+        "scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"d"}}}"#,
+    );
+    drop(before);
+    let upgraded = over(store.clone(), new);
+    // Kubernetes 1.37 shows `status: {}` here; an object is shown as it is stored.
+    assert_eq!(at(&upgraded.get(&format!("{CSI_NODES}/n")).document(), "status"), Value::Null);
+    let path = format!("{AUTOSCALERS}/h");
+    assert_eq!(at(&upgraded.get(&path).document(), "metadata.generation"), Value::Null);
+    let patched = upgraded.patch(&path, MERGE_PATCH, r#"{"spec":{"maxReplicas":4}}"#).document();
+    assert_eq!(at(&patched, "metadata.generation"), Value::Int(1));
+    upgraded.create(MIGRATIONS, r#"{"metadata":{"name":"m"},"spec":{"resource":{"resource":"nodes"}}}"#);
+    drop(upgraded);
+    let downgraded = over(store.clone(), old);
+    assert_eq!(at(&downgraded.get(&path).document(), "spec.maxReplicas"), Value::Int(4));
+    assert_eq!(downgraded.get(MIGRATIONS).code, 404);
+    drop(downgraded);
+    // What an older version does not serve is still there.
+    assert_eq!(over(store, new).get(&format!("{MIGRATIONS}/m")).code, 200);
+}
+
+fn definition(storage: &str) -> String {
+    let version = |name: &str| {
+        format!(
+            r#"{{"name":"{name}","served":true,"storage":{},"schema":{{"openAPIV3Schema":{{"type":"object",
+            "x-kubernetes-preserve-unknown-fields":true}}}}}}"#,
+            name == storage
+        )
+    };
+    format!(
+        r#"{{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
+        "metadata":{{"name":"widgets.example.com"}},"spec":{{"group":"example.com","scope":"Namespaced",
+        "names":{{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"}},
+        "versions":[{},{}]}}}}"#,
+        version("v1"),
+        version("v2")
+    )
+}
+
+fn stored_versions(server: &Server) -> Vec<String> {
+    let version = |text: &String| if text.contains("example.com/v1\",\"kind") { "v1" } else { "v2" };
+    server.values("objects/example.com/widgets/").iter().map(|text| version(text).to_owned()).collect()
+}
+
+#[test]
+fn a_migration_writes_stored_objects_at_the_storage_version_and_continues_after_a_restart() {
+    const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let store = Arc::new(MemoryStore::new());
+    let server = over(store.clone(), KubernetesVersion::V1_37);
+    server.create(DEFINITIONS, &definition("v1"));
+    for name in ["a", "b", "c"] {
+        server.create(WIDGETS, &format!(
+            r#"{{"apiVersion":"example.com/v2","kind":"Widget","metadata":{{"name":"{name}"}},"spec":{{"x":1}}}}"#
+        ));
+    }
+    let changed: Value = definition("v2").parse().unwrap();
+    let patch = Value::object([("spec", Value::object([("versions", at(&changed, "spec.versions"))]))]);
+    server.patch(&format!("{DEFINITIONS}/widgets.example.com"), MERGE_PATCH, &patch.to_string());
+    assert_eq!(stored_versions(&server), ["v1", "v1", "v1"]);
+    let migration =
+        r#"{"metadata":{"name":"m"},"spec":{"resource":{"group":"example.com","resource":"widgets"}}}"#;
+    server.create(MIGRATIONS, migration);
+    server.create(MIGRATIONS, r#"{"metadata":{"name":"none"},"spec":{"resource":{"resource":"gadgets"}}}"#);
+    drop(server);
+    // No controller ran so far: the next server does what is left.
+    let server = over(store, KubernetesVersion::V1_37).with_controllers();
+    let holds = |name: &str, kind: &str| {
+        let status = at(&server.get(&format!("{MIGRATIONS}/{name}")).document(), "status.conditions");
+        let conditions = status.as_array().cloned().unwrap_or_default();
+        conditions.iter().any(|of| at(of, "type") == kind.into() && at(of, "status") == "True".into())
+    };
+    server.wait_until("the migration is done", || holds("m", "Succeeded"));
+    server.wait_until("the other one fails", || holds("none", "Failed"));
+    assert_eq!(stored_versions(&server), ["v2", "v2", "v2"]);
+    let status = at(&server.get(&format!("{MIGRATIONS}/m")).document(), "status");
+    assert!(
+        at(&status, "resourceVersion").as_str().is_some_and(|text| text.parse::<u64>().is_ok()),
+        "{status}"
+    );
+    // Managers and content are as they were.
+    let widget = server.get(&format!("{WIDGETS}/a")).document();
+    assert_eq!(at(&widget, "metadata.managedFields").as_array().map(|entries| entries.len()), Some(1));
+    assert_eq!(at(&widget, "metadata.generation"), Value::Int(1));
+}
