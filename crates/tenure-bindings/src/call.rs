@@ -40,7 +40,7 @@ pub fn call(name: &str, arguments: &Value, types: &Types) -> Result<Value, Error
         "fields.encode" => call.encode(),
         "fields.decode" => call.decode(),
         "fields.paths" => call.paths(),
-        "fields.from_paths" => call.from_paths(),
+        "fields.from_paths" => call.set_of_paths(),
         "fields.compact" => call.managed_fields(fields::compact),
         "fields.expand" => call.managed_fields(fields::expand),
         other => Err(Error::argument(format!("there is no function {other:?}"))),
@@ -190,7 +190,7 @@ impl<'v> Call<'v> {
         Ok(Value::array(fields::paths(set)?.into_iter().map(Value::from)))
     }
 
-    fn from_paths(mut self) -> Result<Value, Error> {
+    fn set_of_paths(mut self) -> Result<Value, Error> {
         let paths = self.with.texts("paths")?;
         self.with.end()?;
         fields::from_paths(&paths)

@@ -78,11 +78,10 @@ impl Types {
 
     /// Returns the definition of a kind, if there is one.
     pub(crate) fn definition(&self, api_version: &str, kind: &str) -> Option<&Definition> {
-        let definitions = self.sources.iter().filter_map(|source| match source {
+        let mut definitions = self.sources.iter().filter_map(|source| match source {
             Source::Definition(definition) => Some(&**definition),
             _ => None,
         });
-        let mut definitions = definitions;
         definitions.find(|of| of.names.kind == kind && of.version_of(api_version).is_some())
     }
 
