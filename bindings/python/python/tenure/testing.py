@@ -4,7 +4,7 @@
         server.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}})
         run_my_operator(server.kubeconfig)
 
-Clients that connect are the administrator. ``fork()`` makes an independent copy in about a millisecond: one for each test.
+Clients that connect are the administrator. ``fork()`` makes an independent copy: one for each test.
 """
 
 from __future__ import annotations
