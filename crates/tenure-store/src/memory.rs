@@ -128,12 +128,6 @@ impl MemoryStore {
         store.with_access(access)
     }
 
-    /// Commits at once: nothing is waited for.
-    pub(crate) fn commit_now(&self, transaction: &Transaction) -> Result<Committed> {
-        transaction.validate()?;
-        self.update(|stage, index| stage.add(transaction, index))
-    }
-
     fn update<T>(&self, evaluate: impl FnOnce(&mut Stage, &Index) -> Result<T>) -> Result<T> {
         if self.access == Access::ReadOnly {
             return Err(Error::ReadOnly { revision: self.known() });
@@ -181,11 +175,12 @@ impl Store for MemoryStore {
     }
 
     async fn commit(&self, transaction: Transaction) -> Result<Committed> {
-        self.commit_now(&transaction)
+        transaction.validate()?;
+        self.update(|stage, index| stage.add(&transaction, index))
     }
 
-    fn copy(&self) -> Result<MemoryStore> {
-        Ok(self.fork())
+    fn copy(&self) -> Result<Arc<dyn Store>> {
+        Ok(Arc::new(self.fork()))
     }
 
     async fn commit_all(&self, staged: StagedTransactions) -> Result<Vec<Revision>> {

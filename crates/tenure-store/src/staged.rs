@@ -1,107 +1,19 @@
-//! Transactions that are tried on a copy of a store first, and then committed together or not at all.
+//! Transactions that were tried on a copy of a store, to be committed together or not at all.
 
-use crate::limits::MAX_STAGED;
 use crate::transaction::Action;
-use crate::{
-    Committed, Compaction, Entry, Error, Expected, LedgerPage, LedgerRequest, ListRequest, Listing,
-    MemoryStore, Operation, Result, Revision, Store, Transaction, Watch, WatchRequest,
-};
-use async_trait::async_trait;
+#[cfg(feature = "etcd")]
+use crate::{Error, Result};
+use crate::{Expected, Operation, Revision, Transaction};
 use bytes::Bytes;
-use parking_lot::Mutex;
 #[cfg(feature = "etcd")]
 use std::collections::{HashMap, HashSet};
-
-/// A copy of a store in memory that remembers what is committed to it.
-///
-/// ```
-/// # use tenure_store::{Expected, MemoryStore, StagingStore, Store, Transaction};
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-/// let store = MemoryStore::new();
-/// let staging = StagingStore::new(store.copy()?);
-/// staging.commit(Transaction::new().put("a", Expected::Absent, "1")).await?;
-/// staging.commit(Transaction::new().put("b", Expected::Absent, "2")).await?;
-/// assert_eq!(store.get(b"a").await?, None);
-/// store.commit_all(staging.staged()).await?;
-/// assert_eq!(store.get(b"b").await?.unwrap().value, "2");
-/// # Ok::<(), tenure_store::Error>(()) }).unwrap();
-/// ```
-#[derive(Debug)]
-pub struct StagingStore {
-    copy: MemoryStore,
-    base: Revision,
-    log: Mutex<Vec<(Revision, Transaction)>>,
-}
-
-impl StagingStore {
-    /// Begins with the content of a [copy](Store::copy).
-    pub fn new(copy: MemoryStore) -> StagingStore {
-        StagingStore { base: copy.known(), copy, log: Mutex::default() }
-    }
-
-    /// Returns what has been committed so far.
-    pub fn staged(&self) -> StagedTransactions {
-        StagedTransactions { base: self.base, transactions: self.log.lock().clone() }
-    }
-}
-
-#[async_trait]
-impl Store for StagingStore {
-    async fn revision(&self) -> Result<Revision> {
-        self.copy.revision().await
-    }
-
-    async fn get(&self, key: &[u8]) -> Result<Option<Entry>> {
-        self.copy.get(key).await
-    }
-
-    fn peek(&self, key: &[u8]) -> Result<Option<Entry>> {
-        self.copy.peek(key)
-    }
-
-    fn known(&self) -> Revision {
-        self.copy.known()
-    }
-
-    async fn list(&self, request: ListRequest) -> Result<Listing> {
-        self.copy.list(request).await
-    }
-
-    async fn commit(&self, transaction: Transaction) -> Result<Committed> {
-        let mut log = self.log.lock();
-        if log.len() >= MAX_STAGED {
-            return Err(Error::Invalid(format!(
-                "more than {MAX_STAGED} transactions; that is the most that can be committed together"
-            )));
-        }
-        let committed = self.copy.commit_now(&transaction)?;
-        log.push((committed.revision, transaction));
-        Ok(committed)
-    }
-
-    async fn watch(&self, request: WatchRequest) -> Result<Watch> {
-        self.copy.watch(request).await
-    }
-
-    async fn compact(&self, compaction: Compaction) -> Result<Revision> {
-        self.copy.compact(compaction).await
-    }
-
-    async fn ledger(&self, request: LedgerRequest) -> Result<LedgerPage> {
-        self.copy.ledger(request).await
-    }
-
-    async fn health(&self) -> Result<()> {
-        Ok(())
-    }
-}
 
 /// Transactions that were committed to a copy of a store, in order, each with the revision that it got there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StagedTransactions {
     /// The revision of the copy before the first.
-    base: Revision,
-    transactions: Vec<(Revision, Transaction)>,
+    pub(crate) base: Revision,
+    pub(crate) transactions: Vec<(Revision, Transaction)>,
 }
 
 impl StagedTransactions {

@@ -2,10 +2,11 @@
 //! (feature `conformance`) defines them exactly.
 
 use crate::{
-    Committed, Entry, Error, LedgerPage, LedgerRequest, ListRequest, Listing, MemoryStore, Result, Revision,
+    Committed, Entry, Error, LedgerPage, LedgerRequest, ListRequest, Listing, Result, Revision,
     StagedTransactions, Transaction, Watch, WatchRequest,
 };
 use async_trait::async_trait;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Which history to forget. The current entries always stay.
@@ -53,7 +54,7 @@ pub trait Store: Send + Sync + 'static {
 
     /// Returns a copy in memory of what this process knows, for [`StagingStore`](crate::StagingStore). It shares memory with the
     /// store.
-    fn copy(&self) -> Result<MemoryStore> {
+    fn copy(&self) -> Result<Arc<dyn Store>> {
         Err(Error::Invalid("this store cannot be copied".into()))
     }
 

@@ -103,7 +103,7 @@ impl Store for InTurn {
         self.next().commit(transaction).await
     }
 
-    fn copy(&self) -> Result<MemoryStore> {
+    fn copy(&self) -> Result<Arc<dyn Store>> {
         self.next().copy()
     }
 

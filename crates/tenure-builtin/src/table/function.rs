@@ -246,8 +246,8 @@ fn node_kernel(node: &Value, _: Timestamp) -> Value {
 }
 
 fn pod_certificate_state(request: &Value, _: Timestamp) -> Value {
-    let types = list(request, &["status", "conditions"]).iter().map(|of| path(of, &["type"]));
-    let state = types.filter(|kind| matches!(*kind, "Issued" | "Denied" | "Failed")).last();
+    let mut types = list(request, &["status", "conditions"]).iter().map(|of| path(of, &["type"]));
+    let state = types.rfind(|kind| matches!(*kind, "Issued" | "Denied" | "Failed"));
     Value::from(state.unwrap_or("Pending"))
 }
 
@@ -258,8 +258,8 @@ fn migrated_resource(migration: &Value, _: Timestamp) -> Value {
 
 fn migration_state(migration: &Value, _: Timestamp) -> Value {
     let conditions = list(migration, &["status", "conditions"]).iter();
-    let held = conditions.filter(|of| path(of, &["status"]) == "True").map(|of| path(of, &["type"]));
-    let state = held.filter(|kind| matches!(*kind, "Running" | "Failed" | "Succeeded")).last();
+    let mut held = conditions.filter(|of| path(of, &["status"]) == "True").map(|of| path(of, &["type"]));
+    let state = held.rfind(|kind| matches!(*kind, "Running" | "Failed" | "Succeeded"));
     Value::from(state.unwrap_or("Unknown"))
 }
 

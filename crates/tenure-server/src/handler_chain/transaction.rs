@@ -98,8 +98,8 @@ impl Server {
             let staging = Arc::new(StagingStore::new(self.objects.store.copy()?));
             let options = ForkOptions::new(self.objects.clock.clone(), self.objects.identifiers.fork());
             let fork = self.fork(staging.clone(), options);
-            let outcomes = fork.carry_out_all(&writes, user, &*staging).await?;
-            let staged = staging.staged();
+            let outcomes = fork.carry_out_all(&writes, user, &staging).await?;
+            let staged = staging.staged().await;
             match self.objects.store.commit_all(staged.clone()).await {
                 Ok(committed) => {
                     self.follow_all(&staged).await;
@@ -132,8 +132,7 @@ impl Server {
             match response.and_then(|response| object_of(response, &write.title)) {
                 Ok((code, object)) => outcomes.push(Outcome { code, object, trail: seen.trail.take() }),
                 Err(mut failure) => {
-                    failure.message =
-                        format!("{}: {}; nothing was written", write.title, failure.message).into();
+                    failure.message = format!("{}: {}; nothing was written", write.title, failure.message);
                     let refused = seen.trail.take();
                     outcomes.push(Outcome { code: StatusCode::OK, object: Value::Null, trail: refused });
                     return Err(nothing_written(failure, outcomes));

@@ -208,7 +208,7 @@ pub(super) async fn staged_transactions_are_delivered_without_others_between(sco
             scope.put("foreign", "1").await;
         }
     };
-    let (committed, ()) = tokio::join!(scope.store.commit_all(staging.staged()), foreign);
+    let (committed, ()) = tokio::join!(scope.store.commit_all(staging.staged().await), foreign);
     committed.unwrap();
     scope.put("after", "1").await;
     let mut watch = scope.store.watch(WatchRequest::prefix(scope.key("")).after(before)).await.unwrap();

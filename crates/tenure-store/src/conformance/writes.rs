@@ -208,7 +208,7 @@ pub(super) async fn staged_transactions_are_committed_together(scope: &Scope<imp
     assert_eq!(staging.get(&scope.key("old")).await.unwrap().unwrap().value, "2");
     // Another client writes in between, so that the revisions of the copy are not those of the store.
     scope.put("foreign", "1").await;
-    let staged = staging.staged();
+    let staged = staging.staged().await;
     let committed =
         scope.store.commit_all(staged.clone()).await.expect("nothing that was relied on has changed");
     assert_eq!(committed.len(), 4);
@@ -235,7 +235,7 @@ pub(super) async fn a_conflict_of_one_staged_transaction_commits_none(scope: &Sc
     staging.commit(put("old", Expected::At(old), "2")).await.unwrap();
     staging.commit(put("last", Expected::Absent, "1")).await.unwrap();
     scope.put("old", "3").await;
-    let error = scope.store.commit_all(staging.staged()).await.unwrap_err();
+    let error = scope.store.commit_all(staging.staged().await).await.unwrap_err();
     let conflict = error.conflict().unwrap_or_else(|| panic!("{error}"));
     assert_eq!(conflict.key, scope.key("old"));
     for (key, value) in [("first", None), ("old", Some("3")), ("last", None)] {

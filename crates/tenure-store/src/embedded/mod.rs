@@ -268,8 +268,8 @@ impl Store for EmbeddedStore {
         committed.await.map_err(|_| Error::Closed)?
     }
 
-    fn copy(&self) -> Result<MemoryStore> {
-        Ok(self.fork())
+    fn copy(&self) -> Result<Arc<dyn Store>> {
+        Ok(Arc::new(self.fork()))
     }
 
     /// They become durable in one batch of the journal, of which a crash leaves all or nothing, and each has a revision of its own.

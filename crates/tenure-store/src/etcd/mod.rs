@@ -211,9 +211,9 @@ impl Store for EtcdStore {
         })
     }
 
-    fn copy(&self) -> Result<MemoryStore> {
+    fn copy(&self) -> Result<Arc<dyn Store>> {
         let state = self.mirror.state.read(State::clone);
-        Ok(MemoryStore::from_state(state, HistoryLimits::default(), self.mirror.clock.clone()))
+        Ok(Arc::new(MemoryStore::from_state(state, HistoryLimits::default(), self.mirror.clock.clone())))
     }
 
     /// They are one transaction of etcd, with one revision for all; it has the limits of one.
