@@ -2,7 +2,7 @@
 //! protobuf messages.
 
 /// The paths of byte fields by version and kind. `*` is any item of a list or entry of a map.
-const BYTE_FIELDS: [(&str, &str, &[&[&str]]); 7] = [
+const BYTE_FIELDS: [(&str, &str, &[&[&str]]); 8] = [
     (
         "admissionregistration.k8s.io/v1",
         "MutatingWebhookConfiguration",
@@ -24,6 +24,7 @@ const BYTE_FIELDS: [(&str, &str, &[&[&str]]); 7] = [
         "CertificateSigningRequest",
         &[&["spec", "request"], &["status", "certificate"]],
     ),
+    ("certificates.k8s.io/v1", "PodCertificateRequest", &[&["spec", "stubPKCS10Request"]]),
     ("v1", "ConfigMap", &[&["binaryData", "*"]]),
     ("v1", "Secret", &[&["data", "*"]]),
 ];
