@@ -17,7 +17,7 @@ pub struct StagedTransactions {
 }
 
 impl StagedTransactions {
-    /// Returns the revision that an entry of the copy has in the store, given what [`Store::commit_all`] returned.
+    /// Returns the revision that an entry of the copy has in the store, given what [`commit_all`](crate::Store::commit_all) returned.
     pub fn translate(&self, of_copy: Revision, committed: &[Revision]) -> Revision {
         let found = self.transactions.binary_search_by_key(&of_copy, |(revision, _)| *revision);
         match found {
