@@ -37,6 +37,7 @@ const EXCEPTIONS: [(&str, &str); 4] = [
 fn every_recorded_write_is_what_the_offline_tools_predict() {
     let only = std::env::var("TENURE_ONLY").unwrap_or_default();
     let (mut predicted, mut failed, mut conversations) = (0, BTreeMap::new(), 0);
+    let mut fulfilled = BTreeSet::new();
     for directory in recordings::conversations() {
         for scenario in scenario::load(&directory) {
             if !scenario.name.contains(&only) {
@@ -44,7 +45,10 @@ fn every_recorded_write_is_what_the_offline_tools_predict() {
             }
             conversations += 1;
             match predict(&scenario) {
-                Ok(writes) => predicted += writes,
+                Ok(writes) => {
+                    predicted += writes;
+                    fulfilled.insert(scenario.name.clone());
+                }
                 Err(why) => {
                     failed.insert(scenario.name.clone(), why);
                 }
@@ -55,8 +59,8 @@ fn every_recorded_write_is_what_the_offline_tools_predict() {
     let unexpected: Vec<_> = failed.iter().filter(|(name, _)| !expected.contains(name.as_str())).collect();
     let report: String = unexpected.iter().map(|(name, why)| format!("{name}: {why}\n")).collect();
     println!("{predicted} writes of {conversations} conversations");
-    let stale: Vec<_> =
-        expected.iter().filter(|name| only.is_empty() && !failed.contains_key(**name)).collect();
+    // A sample of the recordings does not have them all.
+    let stale: Vec<_> = expected.iter().filter(|name| fulfilled.contains(**name)).collect();
     assert!(stale.is_empty(), "exceptions that are predicted: {stale:?}");
     assert!(unexpected.is_empty(), "{} of {conversations} conversations:\n{report}", unexpected.len());
     assert!(predicted > 0, "nothing was predicted");
