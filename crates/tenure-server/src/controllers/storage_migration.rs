@@ -41,11 +41,8 @@ pub(super) async fn migrate(writer: &Writer, name: &str) -> Result<Outcome, ApiE
     let (group, resource) = (wanted.text("group"), wanted.text("resource"));
     let snapshot = writer.objects.catalog.snapshot();
     let Some(migrated) = snapshot.versions_of(&group, &resource).next() else {
-        let message = format!(
-            "migration encountered unhandled error: resource does not exist in the API server: {}",
-            tenure_meta::qualified(&resource, &group)
-        );
-        let failed = condition(writer, FAILED, "StorageVersionMigrationFailed", &message);
+        let missing = tenure_meta::qualified(&resource, &group);
+        let failed = failed(writer, &format!("resource does not exist in the API server: {missing}"));
         return report(writer, &target, &live, &[failed]).await;
     };
     let objects = writer.objects.read_all(&migrated.resource, "").await?;
@@ -59,7 +56,14 @@ pub(super) async fn migrate(writer: &Writer, name: &str) -> Result<Outcome, ApiE
         if at > 0 && at % PROGRESS == 0 {
             report(writer, &target, &live, &[running(waiting.len() - at)]).await?;
         }
-        rewrite(writer, &migrated, stored).await?;
+        match rewrite(writer, &migrated, stored).await {
+            Err(refusal) if is_final(&refusal) => {
+                let [namespace, name] = ["namespace", "name"].map(|of| meta_text(&stored.object, of));
+                let failed = failed(writer, &format!("{namespace}/{name}: {}", refusal.message));
+                return report(writer, &target, &live, &[running(waiting.len() - at), failed]).await;
+            }
+            written => written?,
+        }
     }
     let succeeded = condition(writer, SUCCEEDED, "StorageVersionMigrationSucceeded", "Migration completed");
     report(writer, &target, &live, &[running(0), succeeded]).await
@@ -109,6 +113,16 @@ async fn report(
         Err(failure) if failure.code() == u16::from(StatusCode::NOT_FOUND) => Ok(Outcome::Done),
         done => done.map(|_| Outcome::Done),
     }
+}
+
+/// Whether the same write would be refused again.
+fn is_final(failure: &ApiError) -> bool {
+    (400..500).contains(&failure.code()) && failure.code() != u16::from(StatusCode::TOO_MANY_REQUESTS)
+}
+
+fn failed(writer: &Writer, why: &str) -> Value {
+    let message = format!("migration encountered unhandled error: {why}");
+    condition(writer, FAILED, "StorageVersionMigrationFailed", &message)
 }
 
 fn condition(writer: &Writer, kind: &str, reason: &str, message: &str) -> Value {
