@@ -95,6 +95,11 @@ impl AuditTrail {
         Some(trail)
     }
 
+    /// Returns what identifies the events of the request.
+    pub fn audit_id(&self) -> &str {
+        self.audit_id.to_str().unwrap_or_default()
+    }
+
     /// Returns the context that collects annotations and the object of the request.
     pub fn context(&self) -> AuditContext {
         self.context.clone()

@@ -83,7 +83,7 @@ enum Endpoint<'s> {
     /// To health, metrics, discovery, OpenAPI and the like.
     Document(RequestPath, Request),
     /// To several writes that are carried out together.
-    Transaction(Request),
+    Transaction(Request, Option<ClientAddress>),
     /// To a collection, an object or a subresource.
     Resource(Target, Request),
     /// Nowhere.
@@ -183,7 +183,9 @@ impl Server {
                 self.carry_out(target, request, authorized, body, seen).await
             }
             Endpoint::Document(path, request) => self.document(path, request).await,
-            Endpoint::Transaction(request) => Box::pin(self.transact(request, authorized, body, seen)).await,
+            Endpoint::Transaction(request, client) => {
+                Box::pin(self.transact(request, client, authorized, body, seen)).await
+            }
             Endpoint::Aggregated(service, head, path, query) => {
                 let Some(body) = body.take() else { return Ok(page_not_found()) };
                 let Authorized { user, credential, flow } = authorized;
@@ -352,7 +354,7 @@ impl Server {
         let mut path = match path {
             RequestPath::Resource(path) => path,
             RequestPath::Other(path) if path == transaction::PATH && self.has_transactions(&request) => {
-                return Ok(Endpoint::Transaction(request));
+                return Ok(Endpoint::Transaction(request, head.extensions.get().copied()));
             }
             other => {
                 if let Some(host) = host {

@@ -3,6 +3,7 @@
 
 mod document;
 mod fights;
+mod held;
 mod page;
 mod read;
 mod recall;
@@ -11,11 +12,14 @@ mod watch;
 
 use crate::{Catalog, ResourceHandler, Target, object::Stored};
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
 use tenure_apply::Managers;
 use tenure_builtin::role::{FREQUENTLY_WRITTEN, is_secret};
 pub use tenure_history::{Author, Verb as HistoryVerb};
-use tenure_history::{Churn, Fight, Fights, Values, Version, encode, takeovers};
+use tenure_history::{Churn, Fight, Fights, Takeover, Values, Version, encode, takeovers};
 use tenure_http::Metrics;
 use tenure_meta::{ApiError, Timestamp, qualified};
 use tenure_store::Transaction;
@@ -27,6 +31,7 @@ pub use fights::{
     FightValues, MayRead, advice, describe_without_values, document as fights_document,
     writers as writers_document,
 };
+use held::Observation;
 pub use page::{AtVersion, PageRequest, Subject, moment, page};
 pub use read::HistoryReader;
 use refusals::Refusals;
@@ -71,6 +76,8 @@ pub struct History {
     waiting: Mutex<Option<mpsc::Receiver<Fight>>>,
     /// Fields that a manager took from another, since the server started.
     takeovers: AtomicU64,
+    /// What is not counted yet, if this is the history of a transaction.
+    held: OnceLock<Mutex<Vec<Observation>>>,
 }
 
 /// A write that is recorded, to be counted once it is committed.
@@ -91,6 +98,7 @@ impl History {
             reports,
             waiting: Mutex::new(Some(waiting)),
             takeovers: AtomicU64::new(0),
+            held: OnceLock::new(),
         }
     }
 
@@ -149,15 +157,26 @@ impl History {
 
     /// Counts a committed change.
     pub fn count(&self, handler: &ResourceHandler, manager: &str, recorded: &Recorded) {
-        if self.options.enabled {
-            self.churn.lock().changed(manager, &resource_name(handler), &recorded.paths);
+        if !self.options.enabled {
+            return;
+        }
+        let resource = resource_name(handler);
+        match self.held.get() {
+            None => self.churn.lock().changed(manager, &resource, &recorded.paths),
+            Some(held) => held.lock().push(Observation::Changed {
+                manager: manager.to_owned(),
+                resource,
+                paths: recorded.paths.clone(),
+            }),
         }
     }
 
     /// Counts a write that changed nothing.
     pub fn count_noop(&self, manager: &str) {
-        if self.options.enabled {
-            self.churn.lock().unchanged(manager);
+        match self.held.get() {
+            _ if !self.options.enabled => {}
+            None => self.churn.lock().unchanged(manager),
+            Some(held) => held.lock().push(Observation::Unchanged { manager: manager.to_owned() }),
         }
     }
 
@@ -180,20 +199,34 @@ impl History {
             return;
         }
         let (values, now) = (self.values(handler), milliseconds(now));
-        let mut fights = self.fights.lock();
-        for takeover in &taken {
-            if let Some(fight) = fights.observe(key, manager, takeover, values, now) {
-                // The channel is full only if reports cannot be written; the fight is reported again.
-                let _ = self.reports.try_send(fight);
+        for takeover in taken {
+            match self.held.get() {
+                None => self.note_takeover(key, manager, &takeover, values, now),
+                Some(held) => held.lock().push(Observation::Takeover {
+                    key: key.to_owned(),
+                    manager: manager.to_owned(),
+                    takeover,
+                    values,
+                    now,
+                }),
             }
-            self.takeovers.fetch_add(1, Relaxed);
         }
+    }
+
+    fn note_takeover(&self, key: &str, manager: &str, takeover: &Takeover, values: Values, now: u64) {
+        if let Some(fight) = self.fights.lock().observe(key, manager, takeover, values, now) {
+            // The channel is full only if reports cannot be written; the fight is reported again.
+            let _ = self.reports.try_send(fight);
+        }
+        self.takeovers.fetch_add(1, Relaxed);
     }
 
     /// Remembers an apply that was refused because of conflicts.
     pub fn note_refusal(&self, refused: RefusedApply) {
-        if self.options.enabled {
-            self.refusals.lock().add(refused);
+        match self.held.get() {
+            _ if !self.options.enabled => {}
+            None => self.refusals.lock().add(refused),
+            Some(held) => held.lock().push(Observation::Refused(refused)),
         }
     }
 

@@ -8,18 +8,18 @@ use crate::{
 };
 use bytes::Bytes;
 use hyper::{
-    Method, StatusCode, Uri,
-    header::{self, HeaderValue},
+    HeaderMap, Method, StatusCode, Uri,
+    header::{self, HeaderName, HeaderValue},
     http::request::Parts,
 };
 use std::sync::Arc;
 use tenure_authentication::Credential;
 use tenure_authorization::RBAC_PREFIX;
 use tenure_catalog::{Target, Verb, object::meta_text};
-use tenure_http::{BoundedBody, PLAIN, Request, Response, ResponseBody};
+use tenure_http::{BoundedBody, ClientAddress, PLAIN, Request, Response, ResponseBody};
 use tenure_meta::{ApiError, Reason, UserInfo};
 use tenure_store::{Error, Revision, StagedTransactions, StagingStore, Store, limits::MAX_STAGED};
-use tenure_value::{Limits, Object, Value, json};
+use tenure_value::{Limits, Object, Text, Value, json};
 
 /// The path of transactions.
 pub(super) const PATH: &str = "/transactions";
@@ -29,6 +29,21 @@ const BODY_BYTES: usize = 16 * 1024 * 1024;
 const BYTES_PER_BODY_BYTE: usize = 12;
 /// How often the writes are carried out before others are said to be in the way.
 const ATTEMPTS: usize = 5;
+
+/// The headers that a write has from the transaction, as a request of its own would have them.
+const INHERITED: [HeaderName; 3] =
+    [header::USER_AGENT, HeaderName::from_static("x-forwarded-for"), HeaderName::from_static("x-real-ip")];
+/// The annotation that leads from the audit events of a write to those of its transaction.
+const AUDIT_ANNOTATION: &str = "tenure.dev/transaction";
+
+/// Who makes a transaction, and from where.
+struct Origin {
+    user: Arc<UserInfo>,
+    headers: HeaderMap,
+    client: Option<ClientAddress>,
+    /// What identifies the audit events of the transaction.
+    audit_id: Option<Text>,
+}
 
 /// One of the writes.
 struct Write {
@@ -46,6 +61,7 @@ struct Write {
 struct Outcome {
     code: StatusCode,
     object: Value,
+    warnings: Vec<HeaderValue>,
     trail: Option<AuditTrail>,
 }
 
@@ -54,6 +70,7 @@ impl Server {
     pub(super) async fn transact(
         &self,
         mut request: Request,
+        client: Option<ClientAddress>,
         authorized: Authorized,
         body: &mut Option<BoundedBody>,
         seen: &mut RequestInfo,
@@ -78,8 +95,12 @@ impl Server {
             },
             None => None,
         };
+        let inherited =
+            INHERITED.into_iter().filter_map(|name| Some((name.clone(), request.headers.remove(name)?)));
+        let audit_id = seen.trail.as_ref().map(|trail| trail.audit_id().into());
+        let origin = Origin { user, headers: inherited.collect(), client, audit_id };
         let deadline = tokio::time::Instant::from_std(request.deadline);
-        let transacting = tokio::time::timeout_at(deadline, self.attempts(&request.body, &user));
+        let transacting = tokio::time::timeout_at(deadline, self.attempts(&request.body, &origin));
         let Ok(response) = self.offload.run(Box::pin(transacting)).await else {
             return Err(ApiError::new(
                 Reason::Timeout,
@@ -89,52 +110,61 @@ impl Server {
         response
     }
 
-    async fn attempts(&self, body: &[u8], user: &Arc<UserInfo>) -> Result<Response, ApiError> {
+    async fn attempts(&self, body: &[u8], origin: &Origin) -> Result<Response, ApiError> {
         let writes = read_writes(body)?;
-        let mut in_the_way = String::new();
-        for _ in 0..ATTEMPTS {
+        let mut attempt = 1;
+        loop {
             // Whatever was acknowledged before is part of the copy.
             self.objects.store.revision().await?;
             let staging = Arc::new(StagingStore::new(self.objects.store.copy()?));
             let options = ForkOptions::new(self.objects.clock.clone(), self.objects.identifiers.fork());
             let fork = self.fork(staging.clone(), options);
-            let outcomes = fork.carry_out_all(&writes, user, &staging).await?;
+            let (history, staged_history) = (&self.writer.history, &fork.writer.history);
+            staged_history.hold();
+            let outcomes = fork.carry_out_all(&writes, origin, &staging).await;
+            let outcomes = outcomes.inspect_err(|_| history.adopt(staged_history, false))?;
             let staged = staging.staged().await;
             match self.objects.store.commit_all(staged.clone()).await {
                 Ok(committed) => {
+                    history.adopt(staged_history, true);
                     self.follow_all(&staged).await;
                     return Ok(respond(outcomes, &staged, &committed));
                 }
-                Err(Error::Conflict(conflict)) => in_the_way = conflict.to_string(),
+                Err(Error::Conflict(conflict)) => {
+                    let failure = ApiError::new(
+                        Reason::Conflict,
+                        format!(
+                            "others changed what the transaction relies on {attempt} times: {conflict}; try again"
+                        ),
+                    );
+                    let failure = nothing_written(failure, outcomes);
+                    if attempt == ATTEMPTS {
+                        return Err(failure);
+                    }
+                    attempt += 1;
+                }
                 Err(failure) => return Err(nothing_written(failure.into(), outcomes)),
             }
         }
-        let failure = ApiError::new(
-            Reason::Conflict,
-            format!(
-                "others changed what the transaction relies on {ATTEMPTS} times: {in_the_way}; try again"
-            ),
-        );
-        Err(nothing_written(failure, Vec::new()))
     }
 
     /// Carries out writes in order, on the fork that this server is. The first that fails ends it.
     async fn carry_out_all(
         self: &Arc<Self>,
         writes: &[Write],
-        user: &Arc<UserInfo>,
+        origin: &Origin,
         staging: &StagingStore,
     ) -> Result<Vec<Outcome>, ApiError> {
         let mut outcomes = Vec::with_capacity(writes.len());
         for write in writes {
             let mut seen = RequestInfo::default();
-            let response = self.carry_out_one(write, user, staging, &mut seen).await;
-            match response.and_then(|response| object_of(response, &write.title)) {
-                Ok((code, object)) => outcomes.push(Outcome { code, object, trail: seen.trail.take() }),
+            let outcome = self.carry_out_one(write, origin, staging, &mut seen).await.and_then(Outcome::read);
+            let trail = seen.trail.take();
+            match outcome {
+                Ok(outcome) => outcomes.push(Outcome { trail, ..outcome }),
                 Err(mut failure) => {
                     failure.message = format!("{}: {}; nothing was written", write.title, failure.message);
-                    let refused = seen.trail.take();
-                    outcomes.push(Outcome { code: StatusCode::OK, object: Value::Null, trail: refused });
+                    end(trail, &failure);
                     return Err(nothing_written(failure, outcomes));
                 }
             }
@@ -145,14 +175,17 @@ impl Server {
     async fn carry_out_one(
         &self,
         write: &Write,
-        user: &Arc<UserInfo>,
+        origin: &Origin,
         staging: &StagingStore,
         seen: &mut RequestInfo,
     ) -> Result<Response, ApiError> {
-        let head = write.head()?;
+        let head = write.head(origin);
         let mut received = Received::read(&head, None);
-        let caller = Authenticated { user: user.clone(), credential: Credential::Lasting };
+        let caller = Authenticated { user: origin.user.clone(), credential: Credential::Lasting };
         let caller = self.open_audit(&head, &mut received, Ok(caller), seen)?;
+        if let (Some(trail), Some(audit_id)) = (&seen.trail, &origin.audit_id) {
+            trail.context().annotate([(AUDIT_ANNOTATION, audit_id.clone())]);
+        }
         let permission = self.permission(&head, &mut received, &caller);
         let authorized = self.authorize(caller, permission, None, seen).await?;
         let Endpoint::Resource(target, mut request) = self.route(head, received, &authorized, seen)? else {
@@ -240,13 +273,33 @@ impl Write {
     }
 
     /// Returns the head that a request of its own would have.
-    fn head(&self) -> Result<Parts, ApiError> {
-        let mut request = hyper::Request::builder().method(self.method.clone()).uri(self.uri.clone());
-        if let Some(content_type) = &self.content_type {
-            request = request.header(header::CONTENT_TYPE, content_type.clone());
+    fn head(&self, origin: &Origin) -> Parts {
+        let (mut head, ()) = hyper::Request::new(()).into_parts();
+        head.method = self.method.clone();
+        head.uri = self.uri.clone();
+        head.headers = origin.headers.clone();
+        head.headers.extend(self.content_type.clone().map(|media_type| (header::CONTENT_TYPE, media_type)));
+        if let Some(client) = origin.client {
+            head.extensions.insert(client);
         }
-        let request = request.body(()).map_err(|error| ApiError::bad_request(error.to_string()))?;
-        Ok(request.into_parts().0)
+        head
+    }
+}
+
+impl Outcome {
+    /// Reads the object that a write was answered with, or the error that it was refused with.
+    fn read(response: Response) -> Result<Outcome, ApiError> {
+        let ResponseBody::Whole(bytes) = &response.body else {
+            return Err(ApiError::internal("the write was not answered with an object"));
+        };
+        let object = json::parse(bytes, &Limits::TRUSTED)
+            .map_err(|error| ApiError::internal(format!("the write was not answered with JSON: {error}")))?;
+        if !response.code.is_success() {
+            let message = object.get("message").and_then(Value::as_str).unwrap_or("the write was refused");
+            return Err(ApiError::internal(message));
+        }
+        let warnings = response.headers.get_all(header::WARNING).into_iter().cloned().collect();
+        Ok(Outcome { code: response.code, object, warnings, trail: None })
     }
 }
 
@@ -284,34 +337,28 @@ fn check_target(target: &Target) -> Result<(), ApiError> {
     ))
 }
 
-/// Returns the object that a write answered, or the error that it was refused with.
-fn object_of(response: Response, title: &str) -> Result<(StatusCode, Value), ApiError> {
-    let ResponseBody::Whole(bytes) = &response.body else {
-        return Err(ApiError::internal(format!("{title} was not answered with an object")));
-    };
-    let object = json::parse(bytes, &Limits::TRUSTED)
-        .map_err(|error| ApiError::internal(format!("{title} was not answered with JSON: {error}")))?;
-    match response.code.is_success() {
-        true => Ok((response.code, object)),
-        false => Err(ApiError::internal(format!("{title}: {}", meta_text(&object, "message")))),
+/// Ends the audit trail of a write that did not take effect.
+fn end(trail: Option<AuditTrail>, failure: &ApiError) {
+    if let Some(trail) = trail {
+        trail.respond(Response::failure(failure, PLAIN));
     }
 }
 
 /// Ends the audit trails of writes that did not take effect, and returns why.
 fn nothing_written(failure: ApiError, outcomes: Vec<Outcome>) -> ApiError {
-    for trail in outcomes.into_iter().filter_map(|outcome| outcome.trail) {
-        trail.respond(Response::failure(&failure, PLAIN));
-    }
+    outcomes.into_iter().for_each(|outcome| end(outcome.trail, &failure));
     failure
 }
 
 /// Returns the objects as they are now. Their versions in the copy become those of the store.
 fn respond(outcomes: Vec<Outcome>, staged: &StagedTransactions, committed: &[Revision]) -> Response {
-    let results = outcomes.into_iter().map(|Outcome { code, object, trail }| {
+    let mut all_warnings = Vec::new();
+    let results = outcomes.into_iter().map(|Outcome { code, object, warnings, trail }| {
         let object = with_version(object, |version| staged.translate(version, committed));
         if let Some(trail) = trail {
             trail.respond(Response::document(code, &object, PLAIN));
         }
+        all_warnings.extend(warnings);
         Value::object([("code", Value::from(i64::from(code.as_u16()))), ("object", object)])
     });
     let document = Value::object([
@@ -319,7 +366,9 @@ fn respond(outcomes: Vec<Outcome>, staged: &StagedTransactions, committed: &[Rev
         ("kind", "TransactionResult".into()),
         ("results", Value::array(results)),
     ]);
-    Response::document(StatusCode::OK, &document, PLAIN)
+    let mut response = Response::document(StatusCode::OK, &document, PLAIN);
+    response.headers.extend(all_warnings.into_iter().map(|warning| (header::WARNING, warning)));
+    response
 }
 
 fn with_version(object: Value, translate: impl Fn(Revision) -> Revision) -> Value {

@@ -72,6 +72,60 @@ fn a_write_has_its_stages_bodies_decision_and_owner_changes() {
 }
 
 #[test]
+fn the_writes_of_a_transaction_have_events_that_lead_to_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let policy = "{apiVersion: audit.k8s.io/v1, kind: Policy, omitStages: [RequestReceived], rules: [{level: Metadata}]}";
+    let server = audited(directory.path(), policy);
+    let write = |name: &str| {
+        format!(
+            r#"{{"method":"POST","path":"{MAPS}","body":{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{name}"}},"data":{{"k":"v"}}}}}}"#
+        )
+    };
+    let transact = |id: &str, writes: &[String]| {
+        let body = format!(
+            r#"{{"apiVersion":"tenure.dev/v1","kind":"Transaction","requests":[{}]}}"#,
+            writes.join(",")
+        );
+        let request = request("POST", "/transactions").header("Audit-ID", id).header("User-Agent", "ci/1.0");
+        server.send(&request.body("application/json", body)).code
+    };
+    assert_eq!(transact("first", &[write("a"), write("b")]), 200);
+    assert_eq!(transact("second", &[write("c"), write("a")]), 409);
+    let events = events(&server, directory.path(), 6);
+    let told: Vec<_> = events
+        .iter()
+        .map(|event| {
+            let code = event.at(["responseStatus", "code"]).and_then(Value::as_i64).unwrap_or_default();
+            (
+                text(event, &["annotations", "tenure.dev/transaction"]),
+                text(event, &["objectRef", "name"]),
+                code,
+            )
+        })
+        .collect();
+    // Of a transaction that was refused, no write took effect.
+    assert_eq!(
+        told,
+        [
+            ("first", "a", 201),
+            ("first", "b", 201),
+            ("", "", 200),
+            ("second", "a", 409),
+            ("second", "c", 409),
+            ("", "", 409)
+        ]
+    );
+    for event in &events {
+        assert_eq!(text(event, &["userAgent"]), "ci/1.0");
+        assert_eq!(event.at(["sourceIPs"]).map(Value::to_string), Some(r#"["127.0.0.1"]"#.into()));
+    }
+    // As for a request of its own, the name of the client is that of the manager.
+    let object = server.send(&request("GET", &format!("{MAPS}/a"))).document();
+    let managers = object.at(["metadata", "managedFields"]).and_then(Value::as_array).expect("managers");
+    assert_eq!(text(&managers.items()[0], &["manager"]), "ci");
+}
+
+#[test]
 fn refused_and_unauthenticated_requests_are_recorded() {
     let directory = tempfile::tempdir().expect("a directory");
     let policy = "{apiVersion: audit.k8s.io/v1, kind: Policy, omitStages: [RequestReceived], rules: [{level: Metadata}]}";

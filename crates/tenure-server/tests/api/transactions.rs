@@ -2,6 +2,7 @@
 
 use crate::{http::Request, server::Server};
 use tenure_http::Administrator;
+use tenure_meta::ValueExt;
 use tenure_server::Profile;
 use tenure_value::Value;
 
@@ -219,6 +220,36 @@ fn a_transaction_that_others_disturb_is_carried_out_again() {
         server.get(MAPS).document().get("items").and_then(Value::as_array).map(|of| of.len()),
         Some(41)
     );
+}
+
+#[test]
+fn writers_and_fights_count_what_took_effect() {
+    let server = Server::start();
+    let body = |value: &str| map("a", value);
+    let force = |manager: &str, value: &str| {
+        apply(&format!("{MAPS}/a"), &format!("{manager}&force=true"), &body(value))
+    };
+    // The one of two writes that is refused takes the other with it, and is remembered as refused.
+    assert_eq!(server.send(&transaction(&[force("ann", "1")])).code, 200);
+    assert_eq!(
+        server.send(&transaction(&[force("ben", "2"), apply(&format!("{MAPS}/a"), "cid", &body("3"))])).code,
+        409
+    );
+    let conflicts = server.get("/history/conflicts").document();
+    assert_eq!(conflicts.items("items").len(), 1, "{conflicts}");
+    for round in 0..4 {
+        for manager in ["ben", "ann"] {
+            assert_eq!(server.send(&transaction(&[force(manager, manager)])).code, 200, "{round}");
+        }
+    }
+    let writers = server.get("/history/writers").document();
+    let changes = |manager: &str| {
+        let found = writers.items("writers").iter().find(|writer| writer.text("manager") == manager);
+        found.and_then(|writer| writer.get("changes")?.as_i64())
+    };
+    assert_eq!(["ann", "ben", "cid"].map(changes), [Some(5), Some(4), None], "{writers}");
+    let fights = server.get("/history/fights").document();
+    assert_eq!(fights.items("items").len(), 1, "{fights}");
 }
 
 #[test]
