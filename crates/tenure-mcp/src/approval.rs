@@ -138,7 +138,7 @@ impl Approvals {
 
     /// Removes a plan that was carried out or can no longer be, with its decision, which is thus used once.
     pub fn withdraw(&self, digest: &str) -> Result<(), ApprovalError> {
-        // The decision last: without it a plan that is still there only waits.
+        // The decision first: a plan without one only waits.
         for file in self.files(digest)?.into_iter().rev() {
             match std::fs::remove_file(&file) {
                 Err(source) if source.kind() != ErrorKind::NotFound => {

@@ -2,16 +2,10 @@
 //! result can have what it was not given.
 
 use crate::guard::Guard;
-use tenure_apply::LAST_APPLIED;
 use tenure_client::Resource;
+use tenure_history::secret::{Values, WITHHELD, redact};
 use tenure_ownership::LiveObject;
 use tenure_value::{Object, Value};
-
-/// What stands in the place of a value.
-const MASK: &str = "***";
-
-/// The members of a Secret with values.
-const VALUES: [&str; 2] = ["data", "stringData"];
 
 /// Whether the values of a kind are secret.
 pub fn is_secret(resource: &Resource) -> bool {
@@ -23,27 +17,7 @@ pub fn shown(live: LiveObject, resource: &Resource, guard: &Guard) -> LiveObject
     if guard.show_secrets || !is_secret(resource) {
         return live;
     }
-    LiveObject { object: masked(&live.object), managers: live.managers }
-}
-
-/// Returns a Secret without its values, and without the annotation in which `kubectl apply` repeats them.
-fn masked(object: &Value) -> Value {
-    let Some(fields) = object.as_object() else { return object.clone() };
-    let mut fields = fields.clone();
-    for name in VALUES {
-        if let Some(Value::Object(map)) = fields.get(name) {
-            let masks = map.iter().map(|(name, _)| (name.clone(), Value::from(MASK)));
-            fields = fields.with(name, Object::from_sorted(masks.collect::<Vec<_>>()));
-        }
-    }
-    let metadata = fields.get("metadata").and_then(Value::as_object);
-    let annotations = metadata.and_then(|metadata| metadata.get("annotations")?.as_object());
-    if let (Some(metadata), Some(annotations)) = (metadata, annotations)
-        && annotations.contains(LAST_APPLIED)
-    {
-        fields = fields.with("metadata", metadata.with("annotations", annotations.with(LAST_APPLIED, MASK)));
-    }
-    Value::Object(fields)
+    LiveObject { object: redact(&live.object, Values::Withheld), managers: live.managers }
 }
 
 /// Returns a change of a Secret, or a fight about one, without values: those of members that name a side of it, or tell it.
@@ -52,7 +26,7 @@ pub fn without_sides(item: &Value) -> Value {
         Value::Object(object) => {
             let side = |name: &str| matches!(name, "from" | "to" | "before" | "after" | "value" | "message");
             let fields = object.iter().map(|(name, value)| match side(name) && !value.is_null() {
-                true => (name.clone(), Value::from(MASK)),
+                true => (name.clone(), Value::from(WITHHELD)),
                 false => (name.clone(), without_sides(value)),
             });
             Value::Object(Object::from_sorted(fields.collect::<Vec<_>>()))
@@ -73,7 +47,7 @@ mod tests {
             "data":{"password":"hunter2"},"stringData":{"user":"hunter2"},"type":"Opaque"}"#
             .parse()
             .unwrap();
-        let shown = masked(&object).to_string();
+        let shown = redact(&object, Values::Withheld).to_string();
         assert!(
             !shown.contains("hunter2") && shown.contains("password") && shown.contains("note"),
             "{shown}"

@@ -10,7 +10,7 @@ use std::{
     fs::{DirBuilder, OpenOptions},
     io::{self, ErrorKind, Write},
     net::SocketAddr,
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 use tenure_client::Cluster;
@@ -171,6 +171,12 @@ fn token(given: Option<&Path>) -> Result<(String, PathBuf), Error> {
     let default = || state::directory().map(|state| state.join("mcp-token"));
     let file = given.map(Path::to_owned).or_else(default);
     let file = file.ok_or_else(|| Error::usage("there is no home directory; name a file with --token-file"))?;
+    // Whoever has the token acts with the credentials of the user.
+    if let Ok(found) = std::fs::metadata(&file)
+        && found.permissions().mode() & 0o077 != 0
+    {
+        return Err(Error::usage(format!("{}: others can read the token; make it private with `chmod 600`", file.display())));
+    }
     match std::fs::read_to_string(&file) {
         Ok(text) if text.trim().len() >= TOKEN => return Ok((text.trim().to_owned(), file)),
         Ok(_) => {

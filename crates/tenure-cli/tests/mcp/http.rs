@@ -8,6 +8,7 @@ use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
+    os::unix::fs::PermissionsExt,
     process::{Child, Command, Stdio},
 };
 
@@ -90,12 +91,17 @@ fn only_clients_with_the_token_and_no_pages_are_served() {
 }
 
 #[test]
-fn other_machines_and_short_tokens_are_refused() {
+fn other_machines_and_tokens_that_are_short_or_known_are_refused() {
     let cluster = TestCluster::start();
     let mcp = |further: &[&str]| run(cluster.environment(Command::new(TENURE).arg("mcp").args(further)), "");
     mcp(&["--listen", "0.0.0.0:0"]).fails_with("listen on 127.0.0.1");
     let file = cluster.home.path().join("token");
+    let permit = |mode| fs::set_permissions(&file, fs::Permissions::from_mode(mode)).expect("a file of ours");
+    fs::write(&file, "a-token-that-is-long-enough-but-not-private\n").expect("a file");
+    permit(0o644);
+    mcp(&["--listen", "127.0.0.1:0", "--token-file", &file.to_string_lossy()]).fails_with("chmod 600");
     fs::write(&file, "short\n").expect("a file");
+    permit(0o600);
     mcp(&["--listen", "127.0.0.1:0", "--token-file", &file.to_string_lossy()]).fails_with("too short");
     mcp(&["--token-file", &file.to_string_lossy()]).fails_with("--listen");
 }

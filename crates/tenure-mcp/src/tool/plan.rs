@@ -8,10 +8,10 @@ use crate::{
     reply::{Failure, Next, Reason, Reply},
 };
 use futures::{StreamExt, TryStreamExt, stream};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use tenure_apply::Operation;
 use tenure_client::{Draft, REQUESTS_AT_ONCE};
-use tenure_fields::{FieldSet, Path};
+use tenure_fields::{FieldSet, Path, PathElement};
 use tenure_ownership::{
     Action, Applier, Difference, ForcedFields, LiveObject, Pinning, Plan, Settlement, settle,
 };
@@ -141,21 +141,11 @@ async fn planned(
 ) -> Result<Settled, Failure> {
     let plan = tenure_client::plan(draft, together, applier, &context.cluster).await?;
     let (mut draft, mut applier) = (draft.clone(), applier.clone());
+    let settlements = settlements(arguments, plan.before.as_ref(), &draft);
     let mut is_settled = false;
     for conflict in plan.conflicts() {
-        let names = |given: &&Value| {
-            let text = given.get("path").and_then(Value::as_str).unwrap_or_default();
-            let path = path_in(text, plan.before.as_ref(), &draft);
-            path.is_some_and(|path| conflict.path.starts_with(&path))
-        };
-        let Some(given) = arguments.items("settle").iter().find(names) else { continue };
-        let how = match given.get("how").and_then(Value::as_str) {
-            Some("leave_out") => Settlement::LeaveOut,
-            Some("share") => Settlement::Share,
-            Some("take") => Settlement::Take,
-            _ => continue,
-        };
-        settle(how, conflict, plan.before.as_ref(), &mut draft.manifest, &mut applier);
+        let Some(how) = prefixes(&conflict.path).find_map(|part| settlements.get(part)) else { continue };
+        settle(*how, conflict, plan.before.as_ref(), &mut draft.manifest, &mut applier);
         is_settled = true;
     }
     if !is_settled {
@@ -164,6 +154,30 @@ async fn planned(
     let applier = applier.for_manifest(&draft.manifest);
     let plan = tenure_client::plan(&draft, together, &applier, &context.cluster).await?;
     Ok(Settled { draft, applier, plan })
+}
+
+/// Returns how the call settles conflicts, by the path of a field or of a part with several.
+fn settlements(
+    arguments: &Arguments,
+    before: Option<&LiveObject>,
+    draft: &Draft,
+) -> HashMap<Vec<PathElement>, Settlement> {
+    let settlement = |given: &Value| {
+        let text = |name: &str| given.get(name).and_then(Value::as_str).unwrap_or_default();
+        let how = match text("how") {
+            "leave_out" => Settlement::LeaveOut,
+            "share" => Settlement::Share,
+            "take" => Settlement::Take,
+            _ => return None,
+        };
+        Some((path_in(text("path"), before, draft)?.to_vec(), how))
+    };
+    arguments.items("settle").iter().filter_map(settlement).collect()
+}
+
+/// Returns the parts of a document that lead to a path, and the path itself.
+fn prefixes(path: &Path) -> impl Iterator<Item = &[PathElement]> {
+    (1..=path.len()).filter_map(|end| path.get(..end))
 }
 
 /// Reads a path, which may be of the live object or of the manifest.
@@ -188,11 +202,10 @@ fn removals(one: &Settled, manager: &str, arguments: &Arguments) -> Vec<Differen
     let given_up =
         own.fold(FieldSet::default(), |fields, change| fields.union(&change.removed).union(&change.lost));
     let texts = arguments.texts("remove");
-    let named: Vec<Path> =
-        texts.iter().filter_map(|text| path_in(text, plan.before.as_ref(), draft)).collect();
-    let is_dropped =
-        |path: &Path| (1..=path.len()).any(|end| path.get(..end).is_some_and(|part| given_up.has(part)));
-    let is_named = |path: &Path| named.iter().any(|named| path.starts_with(named));
+    let named = texts.iter().filter_map(|text| path_in(text, plan.before.as_ref(), draft));
+    let named: HashSet<Vec<PathElement>> = named.map(|path| path.to_vec()).collect();
+    let is_dropped = |path: &Path| prefixes(path).any(|part| given_up.has(part));
+    let is_named = |path: &Path| prefixes(path).any(|part| named.contains(part));
     let values = plan.shown_values().into_iter();
     values.filter(|one| one.before.is_some() && is_dropped(&one.path) && !is_named(&one.path)).collect()
 }
