@@ -50,11 +50,11 @@ pub async fn stale(plan: &SavedPlan, cluster: &Cluster) -> Result<Vec<Stale>, Cl
     Ok(read_all(plan, cluster).await?.err().unwrap_or_default())
 }
 
-/// Reads the objects of a plan that can be carried out, in the order of its steps, or returns the steps that no longer hold.
-pub(super) async fn check(
-    plan: &SavedPlan,
-    cluster: &Cluster,
-) -> Result<Result<Vec<Option<LiveObject>>, Vec<Stale>>, ClientError> {
+/// The objects of a plan as they are, in the order of its steps, or the steps that no longer hold.
+type Checked = Result<Vec<Option<LiveObject>>, Vec<Stale>>;
+
+/// Reads the objects of a plan that can be carried out, and compares them with what it relies on.
+pub(super) async fn check(plan: &SavedPlan, cluster: &Cluster) -> Result<Checked, ClientError> {
     if let Some(step) = plan.incomplete().next() {
         return Err(ClientError::Withheld {
             what: step.target.to_string(),
@@ -64,17 +64,14 @@ pub(super) async fn check(
     read_all(plan, cluster).await
 }
 
-async fn read_all(
-    plan: &SavedPlan,
-    cluster: &Cluster,
-) -> Result<Result<Vec<Option<LiveObject>>, Vec<Stale>>, ClientError> {
+async fn read_all(plan: &SavedPlan, cluster: &Cluster) -> Result<Checked, ClientError> {
     let identity = cluster.identity().await?;
     if !plan.cluster.is(&identity) {
         let (planned, server) = (plan.cluster.server.clone(), identity.server);
         return Err(ClientError::OtherCluster { planned, server });
     }
     let carrier = &Carrier { plan, cluster };
-    // Futures of references, which a task can hold while it is moved between threads, are made before they are polled.
+    // A stream that makes its futures as it goes would not be `Send`.
     let checks: Vec<_> = plan.steps.iter().map(|step| carrier.checked(step)).collect();
     let checked: Vec<Result<_, Stale>> =
         stream::iter(checks).buffered(REQUESTS_AT_ONCE).try_collect().await?;

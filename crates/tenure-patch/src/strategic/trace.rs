@@ -120,14 +120,17 @@ impl Trace {
     }
 }
 
-/// Receives the decisions of a merge.
+/// Receives the decisions of a merge. Each method does nothing unless a recorder needs it.
 pub(crate) trait Recorder {
     /// Enters a part.
-    fn enter(&mut self, step: impl FnOnce() -> PathElement);
+    #[inline(always)]
+    fn enter(&mut self, _step: impl FnOnce() -> PathElement) {}
     /// Leaves a part.
-    fn leave(&mut self);
+    #[inline(always)]
+    fn leave(&mut self) {}
     /// Records the rule that decided the current part.
-    fn note(&mut self, rule: impl FnOnce() -> PatchRule);
+    #[inline(always)]
+    fn note(&mut self, _rule: impl FnOnce() -> PatchRule) {}
 
     /// Records that something of the patch was dropped.
     #[inline(always)]
@@ -145,26 +148,13 @@ pub(crate) trait Recorder {
 /// Records nothing.
 pub(crate) struct Silent;
 
-impl Recorder for Silent {
-    #[inline(always)]
-    fn enter(&mut self, _step: impl FnOnce() -> PathElement) {}
-    #[inline(always)]
-    fn leave(&mut self) {}
-    #[inline(always)]
-    fn note(&mut self, _rule: impl FnOnce() -> PatchRule) {}
-}
+impl Recorder for Silent {}
 
 /// Records only whether something of the patch was dropped.
 #[derive(Default)]
 pub(crate) struct Drops(pub(crate) bool);
 
 impl Recorder for Drops {
-    #[inline(always)]
-    fn enter(&mut self, _step: impl FnOnce() -> PathElement) {}
-    #[inline(always)]
-    fn leave(&mut self) {}
-    #[inline(always)]
-    fn note(&mut self, _rule: impl FnOnce() -> PatchRule) {}
     fn dropped(&mut self) {
         self.0 = true;
     }
