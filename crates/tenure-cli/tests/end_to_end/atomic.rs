@@ -1,17 +1,11 @@
 //! A server that is killed while a transaction of many objects is carried out: all of them are written or none, whatever the moment.
 
 use crate::{
-    client::{Watch, send, text},
+    client::{Watch, request, send, text},
     etcd_process::Etcd,
-    process::{TIMEOUT, Tenure},
+    process::Tenure,
 };
-use std::{
-    collections::BTreeSet,
-    net::TcpListener,
-    path::Path,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeSet, net::TcpListener, path::Path, thread, time::Instant};
 use tempfile::TempDir;
 use tenure_value::Value;
 
@@ -32,17 +26,6 @@ fn transaction(objects: usize, number: u64) -> String {
     };
     let writes: Vec<String> = (0..objects).map(write).collect();
     format!(r#"{{"apiVersion":"tenure.dev/v1","kind":"Transaction","requests":[{}]}}"#, writes.join(","))
-}
-
-fn request(address: &str, method: &str, path: &str, body: Option<(&str, &str)>) -> (u16, Value) {
-    let start = Instant::now();
-    loop {
-        if let Some(response) = send(address, method, path, body) {
-            return response;
-        }
-        assert!(start.elapsed() < TIMEOUT, "no response to {method} {path}");
-        thread::sleep(Duration::from_millis(3));
-    }
 }
 
 /// Returns the number that all objects have, 0 if there is none, and checks that all have the same.

@@ -1,10 +1,12 @@
 //! A client over plain HTTP that tolerates a server that is killed: requests that may stay unanswered, and a watch
 //! that is read event by event.
 
+use crate::process::TIMEOUT;
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 use tenure_value::{Limits, Value, json};
 
@@ -16,6 +18,18 @@ pub fn send(address: &str, method: &str, path: &str, body: Body<'_>) -> Option<(
     let (media_type, body) = body.unwrap_or(("application/json", ""));
     let headers = format!("Content-Type: {media_type}\r\nContent-Length: {}\r\n", body.len());
     exchange(address, method, path, &headers, body)
+}
+
+/// Sends until a response arrives; an earlier request may have been carried out all the same.
+pub fn request(address: &str, method: &str, path: &str, body: Body<'_>) -> (u16, Value) {
+    let start = Instant::now();
+    loop {
+        if let Some(response) = send(address, method, path, body) {
+            return response;
+        }
+        assert!(start.elapsed() < TIMEOUT, "no response to {method} {path}");
+        thread::sleep(Duration::from_millis(3));
+    }
 }
 
 /// Sends a request with a token and without a body; `None` if no complete response arrives.

@@ -3,7 +3,7 @@
 //! desired one.
 
 use crate::{
-    client::{send, text},
+    client::{request, text},
     process::Tenure,
 };
 use futures::StreamExt;
@@ -102,18 +102,6 @@ async fn control(context: Arc<Context>) {
         .run(reconcile, |_, _, _| Action::requeue(Duration::from_millis(300)), context)
         .for_each(|_| async {})
         .await;
-}
-
-/// Sends until the server responds.
-fn request(address: &str, method: &str, path: &str, body: Option<(&str, &str)>) -> (u16, Value) {
-    let start = Instant::now();
-    loop {
-        if let Some(response) = send(address, method, path, body) {
-            return response;
-        }
-        assert!(start.elapsed() < TIMEOUT, "no response to {method} {path}");
-        thread::sleep(Duration::from_millis(20));
-    }
 }
 
 /// Runs a function for each number, a few at a time.

@@ -2,7 +2,7 @@
 //! watches miss and repeat nothing, there are no false conflicts, and dependents of deleted owners are deleted.
 
 use crate::{
-    client::{Watch, send, text},
+    client::{Watch, request, text},
     process::{TIMEOUT, Tenure},
 };
 use std::{
@@ -31,16 +31,8 @@ struct TestCluster {
 }
 
 impl TestCluster {
-    /// Sends until a response arrives.
     fn request(&self, method: &str, path: &str, body: Option<(&str, &str)>) -> (u16, Value) {
-        let start = Instant::now();
-        loop {
-            if let Some(response) = send(&self.address, method, path, body) {
-                return response;
-            }
-            assert!(start.elapsed() < TIMEOUT, "no response to {method} {path}");
-            thread::sleep(Duration::from_millis(3));
-        }
+        request(&self.address, method, path, body)
     }
 
     /// Applies increasing numbers, to an object of its own and to a field of a shared one.

@@ -2,8 +2,8 @@
 //! version can still be rebuilt.
 
 use crate::{
-    client::{send, text},
-    process::{CommandOutput, TIMEOUT, Tenure, run},
+    client::{request, text},
+    process::{CommandOutput, Tenure, run},
 };
 use std::{
     collections::HashMap,
@@ -14,7 +14,7 @@ use std::{
         atomic::{AtomicBool, Ordering::SeqCst},
     },
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 use tempfile::TempDir;
 use tenure_value::Value;
@@ -26,18 +26,6 @@ const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const DEPLOYMENT: &str = "/apis/apps/v1/namespaces/default/deployments/web";
 const APPLY: &str = "application/apply-patch+yaml";
 const MERGE_PATCH: &str = "application/merge-patch+json";
-
-/// Sends until a response arrives; the second result says whether an earlier one may have been lost.
-fn request(address: &str, method: &str, path: &str, body: Option<(&str, &str)>) -> (u16, Value) {
-    let start = Instant::now();
-    loop {
-        if let Some(response) = send(address, method, path, body) {
-            return response;
-        }
-        assert!(start.elapsed() < TIMEOUT, "no response to {method} {path}");
-        thread::sleep(Duration::from_millis(3));
-    }
-}
 
 /// Every acknowledged version, by object and revision.
 type Acknowledged = Mutex<HashMap<(String, String), Value>>;
