@@ -3,7 +3,7 @@
 use crate::{
     Outcome,
     plugin::program,
-    terminal::{Ink, Terminal, columns, wrapped},
+    terminal::{Ink, Terminal, columns, visible, wrapped},
 };
 use std::fmt::{Display, Write};
 use tenure_apply::OwnershipChange;
@@ -135,8 +135,9 @@ impl Page<'_> {
     fn command(&mut self, label: &str, command: &str) {
         let _ = writeln!(
             self.out,
-            "      {} {command}",
-            self.terminal.paint.ink(Ink::Faint, format_args!("{label:<14}"))
+            "      {} {}",
+            self.terminal.paint.ink(Ink::Faint, format_args!("{label:<14}")),
+            visible(command)
         );
     }
 

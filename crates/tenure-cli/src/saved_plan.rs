@@ -5,7 +5,7 @@ use crate::{
     connection::Connection,
     document::{self, Document},
     plan_text::{self, Shown, Typed},
-    terminal::{Audience, Format, Ink, Progress, Terminal},
+    terminal::{Audience, Format, Ink, Progress, Terminal, visible},
     undo_files,
 };
 use std::{
@@ -117,7 +117,7 @@ pub fn text(plan: &SavedPlan, terminal: &Terminal) -> String {
     let _ = writeln!(
         out,
         "\nFor {}, made at {}, pinned to {}.",
-        plan.cluster.server,
+        visible(&plan.cluster.server),
         plan.time,
         plan.pinning.word()
     );
@@ -264,7 +264,7 @@ fn report(
             };
             if matches!(outcome, CarriedOutcome::Done(_)) && written > 0 {
                 // Writing to a string does not fail.
-                let _ = writeln!(out, "{}: {word}", step.target);
+                let _ = writeln!(out, "{}: {word}", visible(&step.target.to_string()));
             }
         }
         for stale in stale {

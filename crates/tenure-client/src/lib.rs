@@ -5,6 +5,7 @@
 //! - [`Cluster::page`] and [`Cluster::watch`] read the objects of a kind page by page and follow their changes.
 //! - [`Draft`] is a manifest for a server; [`plan`] and [`apply`] show and carry out a server-side apply of it.
 //! - [`save`] makes a plan that can be kept; [`carry_out`] carries it out under its pins, and [`undo_plan`] computes its undo.
+//! - [`Approvals`] has plans that wait for the decision of a person, in files.
 //! - [`Past`], [`PastChange`] and [`Restored`] read the history of an object, undo a change of it and bring it back.
 //! - [`hand_over`] and [`undo`] move ownership without changing values.
 //!
@@ -36,8 +37,8 @@ pub use past::{Log, Past, PastChange, Restored};
 pub use resource::{Resource, Scope};
 pub use response::Response;
 pub use saved::{
-    CarriedOut, End, UndoConflict, UndoPlan, applied_from_history, carry_out, carry_out_atomically, deletion,
-    save, stale, undo_plan,
+    ApprovalError, Approvals, CarriedOut, Decision, End, Pending, UndoConflict, UndoPlan, WaitingPlan,
+    applied_from_history, carry_out, carry_out_atomically, deletion, save, stale, undo_plan,
 };
 pub use select::{Found, Page, Selection};
 pub use watch::{Event, Watch};

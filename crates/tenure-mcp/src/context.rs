@@ -1,7 +1,6 @@
 //! What the tools work with: the cluster, the limits, the plans of this server, and what the program around it provides.
 
 use crate::{
-    approval::Approvals,
     arguments::Reference,
     audit::AuditLog,
     guard::Guard,
@@ -12,7 +11,7 @@ use crate::{
 use futures::future::BoxFuture;
 use std::sync::Arc;
 use tenure_apply::Timestamp;
-use tenure_client::{Cluster, Found, Resource};
+use tenure_client::{Approvals, Cluster, Found, Resource};
 use tenure_ownership::{AppliedPlan, LiveObject};
 use tenure_schema::TypeRef;
 use tenure_value::Value;

@@ -3,16 +3,15 @@
 //! - [`Server`] has the tools, resources and prompts; it speaks over any pair of streams ([`Server::serve`]) and over streamable HTTP
 //!   ([`http::serve`]).
 //! - Everything that writes is a pinned plan that this server made, and [`Guard`] says what may be read and planned at all.
-//! - [`Approvals`] hands plans to a person and reads the decision.
+//! - Plans that a person has to approve wait in [`tenure_client::Approvals`].
 //! - [`AuditLog`] has a line for each call.
 //!
-//! The crate exists because the protocol's library and its dependencies stay out of everything else, and because the page and the
-//! command hand plans over in the same way. It does not know terminals, flags or the home directory, and nothing about how ownership is
-//! computed: that is in `tenure-client` and `tenure-ownership`. Internal: no promises about its API.
+//! The crate exists because the protocol's library and its dependencies stay out of everything else. It does not know terminals, flags
+//! or the home directory, and nothing about how ownership is computed: that is in `tenure-client` and `tenure-ownership`. Internal: no
+//! promises about its API.
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-mod approval;
 mod arguments;
 mod audit;
 mod context;
@@ -28,7 +27,6 @@ mod server;
 mod text;
 mod tool;
 
-pub use approval::{ApprovalError, Approvals, Decision, Waiting};
 pub use audit::AuditLog;
 pub use context::{Context, KeepUndo, Rehearsal, RehearsalFuture};
 pub use guard::Guard;

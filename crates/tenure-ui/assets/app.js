@@ -5,6 +5,7 @@ import { ApiError, connection, context, get, post, signOut } from "./api.js";
 import { errorPage, loading, select } from "./elements.js";
 import { listenForKeys, showKeys } from "./keys.js";
 import { ROOT, address, go, navigation, title } from "./navigation.js";
+import { approvals, followApprovals, waitingBadge } from "./approvals.js";
 import "./view-sign-in.js";
 import "./view-overview.js";
 import "./view-objects.js";
@@ -15,6 +16,7 @@ import "./view-handover.js";
 import "./view-managers.js";
 import "./view-manager.js";
 import "./view-types.js";
+import "./view-approvals.js";
 
 // The views: the first part of the address, the element, and the title.
 const VIEWS = {
@@ -27,8 +29,9 @@ const VIEWS = {
   managers: ["managers-view", "Managers"],
   manager: ["manager-view", "Manager"],
   types: ["types-view", "Types"],
+  approvals: ["approvals-view", "Approvals"],
 };
-const NAVIGATION = ["overview", "objects", "apply", "handover", "managers", "types"];
+const NAVIGATION = ["overview", "objects", "apply", "handover", "managers", "types", "approvals"];
 // Which of them a view without an entry of its own belongs to.
 const PARENTS = { object: "objects", difference: "objects", manager: "managers" };
 
@@ -59,8 +62,8 @@ function drawBar(current) {
   const theme = localStorage.getItem("theme") ?? "";
   fill(bar,
     h("a", { class: "brand", href: address("overview"), "aria-label": "Tenure, start" }, h("img", { src: "/ui/assets/icon.svg", alt: "", width: "26", height: "26" }), h("span", null, "Tenure")),
-    session && h("nav", { "aria-label": "Views" }, NAVIGATION.map((name) =>
-      h("a", { href: address(name), "aria-current": name === current ? "page" : undefined }, VIEWS[name][1]))),
+    session && h("nav", { "aria-label": "Views" }, NAVIGATION.filter((name) => name !== "approvals" || session.approvals || name === current).map((name) =>
+      h("a", { href: address(name), "aria-current": name === current ? "page" : undefined }, VIEWS[name][1], name === "approvals" && waitingBadge()))),
     h("div", { class: "end" },
       session && contextChoice(),
       session && h("div", { class: "server", title: `${session.server} ${session.version}` }, h("b", null, session.user || "signed in"), h("span", null, session.server.replace(/^https?:\/\//, ""))),
@@ -109,6 +112,7 @@ async function leave() {
 
 function askToSignIn(message) {
   session = undefined;
+  followApprovals(false);
   drawBar("");
   title("Sign in");
   const view = document.createElement("sign-in-view");
@@ -116,6 +120,7 @@ function askToSignIn(message) {
   view.onSignedIn = (opened) => {
     session = opened;
     sessionOf = context();
+    followApprovals(session.approvals);
     route();
   };
   fill(main, view);
@@ -134,6 +139,7 @@ async function start() {
       session = await get("session");
     }
     sessionOf = context();
+    followApprovals(session.approvals);
     route();
   } catch (error) {
     if (error instanceof ApiError && (error.code === 401 || error.code === 403)) return askToSignIn(code ? error.message : "");
@@ -160,6 +166,7 @@ addEventListener("pagehide", () => fill(main));
 addEventListener("pageshow", (event) => event.persisted && start());
 addEventListener("popstate", () => location.hash.startsWith("#code=") || route());
 navigation.addEventListener("changed", route);
+approvals.addEventListener("changed", () => document.querySelector("nav .waiting-badge")?.replaceWith(waitingBadge()));
 listenForKeys();
 connection.addEventListener("expired", () => session && askToSignIn("The session has ended. Sign in again to continue."));
 connection.addEventListener("lost", () => fill(notice, h("p", { class: "lost" }, icon("warn"), "The connection is lost. What you see may be out of date; the page tries again.")));

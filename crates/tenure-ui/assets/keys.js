@@ -10,12 +10,13 @@ const KEYS = [
   ["g then l", "Go to the list of objects"],
   ["g then a", "Go to Try an apply"],
   ["g then m", "Go to the managers"],
+  ["g then p", "Go to the plans that wait for approval"],
   ["↑ ↓", "Move in a list or in the lines of an object"],
   ["← →", "Fold and unfold in the lines of an object"],
   ["Enter", "Explain the chosen line"],
   ["Esc", "Close the explanation"],
 ];
-const PLACES = { o: "overview", l: "objects", a: "apply", m: "managers" };
+const PLACES = { o: "overview", l: "objects", a: "apply", m: "managers", p: "approvals" };
 
 /** Whether a person is typing a text. */
 const isTyping = (element) => element?.matches?.("input:not([type=range], [type=checkbox], [type=radio]), textarea, select") || element?.isContentEditable;

@@ -54,6 +54,8 @@ files! {
     "view-managers.js" SCRIPT,
     "view-manager.js" SCRIPT,
     "view-types.js" SCRIPT,
+    "approvals.js" SCRIPT,
+    "view-approvals.js" SCRIPT,
 }
 
 struct Asset {

@@ -1,7 +1,7 @@
 //! Why a request of the page fails. Each error has a status code, and a message for the person at the page.
 
 use http::StatusCode;
-use tenure_client::ClientError;
+use tenure_client::{ApprovalError, ClientError};
 use tenure_ownership::OwnershipError;
 use tenure_transport::ConnectError;
 
@@ -29,6 +29,11 @@ pub enum PageError {
     /// The request does not come from the page itself.
     #[error("the request does not come from this page")]
     ForeignSite,
+    /// A token cannot decide about plans of agents.
+    #[error(
+        "plans of agents are decided by the person who opened the link that the program printed; a token could be that of an agent"
+    )]
+    NotThePerson,
     /// There is no such endpoint.
     #[error("not found")]
     NotFound,
@@ -59,6 +64,9 @@ pub enum PageError {
     /// The cluster refused or failed.
     #[error(transparent)]
     Client(ClientError),
+    /// The plans of agents cannot be read, or the decision about one cannot be written.
+    #[error(transparent)]
+    Approval(#[from] ApprovalError),
     /// The change of ownership cannot be computed.
     #[error(transparent)]
     Ownership(#[from] OwnershipError),
@@ -86,11 +94,16 @@ impl PageError {
         match self {
             PageError::NoSession | PageError::InvalidCode => StatusCode::UNAUTHORIZED,
             PageError::Busy => StatusCode::TOO_MANY_REQUESTS,
-            PageError::ForeignSite => StatusCode::FORBIDDEN,
+            PageError::ForeignSite | PageError::NotThePerson => StatusCode::FORBIDDEN,
             PageError::NotFound | PageError::NoObject { .. } => StatusCode::NOT_FOUND,
             PageError::BadRequest { .. } | PageError::Kubeconfig { .. } | PageError::Ownership(_) => {
                 StatusCode::BAD_REQUEST
             }
+            PageError::Approval(error) => match error {
+                ApprovalError::Unknown(_) => StatusCode::NOT_FOUND,
+                ApprovalError::NotADigest(_) | ApprovalError::Ambiguous(_) => StatusCode::BAD_REQUEST,
+                _ => StatusCode::INTERNAL_SERVER_ERROR,
+            },
             PageError::Changed { .. } | PageError::ChangedSince { .. } => StatusCode::CONFLICT,
             PageError::Client(error) => match error {
                 ClientError::Refused { code, .. } => {

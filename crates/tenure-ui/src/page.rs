@@ -3,7 +3,7 @@
 use crate::{
     PageError, asset,
     body::{Lines, PageBody, document, empty, failure, lines, refusal},
-    endpoint::{self, Acting, ObjectRef},
+    endpoint::{self, Acting, ApprovalDesk, ObjectRef},
     request::{Query, read_json, text},
     session::{Credentials, Session, Sessions},
 };
@@ -30,6 +30,8 @@ pub struct Page {
     contexts: Contexts,
     sessions: Sessions,
     sign_ins: Semaphore,
+    /// Where plans of agents wait for a person.
+    approvals: Option<PathBuf>,
     /// Whether the browser reaches the page over TLS.
     secure: bool,
     /// Whether the page is part of the server that it is for, which records the addresses of clients.
@@ -51,7 +53,7 @@ impl Page {
     pub fn new(options: ConnectOptions, secure: bool) -> Page {
         let sign_ins = Semaphore::new(SIGN_INS);
         let (contexts, sessions) = (Contexts::default(), Sessions::default());
-        Page { options, contexts, sessions, sign_ins, secure, is_of_server: false }
+        Page { options, contexts, sessions, sign_ins, approvals: None, secure, is_of_server: false }
     }
 
     /// Offers the contexts of a kubeconfig. A user with a code can use all of them; a token is for one server and is sent to no other.
@@ -62,6 +64,11 @@ impl Page {
     /// Keeps sessions in a file, so that they survive a restart. The file tells neither cookies nor tokens.
     pub fn with_session_file(self, path: PathBuf) -> Page {
         Page { sessions: Sessions::of_file(path), ..self }
+    }
+
+    /// Shows the plans of agents that wait in a directory, and lets those decide who opened the link of the program.
+    pub fn with_approvals(self, directory: Option<PathBuf>) -> Page {
+        Page { approvals: directory, ..self }
     }
 
     /// Creates the page of a server, which names the addresses of its clients to the server.
@@ -145,11 +152,10 @@ impl Page {
         let acting = Acting { session: &session, cluster: &cluster, context };
         let user = session.user.clone();
         let extent = || endpoint::Extent::new(&cluster, &user, query.get("namespace"));
+        let desk = || ApprovalDesk::new(self.approvals.as_deref(), acting);
         let cluster = &cluster;
         let answer = match (&head.method, name) {
-            (&Method::GET, "session") => {
-                self.with_contexts_of(endpoint::session(cluster).await?, &session, context)
-            }
+            (&Method::GET, "session") => self.complete(endpoint::session(cluster).await?, &session, context),
             (&Method::GET, "kinds") => endpoint::kinds(cluster, &user).await?,
             (&Method::GET, "objects") => {
                 let selection = endpoint::ListRef::read(&query)?;
@@ -217,6 +223,9 @@ impl Page {
             (&Method::POST, "apply") => endpoint::apply(acting, &read_json(&body)?).await?,
             (&Method::POST, "handover") => endpoint::preview(cluster, &read_json(&body)?).await?,
             (&Method::POST, "handover/carry-out") => endpoint::carry_out(acting, &read_json(&body)?).await?,
+            (&Method::GET, "approvals") => desk()?.list()?,
+            (&Method::GET, "approvals/plan") => desk()?.show(query.require("digest")?).await?,
+            (&Method::POST, "approvals/decision") => desk()?.decide(&read_json(&body)?)?,
             (&Method::GET, "undo") => endpoint::steps(acting),
             (&Method::POST, "undo") => endpoint::undo(acting, &read_json(&body)?).await?,
             _ => return Err(PageError::NotFound),
@@ -244,7 +253,7 @@ impl Page {
         let greeting = endpoint::session(&cluster).await?;
         let session = Session::new(text(&greeting, "user").to_owned(), credentials);
         session.keep_cluster("", Arc::new(cluster));
-        let greeting = self.with_contexts_of(greeting, &session, "");
+        let greeting = self.complete(greeting, &session, "");
         let cookie = self.sessions.open(session, self.secure)?;
         Ok(with_cookie(document(&greeting), &cookie))
     }
@@ -291,8 +300,8 @@ impl Page {
         Ok(options)
     }
 
-    /// Adds the contexts that a user can choose to a greeting.
-    fn with_contexts_of(&self, greeting: Value, session: &Session, context: &str) -> Value {
+    /// Adds to a greeting what the page has for a user: the contexts, and whether plans of agents are shown.
+    fn complete(&self, greeting: Value, session: &Session, context: &str) -> Value {
         let names = match session.credentials {
             Credentials::OfProgram => self.contexts.names.as_slice(),
             Credentials::Token(_) => &[],
@@ -302,6 +311,7 @@ impl Page {
         greeting
             .with("contexts", Value::array(names.iter().map(|name| Value::from(name.as_str()))))
             .with("context", current)
+            .with("approvals", ApprovalDesk::is_shown(self.approvals.as_deref(), &session.credentials))
             .into()
     }
 }

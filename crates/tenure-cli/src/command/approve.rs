@@ -2,11 +2,11 @@
 
 use crate::{
     Error, Outcome, saved_plan, state,
-    terminal::{Audience, Format, Terminal, table},
+    terminal::{Audience, Format, Terminal, table, visible},
 };
 use clap::Args;
 use std::path::PathBuf;
-use tenure_mcp::{ApprovalError, Approvals, Decision, Waiting};
+use tenure_client::{ApprovalError, Approvals, Decision, Pending, WaitingPlan};
 use tenure_ownership::owner::age;
 use tenure_value::{Object, Value};
 
@@ -41,16 +41,21 @@ pub struct Options {
 /// Where plans wait.
 #[derive(Args)]
 pub struct ApprovalDirectory {
-    /// The directory in which plans wait [default: $XDG_STATE_HOME/tenure/approvals, else ~/.local/state/tenure/approvals].
+    /// The directory in which plans of agents wait [default: $XDG_STATE_HOME/tenure/approvals, else ~/.local/state/tenure/approvals].
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     approvals: Option<PathBuf>,
 }
 
 impl ApprovalDirectory {
+    /// Returns the directory; `None` if none is named and there is no home directory.
+    pub fn path(&self) -> Option<PathBuf> {
+        let default = || state::directory().map(|state| state.join("approvals"));
+        self.approvals.clone().or_else(default)
+    }
+
     /// Opens the directory.
     pub fn open(&self) -> Result<Approvals, Error> {
-        let default = || state::directory().map(|state| state.join("approvals"));
-        let directory = self.approvals.clone().or_else(default);
+        let directory = self.path();
         let directory =
             directory.ok_or_else(|| Error::usage("there is no home directory; name one with --approvals"))?;
         Approvals::open(&directory).map_err(failed)
@@ -89,14 +94,17 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
 }
 
 fn list(approvals: &Approvals, options: &Options, terminal: &Terminal) -> Result<Outcome, Error> {
-    let waiting = approvals.waiting().map_err(failed)?;
+    let Pending { plans: waiting, unreadable } = approvals.waiting().map_err(failed)?;
+    for problem in &unreadable {
+        terminal.note(visible(&problem.to_string()));
+    }
     if options.output != Format::Text {
         let plans = waiting.iter().map(|one| {
             let objects = one.plan.steps.iter().map(|step| step.target.to_value());
             Value::Object(
                 Object::default()
                     .with("digest", one.digest.as_str())
-                    .with("decision", decision(one))
+                    .with("decision", one.word())
                     .with("server", one.plan.cluster.server.as_str())
                     .with("time", one.plan.time.to_string())
                     .with("objects", Value::array(objects)),
@@ -109,21 +117,13 @@ fn list(approvals: &Approvals, options: &Options, terminal: &Terminal) -> Result
         terminal.print("No plan waits.\n")?;
         return Ok(Outcome::Done);
     }
-    let row = |one: &Waiting| {
+    let row = |one: &WaitingPlan| {
         let objects: Vec<String> =
             one.plan.steps.iter().map(|step| format!("{} {}", step.write.word(), step.target)).collect();
         let digest = one.digest.get(..19).unwrap_or(&one.digest).to_owned();
-        [age(Some(one.plan.time), terminal.now), decision(one).to_owned(), digest, objects.join(", ")]
+        [age(Some(one.plan.time), terminal.now), one.word().to_owned(), digest, objects.join(", ")]
     };
     let rows: Vec<[String; 4]> = waiting.iter().map(row).collect();
     terminal.print(table(["AGE", "DECISION", "DIGEST", "STEPS"], &rows, terminal))?;
     Ok(Outcome::Done)
-}
-
-fn decision(waiting: &Waiting) -> &'static str {
-    match waiting.decision {
-        None => "waits",
-        Some(Decision::Approved) => "approved",
-        Some(Decision::Refused) => "refused",
-    }
 }

@@ -87,6 +87,9 @@ pub struct Options {
     /// Create the service account `default` and the config map `kube-root-ca.crt` in every namespace.
     #[arg(long)]
     service_accounts: bool,
+    /// Show the plans of agents that wait in this directory of `tenure mcp --approvals` on the page, to who opened the link of the server.
+    #[arg(long, value_name = "DIR")]
+    approvals: Option<PathBuf>,
     #[command(flatten)]
     limits: LimitFlags,
     #[command(flatten)]
@@ -198,7 +201,7 @@ async fn serve(options: Options) -> Result<(), Error> {
     server_options.auditor = options.audit.start(options.compatibility.audit_log_mode()).await?;
     server_options.history = options.history.options(options.is_local());
     let connect = ConnectOptions { kubeconfig: Some(kubeconfig.clone()), ..ConnectOptions::default() };
-    let page = Page::of_server(connect, !options.insecure_http);
+    let page = Page::of_server(connect, !options.insecure_http).with_approvals(options.approvals.clone());
     let page = Arc::new(page.with_session_file(options.data_dir.join(PAGE_SESSIONS)));
     server_options.web = Some(Arc::new(PageEndpoint(page.clone())));
     let control_plane = ControlPlane {

@@ -1,5 +1,6 @@
 //! `tenure ui`: serves the page for any cluster of the kubeconfig on a loopback port, and opens the browser.
 
+use super::approve::ApprovalDirectory;
 use crate::{Error, Outcome, connection::Connection, history_source::HistorySource, page::PageEndpoint, sign_in, terminal::Terminal};
 use clap::Args;
 use std::{
@@ -17,7 +18,8 @@ use tenure_ui::{Contexts, Page};
 #[derive(Args)]
 #[command(after_help = "\
 The page is served on this machine only, and speaks to the cluster with your own credentials. The printed link signs one browser in,
-once, within ten minutes. Where the output is not a terminal, the link is in a file.
+once, within ten minutes. Where the output is not a terminal, the link is in a file. Plans of agents that wait for approval are on the
+page, too (`tenure mcp --approve plan`).
 
 Examples:
   tenure ui
@@ -30,6 +32,8 @@ pub struct Options {
     /// Do not open the browser.
     #[arg(long)]
     no_open: bool,
+    #[command(flatten)]
+    approvals: ApprovalDirectory,
     #[command(flatten)]
     history: HistorySource,
     #[command(flatten)]
@@ -52,7 +56,8 @@ async fn serve(options: &Options, terminal: &Terminal) -> Result<Outcome, Error>
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, options.port));
     let socket = listener::bind(address).await.map_err(|error| Error::Serve(error.into()))?;
     let address = socket.local_addr().map_err(|error| Error::Serve(error.into()))?;
-    let page = Arc::new(Page::new(connect.clone(), false).with_contexts(contexts(&connect)?));
+    let page = Page::new(connect.clone(), false).with_contexts(contexts(&connect)?);
+    let page = Arc::new(page.with_approvals(options.approvals.path()));
     let link = format!("http://{address}{}", page.sign_in_link());
     // The port is in use by this process alone.
     let file = runtime_directory().join(format!("tenure-ui-{}", address.port()));

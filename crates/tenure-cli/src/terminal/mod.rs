@@ -7,6 +7,7 @@ mod paint;
 mod progress;
 mod quoted;
 mod table;
+mod visible;
 mod wrap;
 
 pub use format::Format;
@@ -15,6 +16,7 @@ pub use paint::{Ink, Paint};
 pub use progress::Progress;
 pub use quoted::quoted;
 pub use table::table;
+pub use visible::visible;
 pub use wrap::{columns, padded, shortened, wrapped};
 
 use crate::Error;

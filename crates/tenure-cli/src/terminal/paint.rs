@@ -1,6 +1,10 @@
-//! Colours by meaning. Text without colours says the same.
+//! Colours by meaning. Text without colours says the same. What is painted is [`visible`]: it brings no commands for the terminal.
 
-use std::fmt::{self, Display};
+use super::visible;
+use std::{
+    borrow::Cow,
+    fmt::{self, Display},
+};
 
 /// Whether text has colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,12 +71,38 @@ pub struct Painted<T> {
 impl<T: Display> Display for Painted<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.paint {
-            Paint::Plain => self.text.fmt(f),
+            Paint::Plain => self.shown(f),
             Paint::Colours => {
                 write!(f, "\x1b[{}m", self.ink.code())?;
-                self.text.fmt(f)?;
+                self.shown(f)?;
                 f.write_str("\x1b[0m")
             }
         }
+    }
+}
+
+impl<T: Display> Painted<T> {
+    fn shown(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match visible(&self.text.to_string()) {
+            // As it is, with its own alignment.
+            Cow::Borrowed(_) => self.text.fmt(f),
+            Cow::Owned(text) => f.pad(&text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_cannot_end_its_colour_or_begin_another() {
+        let hidden = "name\u{1b}[0m\u{1b}[8m";
+        assert_eq!(
+            Paint::Colours.ink(Ink::Strong, hidden).to_string(),
+            "\x1b[1mname\\u{1b}[0m\\u{1b}[8m\x1b[0m"
+        );
+        assert_eq!(Paint::Plain.ink(Ink::Strong, hidden).to_string(), "name\\u{1b}[0m\\u{1b}[8m");
+        assert_eq!(format!("{:>4}", Paint::Plain.ink(Ink::Faint, 7)), "   7");
     }
 }

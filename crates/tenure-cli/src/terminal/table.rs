@@ -1,7 +1,7 @@
 //! Tables that fit: columns that can be shortened give way to a narrow terminal; where even that is not enough, every row is a block
 //! of lines.
 
-use super::{Ink, Terminal, columns, padded, shortened, wrapped};
+use super::{Ink, Terminal, columns, padded, shortened, visible, wrapped};
 use std::fmt::Write;
 
 /// The least width of a column that is shortened, and of the last one.
@@ -10,6 +10,8 @@ const LEAST_LAST: usize = 24;
 
 /// Returns rows in columns, with their heads; the last column takes the rest of the line.
 pub fn table<const N: usize>(heads: [&str; N], rows: &[[String; N]], terminal: &Terminal) -> String {
+    let shown = |row: &[String; N]| std::array::from_fn(|column| visible(&row[column]).into_owned());
+    let rows: &[[String; N]] = &rows.iter().map(shown).collect::<Vec<_>>();
     let natural = |column: usize| {
         let cells = rows.iter().map(|row| columns(&row[column]));
         cells.chain([columns(heads[column])]).max().unwrap_or_default()

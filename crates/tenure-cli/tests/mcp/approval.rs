@@ -67,6 +67,46 @@ fn a_plan_is_carried_out_only_after_a_person_approved_it() {
 }
 
 #[test]
+fn a_terminal_obeys_nothing_of_a_plan() {
+    let cluster = TestCluster::start();
+    let definition = r#"
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: notes.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: notes, singular: note, kind: Note}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+"#;
+    cluster.apply("person", definition);
+    let mut agent = cluster.agent(&["--approve", "plan"]);
+    // A key and a value that would hide what follows, move the cursor, and turn the text around.
+    let hidden = r#"
+apiVersion: example.com/v1
+kind: Note
+metadata: {name: note}
+spec: {"key\u001b[8m\u009b2J": "value\u001b[8m\u009b1A\u202e", last: "shown"}
+"#;
+    let digest = agent.plan("hide", hidden);
+    let shown = at_terminal(&cluster, "no", &["approve", &digest]).succeeds_with("nothing was decided");
+    // The colours of the program itself, and nothing else that a terminal obeys.
+    let own = shown.out.split("\u{1b}[").skip(1);
+    for sequence in own {
+        let code = sequence.split('m').next().unwrap_or_default();
+        assert!(["0", "1", "2", "31", "32", "33", "1;31"].contains(&code), "{code:?} in {shown:#?}");
+    }
+    assert!(!shown.out.contains(['\u{9b}', '\u{202e}']), "{shown:#?}");
+    for part in [r"key\u001b[8m", r"\u{9b}1A\u{202e}", "shown"] {
+        assert!(shown.out.contains(part), "{part} is missing in {}", shown.out);
+    }
+}
+
+#[test]
 fn an_approval_of_another_plan_or_by_another_way_does_not_count() {
     let cluster = TestCluster::start();
     let mut agent = cluster.agent(&["--approve", "plan"]);

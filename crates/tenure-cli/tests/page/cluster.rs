@@ -120,8 +120,16 @@ impl TestCluster {
     /// Starts `tenure ui` for a kubeconfig.
     pub fn ui_of(&self, kubeconfig: &Path) -> Running {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
-        command.args(["ui", "--no-open"]).env("KUBECONFIG", kubeconfig).env("HOME", self.data.path());
-        Running::start(&mut command)
+        command.args(["ui", "--no-open"]);
+        Running::start(self.environment(&mut command).env("KUBECONFIG", kubeconfig))
+    }
+
+    /// Sets the environment of a command: the cluster, and a home directory of its own.
+    pub fn environment<'c>(&self, command: &'c mut Command) -> &'c mut Command {
+        command
+            .env_remove("XDG_STATE_HOME")
+            .env("KUBECONFIG", self.kubeconfig())
+            .env("HOME", self.data.path())
     }
 
     pub fn kubeconfig(&self) -> PathBuf {

@@ -42,7 +42,7 @@ fn the_slider_shows_versions_and_why_shows_changes() {
     accessible(&browser, "slider");
     browser.press("Older");
     browser.wait_for_text("replicas: 7");
-    browser.wait("document.querySelector('object-view').classList.contains('past')");
+    browser.wait("document.querySelector('object-view')?.classList.contains('past')");
     browser.wait("document.querySelector('.moment').innerText.includes('.spec.replicas')");
     accessible(&browser, "a past version");
     // While the past is shown, a change of the live object does not replace it.
@@ -60,7 +60,7 @@ fn the_slider_shows_versions_and_why_shows_changes() {
     browser.wait("location.search.includes('at=')");
     let address = browser.script("return location.href").as_str().expect("an address").to_owned();
     browser.open(&address);
-    browser.wait("document.querySelector('object-view').classList.contains('past')");
+    browser.wait("document.querySelector('object-view')?.classList.contains('past')");
     browser.wait("document.querySelector('why-panel h2').innerText.startsWith('Why, at revision')");
     browser.wait_for_text("Why, at revision");
     accessible(&browser, "a version of the address");

@@ -1,6 +1,7 @@
 //! The page in a real browser, as people use it.
 
 mod accessibility;
+mod approvals;
 mod cluster;
 mod contexts;
 mod cross_site;

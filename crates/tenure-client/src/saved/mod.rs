@@ -1,10 +1,12 @@
 //! Plans that are kept, on a server: making one from drafts, carrying it out under its pins, and computing its undo, which is a plan
 //! again.
 
+mod approval;
 mod carry_out;
 mod transaction;
 mod undo;
 
+pub use approval::{ApprovalError, Approvals, Decision, Pending, WaitingPlan};
 pub use carry_out::{CarriedOut, End, carry_out, stale};
 pub use transaction::carry_out_atomically;
 pub use undo::{UndoConflict, UndoPlan, applied_from_history, undo_plan};

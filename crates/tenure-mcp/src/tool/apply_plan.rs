@@ -2,7 +2,6 @@
 
 use super::{Outcome, keep, shown};
 use crate::{
-    approval::Decision,
     arguments::Arguments,
     audit::Entry,
     context::Context,
@@ -10,7 +9,7 @@ use crate::{
     text::count,
 };
 use std::sync::Arc;
-use tenure_client::{CarriedOut, ClientError, End};
+use tenure_client::{CarriedOut, ClientError, Decision, End};
 use tenure_ownership::{SavedPlan, Stale};
 use tenure_value::{Object, Value};
 

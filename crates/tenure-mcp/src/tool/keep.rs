@@ -1,10 +1,10 @@
 //! Plans that are ready: kept by this server under their digest, and handed to a person where approval is needed.
 
 use crate::{
-    approval::{ApprovalError, Decision},
     context::Context,
     reply::{Failure, Next, Reason},
 };
+use tenure_client::{ApprovalError, Decision};
 use tenure_ownership::SavedPlan;
 use tenure_value::{Object, Value};
 
@@ -64,7 +64,9 @@ impl Kept {
 
 /// Returns what a person does about a plan that needs approval.
 pub fn wait(digest: &str) -> Next {
-    Next::person(format!("a person reads and approves the plan in a terminal: tenure approve {digest}"))
+    Next::person(format!(
+        "a person reads and approves the plan, in a terminal with `tenure approve {digest}` or on the page of `tenure ui`"
+    ))
 }
 
 impl From<ApprovalError> for Failure {

@@ -3,6 +3,7 @@
 
 mod access;
 mod apply;
+mod approvals;
 mod cluster;
 mod definition;
 mod everything;
@@ -17,6 +18,7 @@ mod types;
 mod why;
 
 pub(crate) use apply::apply;
+pub(crate) use approvals::ApprovalDesk;
 pub(crate) use cluster::{kinds, session};
 pub(crate) use definition::definition;
 pub(crate) use everything::Extent;

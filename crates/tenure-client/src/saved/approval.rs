@@ -1,15 +1,16 @@
-//! Plans that wait for a person. The server writes a plan into a private directory; `tenure approve`, which a person runs at a terminal,
-//! writes the decision beside it; the server reads it before it carries the plan out. No tool, resource or prompt writes decisions, and
+//! Plans that wait for a person. A server of agents writes a plan into a private directory; a person decides, at a terminal or on the
+//! page, and the decision is written beside it; the server reads it before it carries the plan out. No tool, resource or prompt writes decisions, and
 //! a decision is about a digest, which covers everything that the plan does: a plan that was changed has another one.
 
 use std::{
+    collections::BTreeSet,
     fs::{DirBuilder, OpenOptions},
     io::{self, ErrorKind, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 use tenure_apply::Timestamp;
-use tenure_ownership::SavedPlan;
+use tenure_ownership::{PlannedWrite, SavedPlan};
 use tenure_value::{Limits, Object, Value, json};
 
 /// The limits of a file with a plan.
@@ -26,13 +27,38 @@ pub struct Approvals {
 
 /// A plan that waits, or waited.
 #[derive(Debug)]
-pub struct Waiting {
+pub struct WaitingPlan {
     /// The digest.
     pub digest: String,
     /// The plan; values of Secrets are digests.
     pub plan: SavedPlan,
     /// The decision.
     pub decision: Option<Decision>,
+}
+
+impl WaitingPlan {
+    /// Returns the state of the plan in a word.
+    pub fn word(&self) -> &'static str {
+        self.decision.map_or("waits", Decision::word)
+    }
+
+    /// Returns the managers in whose names the plan applies, which tell the tasks that asked for it; none for deletions and undos.
+    pub fn managers(&self) -> BTreeSet<&str> {
+        let managers = self.plan.steps.iter().filter_map(|step| match &step.write {
+            PlannedWrite::Apply { manager, .. } => Some(manager.as_str()),
+            PlannedWrite::Restore(_) | PlannedWrite::Delete => None,
+        });
+        managers.collect()
+    }
+}
+
+/// The plans of a directory.
+#[derive(Debug, Default)]
+pub struct Pending {
+    /// The plans, by digest.
+    pub plans: Vec<WaitingPlan>,
+    /// Why files that should be plans are not: they hide none of the others.
+    pub unreadable: Vec<ApprovalError>,
 }
 
 /// What a person decided.
@@ -45,7 +71,8 @@ pub enum Decision {
 }
 
 impl Decision {
-    fn word(self) -> &'static str {
+    /// Returns the word for it.
+    pub fn word(self) -> &'static str {
         match self {
             Decision::Approved => "approved",
             Decision::Refused => "refused",
@@ -101,6 +128,14 @@ impl Approvals {
         Ok(Approvals { directory: directory.into() })
     }
 
+    /// Opens a directory if it exists: where no agent has ever asked, there is none.
+    pub fn existing(directory: &Path) -> Result<Option<Approvals>, ApprovalError> {
+        match directory.exists() {
+            true => Approvals::open(directory).map(Some),
+            false => Ok(None),
+        }
+    }
+
     /// Hands a plan over; one that waits already stays as it is.
     pub fn announce(&self, digest: &str, plan: &SavedPlan) -> Result<(), ApprovalError> {
         let [file, _] = self.files(digest)?;
@@ -150,14 +185,22 @@ impl Approvals {
         Ok(())
     }
 
-    /// Returns the plans that wait, by digest.
-    pub fn waiting(&self) -> Result<Vec<Waiting>, ApprovalError> {
-        let digests = self.digests()?;
-        digests.iter().map(|digest| self.read_plan(digest)).collect()
+    /// Returns the plans that wait.
+    pub fn waiting(&self) -> Result<Pending, ApprovalError> {
+        let mut pending = Pending::default();
+        for digest in self.digests()? {
+            match self.read_plan(&digest) {
+                Ok(waiting) => pending.plans.push(waiting),
+                // Carried out in the meantime.
+                Err(ApprovalError::Unknown(_)) => {}
+                Err(error) => pending.unreadable.push(error),
+            }
+        }
+        Ok(pending)
     }
 
     /// Returns a plan by its digest or by the first digits of it. The plan is the one that the digest covers.
-    pub fn find(&self, given: &str) -> Result<Waiting, ApprovalError> {
+    pub fn find(&self, given: &str) -> Result<WaitingPlan, ApprovalError> {
         let hex = given.strip_prefix("sha256:").unwrap_or(given);
         if !is_hex(hex) || !(8..=64).contains(&hex.len()) {
             return Err(ApprovalError::NotADigest(given.to_owned()));
@@ -186,7 +229,7 @@ impl Approvals {
         Ok(digests)
     }
 
-    fn read_plan(&self, digest: &str) -> Result<Waiting, ApprovalError> {
+    fn read_plan(&self, digest: &str) -> Result<WaitingPlan, ApprovalError> {
         let [file, _] = self.files(digest)?;
         let changed = |problem: String| ApprovalError::Changed { path: file.clone(), problem };
         let document = read(&file)?.ok_or_else(|| ApprovalError::Unknown(digest.to_owned()))?;
@@ -194,7 +237,7 @@ impl Approvals {
         if plan.digest() != digest {
             return Err(changed("it is another plan than its name says".into()));
         }
-        Ok(Waiting { digest: digest.to_owned(), plan, decision: self.decision(digest)? })
+        Ok(WaitingPlan { digest: digest.to_owned(), plan, decision: self.decision(digest)? })
     }
 
     fn files(&self, digest: &str) -> Result<[PathBuf; 2], ApprovalError> {
@@ -254,7 +297,7 @@ mod tests {
         let (digest, second) = (one.digest(), other.digest());
         approvals.announce(&digest, &one).unwrap();
         approvals.announce(&second, &other).unwrap();
-        assert_eq!(approvals.waiting().unwrap().len(), 2);
+        assert_eq!(approvals.waiting().unwrap().plans.len(), 2);
         assert_eq!(approvals.decision(&digest).unwrap(), None);
         let found = approvals.find(&digest[7..20]).unwrap();
         assert_eq!((found.digest.as_str(), found.decision), (digest.as_str(), None));
@@ -277,6 +320,9 @@ mod tests {
         let [file, decision] = approvals.files(&digest).unwrap();
         write(&file, &other.to_value()).unwrap();
         assert!(matches!(approvals.find(&digest), Err(ApprovalError::Changed { .. })));
+        approvals.announce(&second, &other).unwrap();
+        let pending = approvals.waiting().unwrap();
+        assert_eq!((pending.plans.len(), pending.unreadable.len()), (1, 1));
         approvals.decide(&second, Decision::Approved, Timestamp::from_unix(0)).unwrap();
         std::fs::rename(&approvals.files(&second).unwrap()[1], &decision).unwrap();
         assert!(matches!(approvals.decision(&digest), Err(ApprovalError::Changed { .. })));
