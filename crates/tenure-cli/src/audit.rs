@@ -1,5 +1,6 @@
 //! The flags of `tenure serve` about audit, by the names that kube-apiserver gives them.
 
+use crate::limits::duration;
 use clap::{Args, ValueEnum};
 use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 use tenure_audit::{AuditOptions, Auditor, LogFormat, LogMode, LogOptions, Policy, WebhookOptions};
@@ -38,9 +39,9 @@ pub struct AuditFlags {
     /// The most events of a batch [default: 400].
     #[arg(long, value_name = "NUMBER")]
     pub audit_webhook_batch_max_size: Option<usize>,
-    /// How many seconds a batch waits for more events [default: 30].
-    #[arg(long, value_name = "SECONDS")]
-    pub audit_webhook_batch_max_wait: Option<u64>,
+    /// How long a batch waits for more events, such as 500ms [default: 30s].
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub audit_webhook_batch_max_wait: Option<Duration>,
     /// How many events may wait; further ones are lost and counted [default: 10000].
     #[arg(long, value_name = "NUMBER")]
     pub audit_webhook_batch_buffer_size: Option<usize>,
@@ -106,9 +107,7 @@ impl AuditFlags {
             let defaults = WebhookOptions::new(path);
             WebhookOptions {
                 batch_size: self.audit_webhook_batch_max_size.unwrap_or(defaults.batch_size).max(1),
-                batch_wait: self
-                    .audit_webhook_batch_max_wait
-                    .map_or(defaults.batch_wait, Duration::from_secs),
+                batch_wait: self.audit_webhook_batch_max_wait.unwrap_or(defaults.batch_wait),
                 queue: self.audit_webhook_batch_buffer_size.unwrap_or(defaults.queue).max(1),
                 ..defaults
             }

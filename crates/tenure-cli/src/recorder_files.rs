@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use tenure_transport::HistoryServer;
-use tenure_value::{Limits, Value, json};
+use tenure_value::{Limits, Value, json, yaml};
 
 /// The file with the address and the token of the recorder that runs.
 const ENDPOINT: &str = "endpoint.json";
@@ -43,8 +43,13 @@ pub fn announce(directory: &Path, server: &HistoryServer) -> io::Result<()> {
     std::fs::rename(&new, directory.join(ENDPOINT))
 }
 
-/// Writes a kubeconfig for the audit webhook of an API server.
-pub fn write_webhook(file: &Path, url: &str, token: &str) -> io::Result<()> {
+/// Writes a kubeconfig for the audit webhook of an API server, and returns its token. One that is there keeps its token: the API server
+/// has read it, and sends events to the next recorder, too.
+pub fn write_webhook(file: &Path, url: &str) -> io::Result<String> {
+    let token = match webhook_token(file) {
+        Some(token) => token,
+        None => new_token()?,
+    };
     let text = format!(
         "apiVersion: v1\nkind: Config\ncurrent-context: recorder\n\
          clusters: [{{name: recorder, cluster: {{server: \"{url}\"}}}}]\n\
@@ -52,7 +57,14 @@ pub fn write_webhook(file: &Path, url: &str, token: &str) -> io::Result<()> {
          contexts: [{{name: recorder, context: {{cluster: recorder, user: recorder}}}}]\n"
     );
     let mut out = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(file)?;
-    out.write_all(text.as_bytes())
+    out.write_all(text.as_bytes())?;
+    Ok(token)
+}
+
+fn webhook_token(file: &Path) -> Option<String> {
+    let kubeconfig = yaml::parse(&std::fs::read(file).ok()?, &Limits::default()).ok()?;
+    let user = kubeconfig.get("users")?.as_array()?.iter().next()?;
+    user.at(["user", "token"])?.as_str().filter(|token| !token.is_empty()).map(str::to_owned)
 }
 
 /// Removes what [`announce`] wrote.

@@ -13,7 +13,7 @@ use std::{
     pin::pin,
     sync::Arc,
     task::Poll,
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tenure_client::{ClientError, Cluster, Resource, Selection};
 use tenure_history::Rebuilt;
@@ -58,6 +58,8 @@ pub struct Recorder {
     progress: Mutex<BTreeMap<String, Progress>>,
     changed: Notify,
     rediscover: Notify,
+    /// When the server was interrupted last.
+    interrupted: Mutex<Option<Instant>>,
 }
 
 impl Recorder {
@@ -70,6 +72,7 @@ impl Recorder {
             progress: Mutex::default(),
             changed: Notify::new(),
             rediscover: Notify::new(),
+            interrupted: Mutex::default(),
         })
     }
 
@@ -272,7 +275,14 @@ impl Recorder {
                             self.note(resource, Progress::Waiting(error.to_string()));
                             tokio::time::sleep(REFUSED).await;
                         }
-                        _ => tracing::warn!(kind = %resource.plural, %error, "interrupted, retrying"),
+                        _ => {
+                            tracing::debug!(kind = %resource.plural, %error, "interrupted, retrying");
+                            // All kinds are interrupted at once; one speaks for them.
+                            let before = self.interrupted.lock().replace(Instant::now());
+                            if before.is_none_or(|before| before.elapsed() > REDISCOVER) {
+                                tracing::warn!(%error, "interrupted, retrying");
+                            }
+                        }
                     },
                 }
             }

@@ -215,9 +215,9 @@ async fn receive_audit_events(
     let scheme = if tls.is_some() { "https" } else { "http" };
     let socket = listener::bind(address).await.map_err(failed)?;
     let url = format!("{scheme}://{}", socket.local_addr().map_err(failed)?);
-    let token = recorder_files::new_token().map_err(failed)?;
     let file = archive.directory().join("audit-webhook.kubeconfig");
-    recorder_files::write_webhook(&file, &url, &token).map_err(|source| Error::Write { path: file.clone(), source })?;
+    let written = recorder_files::write_webhook(&file, &url);
+    let token = written.map_err(|source| Error::Write { path: file.clone(), source })?;
     let endpoint = AuditEndpoint::new(archive.clone(), token);
     tokio::spawn(listener::serve(socket, tls.map(Reloadable::new), endpoint, std::future::pending()));
     Ok(file)

@@ -345,26 +345,108 @@ fn the_commands_of_history_work_with_a_recorder() {
 }
 
 #[test]
-fn audit_events_tell_the_users() {
+fn a_server_that_is_killed_is_followed_again() {
+    let kills = std::env::var("TENURE_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS);
     let (data, history) = (TempDir::new().expect("a directory"), TempDir::new().expect("a directory"));
-    let (policy, log) = (history.path().join("policy.yaml"), history.path().join("audit.log"));
+    let mut server = start(&data, &["--listen", "127.0.0.1:0"]);
+    // The next server must be where the recorder knows it.
+    let port = server.address.rsplit(':').next().expect("a port").to_owned();
+    let address = format!("127.0.0.1:{port}");
+    let directory = history.path().join("history");
+    let arguments = ["--kinds", "configmaps,deployments.apps,widgets", "--changes", "100000"];
+    let _recorder = Recorder::start(&server, &directory, &arguments);
+    let (mut numbers, mut versions) = (Numbers(11), Versions::new());
+    for _ in 0..kills {
+        for _ in 0..10 + numbers.below(10) {
+            write(&server, &mut numbers, &mut versions);
+        }
+        server.signal("KILL");
+        server.wait();
+        server = start(&data, &["--listen", &address]);
+    }
+    let paths: std::collections::BTreeSet<&String> = versions.keys().map(|(path, _)| path).collect();
+    for path in paths {
+        let (of_server, of_recorder) = both_histories(&server, &directory, path);
+        compare(path, &of_server, &of_recorder);
+    }
+    println!("{} versions after {kills} kills of the server", versions.len());
+}
+
+/// Writes an audit policy that records whole objects.
+fn write_policy(directory: &TempDir) -> String {
+    let policy = directory.path().join("policy.yaml");
     let rules = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: RequestResponse}]\n";
     std::fs::write(&policy, rules).expect("a policy");
-    let (policy, log) = (policy.to_string_lossy().into_owned(), log.to_string_lossy().into_owned());
+    policy.to_string_lossy().into_owned()
+}
+
+#[test]
+fn the_webhook_of_the_server_tells_the_users_to_every_recorder() {
+    let (data, history) = (TempDir::new().expect("a directory"), TempDir::new().expect("a directory"));
+    let directory = history.path().join("history");
+    let server = start(&data, &["--listen", "127.0.0.1:0"]);
+    let recorder =
+        Recorder::start(&server, &directory, &["--kinds", "configmaps", "--audit-webhook", "127.0.0.1:0"]);
+    let webhook = directory.join("audit-webhook.kubeconfig");
+    let kubeconfig: String = std::fs::read_to_string(&webhook).expect("a kubeconfig");
+    let listening =
+        kubeconfig.split("http://").nth(1).and_then(|rest| rest.split('"').next()).expect("an address");
+    let (policy, webhook) = (write_policy(&history), webhook.to_string_lossy().into_owned());
+    server.terminate();
+    let audit = ["--audit-policy-file", &policy, "--audit-webhook-config-file", &webhook];
+    let server = start(
+        &data,
+        &[&["--listen", "127.0.0.1:0", "--audit-webhook-batch-max-wait", "100ms"], &audit[..]].concat(),
+    );
+    // The server keeps the credentials that it has read when another recorder takes the place of the first.
+    recorder.kill();
+    let _recorder =
+        Recorder::start(&server, &directory, &["--kinds", "configmaps", "--audit-webhook", listening]);
+    let body = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: \"1\"}\n";
+    request(&server, "PATCH", &format!("{MAPS}/a?fieldManager=alice"), Some((APPLY, body)));
+    let found = wait_for("the user", || {
+        let (_, page) = recorded(&directory, &format!("{MAPS}/a/history"))?;
+        items(&page).into_iter().find(|item| !text(item, &["user"]).is_empty())
+    });
+    let (_, of_server) = request(&server, "GET", &format!("{MAPS}/a/history"), None);
+    for field in ["user", "manager", "revision"] {
+        assert_eq!(found.get(field), items(&of_server)[0].get(field), "{found}");
+    }
+    assert_eq!(text(&found, &["sourceIP"]), "127.0.0.1", "{found}");
+}
+
+#[test]
+fn audit_events_tell_the_users() {
+    let (data, history) = (TempDir::new().expect("a directory"), TempDir::new().expect("a directory"));
+    let (policy, log) = (write_policy(&history), history.path().join("audit.log"));
+    let log = log.to_string_lossy().into_owned();
     let audit = ["--listen", "127.0.0.1:0", "--audit-policy-file", &policy, "--audit-log-path", &log];
     let server = start(&data, &audit);
     let directory = history.path().join("history");
-    let _recorder = Recorder::start(&server, &directory, &["--kinds", "configmaps", "--audit-log", &log]);
+    let recording = ["--kinds", "configmaps", "--audit-log", &log];
+    let recorder = Recorder::start(&server, &directory, &recording);
+    let users = |count: usize| {
+        wait_for("the users", || {
+            let (_, page) = recorded(&directory, &format!("{MAPS}/a/history"))?;
+            let all = items(&page);
+            let is_known = |item: &Value| !text(item, &["user"]).is_empty();
+            (all.len() == count && all.iter().all(is_known)).then_some(page)
+        })
+    };
     let body = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: \"1\", l: \"1\"}\n";
     request(&server, "PATCH", &format!("{MAPS}/a?fieldManager=alice"), Some((APPLY, body)));
+    users(1);
+    recorder.kill();
     // Only the audit log tells who removes a field.
     let removal = r#"{"data":{"l":null}}"#;
     request(&server, "PATCH", &format!("{MAPS}/a?fieldManager=bob"), Some((MERGE_PATCH, removal)));
-    let page = wait_for("the users", || {
-        let (_, page) = recorded(&directory, &format!("{MAPS}/a/history"))?;
-        let all = items(&page);
-        (all.len() == 2 && all.iter().all(|item| !text(item, &["user"]).is_empty())).then_some(page)
-    });
+    let is_logged = |part: &str| std::fs::read_to_string(&log).is_ok_and(|text| text.contains(part));
+    wait_for("the events", || is_logged("fieldManager=bob").then_some(()));
+    // The log is rotated while nobody reads it.
+    std::fs::rename(&log, log.replace(".log", "-2026-11-18T08-00-00.000.log")).expect("a log");
+    std::fs::write(&log, "").expect("a new log");
+    let _recorder = Recorder::start(&server, &directory, &recording);
+    let page = users(2);
     let (_, of_server) = request(&server, "GET", &format!("{MAPS}/a/history"), None);
     for (found, expected) in items(&page).iter().zip(items(&of_server)) {
         for field in ["user", "manager", "revision"] {
