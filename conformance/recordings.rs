@@ -5,8 +5,18 @@
 
 use std::{
     env,
+    fmt::Debug,
     path::{Path, PathBuf},
+    str::FromStr,
 };
+
+/// The version of Kubernetes whose answers the recordings are, but for those in `v1.37`.
+pub const VERSION: &str = "1.36";
+
+/// Returns that version, as the type that a test needs.
+pub fn version<T: FromStr<Err: Debug>>() -> T {
+    VERSION.parse().expect("a version that is served")
+}
 
 /// Returns the folder of the repository.
 pub fn repository() -> PathBuf {

@@ -229,7 +229,7 @@ def test_recorded_conversations_pass_against_the_server_of_this_package(reposito
         scenarios = [of for of in json.loads(file.read_text()) if of["name"] != "ssa-lists/owner-references"]
         total += len(scenarios)
         (tmp_path / file.name).write_text(json.dumps(scenarios))
-    with TestServer() as server:
+    with TestServer(compatibility="kubernetes@1.36") as server:
         command = [sys.executable, str(repository / "conformance/conform.py"), "--server", server.url, str(tmp_path)]
         done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]

@@ -10,7 +10,7 @@ use tenure_catalog::{Priority, Snapshot};
 use tenure_value::{Text, Value};
 
 /// The priorities of built-in groups and versions, as Kubernetes has them.
-const PRIORITIES: [(&str, &str, i64, i64); 38] = [
+const PRIORITIES: [(&str, &str, i64, i64); 39] = [
     ("", "v1", 18000, 1),
     ("admissionregistration.k8s.io", "v1", 16700, 15),
     ("admissionregistration.k8s.io", "v1alpha1", 16700, 9),
@@ -48,6 +48,7 @@ const PRIORITIES: [(&str, &str, i64, i64); 38] = [
     ("storage.k8s.io", "v1", 16800, 15),
     ("storage.k8s.io", "v1alpha1", 16800, 1),
     ("storage.k8s.io", "v1beta1", 16800, 9),
+    ("storagemigration.k8s.io", "v1", 15800, 15),
     ("storagemigration.k8s.io", "v1beta1", 15800, 9),
 ];
 
@@ -154,12 +155,13 @@ fn is_managed(live: &ApiService, moment: Moment) -> bool {
 }
 
 fn desired(snapshot: &Snapshot) -> BTreeMap<Text, Registration> {
+    let builtin = tenure_builtin::registry_at(snapshot.kubernetes());
     let mut desired = BTreeMap::new();
     let mut add = |group: &Text, version: &Text, priority: Priority, label: &'static str| {
         let registration = Registration { group: group.clone(), version: version.clone(), priority, label };
         desired.entry(Text::from(format!("{version}.{group}"))).or_insert(registration);
     };
-    for group in tenure_builtin::registry().groups().iter().filter(|group| group.name != GROUP) {
+    for group in builtin.groups().iter().filter(|group| group.name != GROUP) {
         for version in group.versions.iter() {
             if let Some(priority) = priority(&group.name, version) {
                 add(&group.name, version, priority, ON_START);
@@ -175,10 +177,14 @@ fn desired(snapshot: &Snapshot) -> BTreeMap<Text, Registration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tenure_meta::Registry;
+    use tenure_profile::KubernetesVersion;
 
     #[test]
     fn every_built_in_version_has_a_priority() {
-        for group in tenure_builtin::registry().groups().iter().filter(|group| group.name != GROUP) {
+        let of =
+            KubernetesVersion::ALL.map(tenure_builtin::registry_at).into_iter().flat_map(Registry::groups);
+        for group in of.filter(|group| group.name != GROUP) {
             for version in group.versions.iter() {
                 assert!(priority(&group.name, version).is_some(), "{}/{version}", group.name);
             }

@@ -4,7 +4,7 @@
 use crate::{Error, audit::Mode, connection::Connection};
 use clap::{Args, ValueEnum};
 use tenure_client::Cluster;
-use tenure_profile::Profile;
+use tenure_profile::{KubernetesVersion, Profile};
 
 /// Which of the documented differences from Kubernetes are on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -43,24 +43,31 @@ pub struct AnswerFor {
 }
 
 impl AnswerFor {
-    /// Returns the profile where there is no server.
-    pub fn offline(self) -> Profile {
-        self.compatibility.unwrap_or(Compatibility::Kubernetes).into()
+    /// Returns the profile where there is no server, at the version of Kubernetes that a flag names.
+    pub fn offline(self, version: Option<KubernetesVersion>) -> Profile {
+        Profile::from(self.compatibility.unwrap_or(Compatibility::Kubernetes)).at(version.unwrap_or_default())
     }
 
-    /// Returns the profile for a server, which is asked unless the flag says it.
-    pub async fn server(self, cluster: &Cluster) -> Result<Profile, Error> {
-        match self.compatibility {
-            Some(compatibility) => Ok(compatibility.into()),
-            None => Ok(cluster.profile().await?),
+    /// Returns the profile for a server, which is asked for what no flag says.
+    pub async fn server(
+        self,
+        cluster: &Cluster,
+        version: Option<KubernetesVersion>,
+    ) -> Result<Profile, Error> {
+        if self.compatibility.is_some() && version.is_some() {
+            return Ok(self.offline(version));
         }
+        let asked = cluster.profile().await?;
+        let profile = self.compatibility.map_or(asked, Profile::from);
+        Ok(profile.at(version.unwrap_or(asked.version())))
     }
 
-    /// Returns the profile for the server of a connection, which is asked unless the flag says it.
-    pub fn connected(self, connection: &Connection) -> Result<Profile, Error> {
-        match self.compatibility {
-            Some(compatibility) => Ok(compatibility.into()),
-            None => connection.run(async |cluster| self.server(&cluster).await),
-        }
+    /// Returns the profile for the server of a connection, which is asked for what no flag says.
+    pub fn connected(
+        self,
+        connection: &Connection,
+        version: Option<KubernetesVersion>,
+    ) -> Result<Profile, Error> {
+        connection.run(async |cluster| self.server(&cluster, version).await)
     }
 }

@@ -7,6 +7,7 @@ use crate::{
 };
 use clap::Args;
 use std::path::PathBuf;
+use tenure_profile::KubernetesVersion;
 use tenure_schema::{Schema, TypeRef, crd, openapi};
 use tenure_value::Value;
 
@@ -16,12 +17,15 @@ pub struct SchemaFiles {
     /// A file with further types: a CustomResourceDefinition, or an OpenAPI v2 or v3 document; may be repeated.
     #[arg(long = "schema", visible_aliases = ["crd", "openapi"], value_name = "FILE")]
     pub schema_files: Vec<PathBuf>,
+    /// The version of Kubernetes whose built-in kinds these are [default: that of the server at hand; 1.37 without one].
+    #[arg(long, value_name = "VERSION")]
+    pub kubernetes_version: Option<KubernetesVersion>,
 }
 
 impl SchemaFiles {
     /// Compiles the types of all files.
     pub fn types(&self) -> Result<Types, Error> {
-        let mut types = Types::default();
+        let mut types = Types::default().at(self.kubernetes_version.unwrap_or_default());
         for file in &self.schema_files {
             for document in document::read(file)? {
                 types.add(&document)?;
@@ -49,13 +53,20 @@ fn compile(value: &Value) -> Result<Schema, String> {
 pub struct Types {
     /// Schemas live as long as the process, which ends with its command.
     schemas: Vec<&'static Schema>,
+    /// The version of the built-in ones.
+    version: KubernetesVersion,
 }
 
 impl Types {
+    /// Returns the types with the built-in ones of a version of Kubernetes.
+    pub fn at(self, version: KubernetesVersion) -> Types {
+        Types { version, ..self }
+    }
+
     /// Returns the type of a kind, if it is known.
     pub fn of(&self, api_version: &str, kind: &str) -> Option<TypeRef<'static>> {
         let given = self.schemas.iter().find_map(|schema| schema.kind(api_version, kind));
-        given.or_else(|| Schema::builtin().kind(api_version, kind))
+        given.or_else(|| Schema::builtin_at(self.version).kind(api_version, kind))
     }
 
     /// Adds the types of a definition or an OpenAPI document.
@@ -73,6 +84,6 @@ impl Types {
 
     /// Iterates over the schemas of the files, then the built-in one.
     pub fn schemas(&self) -> impl Iterator<Item = &'static Schema> {
-        self.given().chain([Schema::builtin()])
+        self.given().chain([Schema::builtin_at(self.version)])
     }
 }

@@ -18,7 +18,7 @@ impl KubernetesVersion {
     pub const ALL: [KubernetesVersion; 2] = [KubernetesVersion::V1_36, KubernetesVersion::V1_37];
 
     /// The version that is served unless another one is asked for.
-    pub const DEFAULT: KubernetesVersion = KubernetesVersion::V1_36;
+    pub const DEFAULT: KubernetesVersion = KubernetesVersion::V1_37;
 
     /// Returns `1.36`.
     pub const fn name(self) -> &'static str {

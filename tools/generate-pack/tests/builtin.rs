@@ -80,7 +80,8 @@ fn the_pack_is_up_to_date() {
 #[test]
 fn the_pack_of_metadata_is_up_to_date() {
     let name = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
-    let written = tenure_generate_pack::only(Schema::builtin(), name).unwrap().to_pack();
+    let written =
+        tenure_generate_pack::only(Schema::builtin_at(KubernetesVersion::V1_36), name).unwrap().to_pack();
     assert!(
         written == include_bytes!("../../../crates/tenure-schema/data/metadata.pack"),
         "write it again: cargo run -p tenure-generate-pack -- --schema tools/generate-pack/data/kubernetes-1.36.json \
@@ -214,7 +215,7 @@ fn compiled_types_have_the_counts_of_the_facts() {
     let types = facts.get("types").and_then(Value::as_object).unwrap();
     types.iter().for_each(|(_, of)| count_facts(of, &mut expected));
 
-    let schema = Schema::builtin();
+    let schema = Schema::builtin_at(KubernetesVersion::V1_36);
     let mut counts = BTreeMap::new();
     schema.names().for_each(|(_, of)| count_type(of, &mut counts));
     assert_eq!(counts, expected);
@@ -231,22 +232,22 @@ fn compiled_types_have_the_counts_of_the_facts() {
 fn every_kind_of_the_facts_has_its_type() {
     let facts = facts();
     let kinds = facts.get("kinds").and_then(Value::as_object).unwrap();
-    let found: Vec<_> = Schema::builtin()
+    let found: Vec<_> = Schema::builtin_at(KubernetesVersion::V1_36)
         .kinds()
         .map(|(kind, of)| (kind.clone(), Value::from(of.name().unwrap().clone())))
         .collect();
     assert_eq!(found, kinds.fields());
     for (kind, _) in kinds.iter() {
         let (api_version, name) = kind.split_once(' ').unwrap();
-        assert!(Schema::builtin().kind(api_version, name).is_some());
+        assert!(Schema::builtin_at(KubernetesVersion::V1_36).kind(api_version, name).is_some());
     }
-    assert!(Schema::builtin().kind("apps/v1", "Deploymen").is_none());
-    assert!(Schema::builtin().kind("apps/v1 Deployment", "").is_none());
+    assert!(Schema::builtin_at(KubernetesVersion::V1_36).kind("apps/v1", "Deploymen").is_none());
+    assert!(Schema::builtin_at(KubernetesVersion::V1_36).kind("apps/v1 Deployment", "").is_none());
 }
 
 #[test]
 fn a_reference_may_make_its_type_granular() {
-    let schema = Schema::builtin();
+    let schema = Schema::builtin_at(KubernetesVersion::V1_36);
     let spec = schema.named("io.k8s.api.core.v1.PersistentVolumeSpec").unwrap();
     let relation = |of: TypeRef| match of.get() {
         Type::Struct(of) => of.relation,
@@ -259,7 +260,7 @@ fn a_reference_may_make_its_type_granular() {
 
 #[test]
 fn keys_have_the_defaults_of_their_fields() {
-    let spec = Schema::builtin().named("io.k8s.api.core.v1.ServiceSpec").unwrap();
+    let spec = Schema::builtin_at(KubernetesVersion::V1_36).named("io.k8s.api.core.v1.ServiceSpec").unwrap();
     let Type::List(ports) = spec.below("ports").unwrap().get() else { panic!("ports is a list") };
     let ListTopology::Keyed(keys) = &ports.topology else { panic!("ports is keyed") };
     let keys: Vec<_> = keys.iter().map(|key| (key.name.as_str(), key.default.clone())).collect();
@@ -273,15 +274,15 @@ fn published_definitions_add_types_and_change_none() {
     assert!(file.exists(), "{}: not there; scripts/test installs it", file.display());
     let definitions = json::parse(&std::fs::read(file).unwrap(), &Limits::TRUSTED).unwrap();
     let completed = tenure_generate_pack::compile(Some(&facts()), Some(&definitions)).unwrap();
-    for (name, of) in Schema::builtin().names() {
+    for (name, of) in Schema::builtin_at(KubernetesVersion::V1_36).names() {
         let other = completed.named(name).unwrap_or_else(|| panic!("{name} is gone"));
         assert_eq!(other.outline(1).to_string(), of.outline(1).to_string(), "{name}");
     }
-    for (kind, of) in Schema::builtin().kinds() {
+    for (kind, of) in Schema::builtin_at(KubernetesVersion::V1_36).kinds() {
         let (api_version, name) = kind.split_once(' ').unwrap();
         assert_eq!(completed.kind(api_version, name).and_then(TypeRef::name), of.name(), "{kind}");
     }
-    assert!(completed.names().count() >= Schema::builtin().names().count());
+    assert!(completed.names().count() >= Schema::builtin_at(KubernetesVersion::V1_36).names().count());
 }
 
 #[test]

@@ -18,7 +18,7 @@ use tenure_apply::Profile;
 #[test]
 fn recorded_conversations_leave_the_recorded_objects_and_managers() {
     let waivers = waivers();
-    replay_all(Profile::tenure(), |scenario, verdict| match verdict {
+    replay_all(Profile::tenure().at(recordings::version()), |scenario, verdict| match verdict {
         // Stale waivers are detected by the replay through the API: here a scenario may pass although another
         // crate differs.
         steps::Verdict::Differs(_) => None,
@@ -30,7 +30,7 @@ fn recorded_conversations_leave_the_recorded_objects_and_managers() {
 
 #[test]
 fn no_conversation_differs_with_the_behavior_of_kubernetes() {
-    replay_all(Profile::kubernetes(), |_, verdict| match verdict {
+    replay_all(Profile::kubernetes().at(recordings::version()), |_, verdict| match verdict {
         steps::Verdict::Differs(entry) => Some(entry.to_owned()),
         steps::Verdict::Failed(why) => Some(why),
         steps::Verdict::Passed | steps::Verdict::Skipped => None,

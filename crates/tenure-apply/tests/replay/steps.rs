@@ -2,6 +2,7 @@
 
 use crate::{
     recording::{self, Before},
+    recordings,
     scenario::{Scenario, Step},
     world::{Kind, Stored, Target, World},
     zeros,
@@ -365,7 +366,7 @@ impl<'a> Replayed<'a> {
         let at = |version: &str| -> Option<Path> {
             tenure_apply::Versions::type_of(&self.world.kind(target, &parent), version).map(|_| path.clone())
         };
-        let of = Schema::builtin().kind(SCALE_VERSION, "Scale").ok_or("no Scale")?;
+        let of = Schema::builtin_at(recordings::version()).kind(SCALE_VERSION, "Scale").ok_or("no Scale")?;
         let versions = SingleVersion::new(SCALE_VERSION, of);
         let object = |number: Option<&Value>| {
             let spec = number

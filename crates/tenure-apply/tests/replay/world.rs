@@ -1,6 +1,7 @@
 //! The state of a scenario: definitions of custom resources, stored objects, and the resolution of request
 //! paths.
 
+use crate::recordings;
 use std::collections::BTreeMap;
 use tenure_apply::{Emptied, Evolution, Live, Managers, Presence, ResetFields, Versions};
 use tenure_fields::{FieldSet, Path, PathElement};
@@ -97,7 +98,7 @@ impl Versions for Kind<'_> {
     fn type_of(&self, api_version: &str) -> Option<TypeRef<'_>> {
         match self.custom {
             Some(custom) => custom.schema.kind(api_version, &self.kind),
-            None => Schema::builtin().kind(api_version, &self.kind),
+            None => Schema::builtin_at(recordings::version()).kind(api_version, &self.kind),
         }
     }
 
@@ -129,8 +130,9 @@ impl Versions for Kind<'_> {
 impl Kind<'_> {
     /// Returns the empty object of this kind.
     pub fn empty(&self, api_version: &str) -> Value {
-        let builtin = builtin::empty_object(Schema::builtin(), api_version, &self.kind)
-            .filter(|_| self.custom.is_none());
+        let builtin =
+            builtin::empty_object(Schema::builtin_at(recordings::version()), api_version, &self.kind)
+                .filter(|_| self.custom.is_none());
         let named = [("apiVersion", Value::from(api_version)), ("kind", Value::from(self.kind.as_str()))];
         builtin.unwrap_or_else(|| Value::object(named))
     }

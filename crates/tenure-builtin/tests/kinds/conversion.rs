@@ -1,12 +1,15 @@
 //! Objects of kinds with two versions round-trip through the other version.
 
-use crate::facts::{self, items, text};
+use crate::{
+    facts::{self, items, text},
+    recordings,
+};
 use tenure_builtin::Kinds;
 use tenure_value::Value;
 
 #[test]
 fn objects_round_trip_through_the_other_version() {
-    let kinds = Kinds::builtin();
+    let kinds = Kinds::at(recordings::version());
     let facts = facts::read("defaults-examples.json");
     let mut count = 0;
     for example in items(&facts, "examples") {
@@ -41,8 +44,10 @@ fn objects_round_trip_through_the_other_version() {
 
 #[test]
 fn different_kinds_are_not_converted() {
-    let kind = |api_version, kind| tenure_builtin::registry().of_kind(api_version, kind).unwrap();
+    let kind = |api_version, kind| {
+        tenure_builtin::registry_at(recordings::version()).of_kind(api_version, kind).unwrap()
+    };
     let object = Value::object([("kind", Value::from("Pod"))]);
-    let refused = Kinds::builtin().convert(&object, kind("v1", "Pod"), kind("v1", "Service"));
+    let refused = Kinds::at(recordings::version()).convert(&object, kind("v1", "Pod"), kind("v1", "Service"));
     assert!(refused.unwrap_err().contains("not the same kind"));
 }

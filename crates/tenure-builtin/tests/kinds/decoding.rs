@@ -1,10 +1,11 @@
 //! Decoding of bodies by the types of built-in kinds.
 
-use tenure_builtin::{DecodeError, Decoded, Kinds, registry};
+use crate::recordings;
+use tenure_builtin::{DecodeError, Decoded, Kinds, registry_at};
 
 fn read(api_version: &str, kind: &str, body: &str) -> Result<Decoded, Box<DecodeError>> {
-    let resource = registry().of_kind(api_version, kind).unwrap();
-    Kinds::builtin().complete(resource, &body.parse().unwrap(), Default::default())
+    let resource = registry_at(recordings::version()).of_kind(api_version, kind).unwrap();
+    Kinds::at(recordings::version()).complete(resource, &body.parse().unwrap(), Default::default())
 }
 
 #[test]
@@ -69,7 +70,7 @@ fn values_become_canonical() {
 fn a_complete_object_keeps_its_memory() {
     let body = r#"{"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i:1"}]}}}}"#;
     let once = read("apps/v1", "Deployment", body).unwrap().value;
-    let resource = registry().of_kind("apps/v1", "Deployment").unwrap();
-    let twice = Kinds::builtin().complete(resource, &once, Default::default()).unwrap().value;
+    let resource = registry_at(recordings::version()).of_kind("apps/v1", "Deployment").unwrap();
+    let twice = Kinds::at(recordings::version()).complete(resource, &once, Default::default()).unwrap().value;
     assert!(twice.ptr_eq(&once));
 }

@@ -1,6 +1,9 @@
 //! Every recorded creation is reproduced: decoding, defaulting, admission and strategy.
 
-use crate::facts::{self, items, text};
+use crate::{
+    facts::{self, items, text},
+    recordings,
+};
 use tenure_builtin::{CreateContext, Kinds, scalar::Timestamp};
 use tenure_value::{Object, Text, Value};
 
@@ -103,7 +106,7 @@ fn without_identity(object: &Value) -> Value {
 
 #[test]
 fn every_recorded_creation_is_reproduced() {
-    let kinds = Kinds::builtin();
+    let kinds = Kinds::at(recordings::version());
     let facts = facts::read("defaults-examples.json");
     let examples = items(&facts, "examples");
     assert_eq!(examples.len(), 277);

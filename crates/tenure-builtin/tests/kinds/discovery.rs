@@ -1,6 +1,6 @@
 //! Discovery documents equal the recorded ones.
 
-use crate::facts;
+use crate::{facts, recordings};
 use tenure_builtin::{self as kinds, Root};
 use tenure_value::Value;
 
@@ -10,7 +10,7 @@ fn recorded(name: &str) -> Value {
 
 #[test]
 fn versions_groups_and_resource_lists_equal_the_recorded_ones() {
-    let registry = tenure_builtin::registry();
+    let registry = tenure_builtin::registry_at(recordings::version());
     assert_eq!(kinds::api_versions(registry, "<host:port>"), recorded("/api legacy"));
     assert_eq!(kinds::api_group_list(registry), recorded("/apis legacy"));
     for group in ["apps", "autoscaling"] {
@@ -26,7 +26,7 @@ fn versions_groups_and_resource_lists_equal_the_recorded_ones() {
 
 #[test]
 fn aggregated_discovery_equals_the_recorded_one() {
-    let registry = tenure_builtin::registry();
+    let registry = tenure_builtin::registry_at(recordings::version());
     assert_eq!(kinds::group_discovery_list(registry, Root::Api), recorded("/api aggregated"));
     assert_eq!(kinds::group_discovery_list(registry, Root::Apis), recorded("/apis aggregated"));
 }

@@ -3,6 +3,7 @@
 use crate::{
     defaults::{Recorded, named},
     facts::{self, items, text},
+    recordings,
     validation::create,
 };
 use tenure_builtin::{CreateContext, Kinds};
@@ -66,7 +67,7 @@ pub fn update(
     new: &Value,
     around: &mut Recorded<'_>,
 ) -> Result<(), Vec<FieldError>> {
-    let kinds = Kinds::builtin();
+    let kinds = Kinds::at(recordings::version());
     let resource = kinds.registry().of_kind(text(live, "apiVersion"), text(live, "kind")).unwrap();
     let completed = match kinds.complete(resource, new, around.now()) {
         Ok(completed) => completed.value,

@@ -5,6 +5,7 @@
 use crate::{
     defaults::Recorded,
     facts::{items, text},
+    recordings,
 };
 use std::{
     collections::HashMap,
@@ -62,7 +63,7 @@ fn target(path: &str) -> Option<Target> {
         rest => rest,
     };
     let (resource, below) = rest.split_first()?;
-    let resource = Kinds::builtin().registry().find(group, version, resource)?.clone();
+    let resource = Kinds::at(recordings::version()).registry().find(group, version, resource)?.clone();
     // CustomResourceDefinitions have rules of their own.
     if resource.kind == "CustomResourceDefinition" {
         return None;
@@ -136,7 +137,7 @@ impl Step<'_> {
 
     /// Returns the merged object of an apply.
     fn applied(&self) -> Option<Value> {
-        let (kinds, resource) = (Kinds::builtin(), self.resource());
+        let (kinds, resource) = (Kinds::at(recordings::version()), self.resource());
         let ty = Schema::builtin().kind(&resource.api_version, &resource.kind)?;
         let empty = kinds.empty(resource);
         let object = self.live.map_or_else(|| empty.clone(), bare);
@@ -156,7 +157,7 @@ impl Step<'_> {
             versions: &versions,
             reset: &reset,
             empty: &empty,
-            profile: Profile::kubernetes(),
+            profile: Profile::kubernetes().at(recordings::version()),
         };
         let force = if self.query.get("force").is_some_and(|force| force.to_string().contains("true")) {
             Force::All
@@ -168,7 +169,7 @@ impl Step<'_> {
     }
 
     fn outcome(&self) -> Outcome {
-        let (kinds, resource) = (Kinds::builtin(), self.resource());
+        let (kinds, resource) = (Kinds::at(recordings::version()), self.resource());
         let Some(requested) = self.requested() else { return Outcome::Elsewhere };
         let mut around = Recorded::of(self.body);
         let completed = match kinds.complete(resource, &bare(&requested), around.now()) {

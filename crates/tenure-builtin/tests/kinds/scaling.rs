@@ -6,6 +6,7 @@ use crate::{
     defaults::{Recorded, named},
     facts::{self, items, text},
     mutations::{example_of, update},
+    recordings,
     validation::create,
 };
 use std::{collections::BTreeSet, time::Duration};
@@ -140,7 +141,7 @@ fn processor_time() -> Duration {
 
 /// Creates an object and updates it.
 fn write(input: &Value, output: &Value) {
-    let kinds = Kinds::builtin();
+    let kinds = Kinds::at(recordings::version());
     let resource = kinds.registry().of_kind(text(input, "apiVersion"), text(input, "kind")).unwrap();
     let mut around = Recorded::of(output);
     let _ = create(input, &mut around);

@@ -1,6 +1,9 @@
 //! Columns and cells equal the recorded ones.
 
-use crate::facts::{self, items, text};
+use crate::{
+    facts::{self, items, text},
+    recordings,
+};
 use tenure_builtin::{
     Kinds,
     scalar::{Timestamp, time::Precision},
@@ -10,7 +13,7 @@ use tenure_value::Value;
 fn resource(name: &str) -> &'static tenure_builtin::Resource {
     let (api_version, resource) = name.split_once(' ').unwrap();
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-    Kinds::builtin().registry().find(group, version, resource).unwrap()
+    Kinds::at(recordings::version()).registry().find(group, version, resource).unwrap()
 }
 
 #[test]
@@ -18,7 +21,7 @@ fn every_resource_has_the_recorded_columns() {
     let facts = facts::read("tables.json");
     let recorded = facts.get("columns").and_then(Value::as_object).cloned().unwrap();
     for (name, columns) in &recorded {
-        let table = Kinds::builtin().table(resource(name));
+        let table = Kinds::at(recordings::version()).table(resource(name));
         let is: Vec<Value> = table
             .columns()
             .iter()
@@ -55,7 +58,8 @@ fn every_recorded_row_is_reproduced() {
         let time = created.unwrap_or("2026-11-15T00:15:55Z");
         let object: Value =
             example.get("object").unwrap().to_string().replace("\\u003ctime\\u003e", time).parse().unwrap();
-        let cells = Kinds::builtin().table(resource(text(example, "resource"))).cells(&object, now);
+        let cells =
+            Kinds::at(recordings::version()).table(resource(text(example, "resource"))).cells(&object, now);
         let recorded = items(example, "cells");
         let agree =
             cells.len() == recorded.len() && cells.iter().zip(recorded).all(|(is, of)| agrees(is, of));

@@ -3,13 +3,14 @@
 use crate::{
     defaults::{Recorded, named},
     facts::{self, items, text},
+    recordings,
 };
 use tenure_builtin::{CreateContext, Endpoint, FieldError, Identity, Kinds};
 use tenure_value::{Object, Value};
 
 /// Creates an object as the server would, or returns the errors.
 pub fn create(input: &Value, around: &mut Recorded<'_>) -> Result<Value, Vec<FieldError>> {
-    let kinds = Kinds::builtin();
+    let kinds = Kinds::at(recordings::version());
     let resource = kinds.registry().of_kind(text(input, "apiVersion"), text(input, "kind")).unwrap();
     let completed = match kinds.complete(resource, input, around.now()) {
         Ok(completed) => completed.value,
@@ -53,7 +54,7 @@ fn every_recorded_creation_is_valid() {
 
 #[test]
 fn recorded_creations_are_accepted_and_rejected_as_recorded() {
-    let kinds = Kinds::builtin();
+    let kinds = Kinds::at(recordings::version());
     let facts = facts::read("errors.json");
     let (mut failures, mut count) = (Vec::new(), 0);
     for case in items(&facts, "cases") {
@@ -147,7 +148,7 @@ fn mutated(value: &Value) -> Option<Value> {
 
 /// Whether an update is rejected.
 fn is_refused(old: &Value, new: &Value) -> bool {
-    let kinds = Kinds::builtin();
+    let kinds = Kinds::at(recordings::version());
     let resource = kinds.registry().of_kind(text(old, "apiVersion"), text(old, "kind")).unwrap();
     let mut around = Recorded::of(old);
     let Ok(completed) = kinds.complete(resource, new, around.now()) else { return true };

@@ -23,6 +23,7 @@ use tenure_client::{Cluster, Draft, REQUESTS_AT_ONCE};
 use tenure_ownership::{
     Action, Applier, ForcedFields, LiveObject, Manifest, Pinning, Plan, SavedPlan, kind_word, plan,
 };
+use tenure_profile::Profile;
 use tenure_schema::TypeRef;
 use tenure_value::Value;
 
@@ -383,6 +384,7 @@ fn from_file<'t>(
         manifests.push(manifest);
     }
     applier.check(manifests.iter())?;
+    let profile = Profile::from(options.compatibility).at(options.schemas.kubernetes_version.unwrap_or_default());
     let mut plans = Vec::with_capacity(manifests.len());
     for manifest in &manifests {
         let target = &manifest.target;
@@ -392,7 +394,7 @@ fn from_file<'t>(
                 && live.name() == target.name
                 && (target.namespace.is_empty() || live.namespace() == target.namespace)
         });
-        plans.push(plan::offline(manifest, found, applier, options.compatibility.into()));
+        plans.push(plan::offline(manifest, found, applier, profile));
     }
     Ok(Planned { plans, manifests, saved: None })
 }

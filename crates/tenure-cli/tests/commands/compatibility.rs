@@ -89,6 +89,27 @@ fn without_a_server_the_answer_is_that_of_kubernetes() {
     assert_eq!(context(&["--compatibility", "tenure"]), None);
 }
 
+/// A list that replaces another one in 1.36, and that is merged by a key since 1.37.
+#[test]
+fn types_are_those_of_the_version_at_hand() {
+    let pod = r#"{"apiVersion": "v1", "kind": "Pod", "status": {"nodeAllocatableResourceClaimStatuses": [{"resourceClaimName": "a"}]}}"#;
+    let patch = r#"{"status": {"nodeAllocatableResourceClaimStatuses": [{"resourceClaimName": "b"}]}}"#;
+    let list = ["status", "nodeAllocatableResourceClaimStatuses"];
+    for (version, expected) in [("1.36", 1), ("1.37", 2)] {
+        let cluster = TestCluster::start_with(&["--kubernetes-version", version]);
+        let (pod, patch) = (cluster.file("pod.json", pod), cluster.file("patch.json", patch));
+        let line = ["patch", "apply", &pod, &patch, "-o", "json"];
+        let left = |output: crate::process::CommandOutput| {
+            output.json().at(list).and_then(Value::as_array).map(|list| list.len())
+        };
+        assert_eq!(left(cluster.tenure(&[&line[..], &["--live"]].concat())), Some(expected), "{version}");
+        let flag = ["--kubernetes-version", version];
+        assert_eq!(left(offline(&[&line[..], &flag].concat(), "")), Some(expected), "{version}");
+        let show = ["schema", "show", "CSINode.status", "--kubernetes-version", version];
+        offline(&show, "").exits_with(if version == "1.36" { 1 } else { 0 });
+    }
+}
+
 #[test]
 fn recommended_keys_are_for_servers_that_know_them() {
     let service = |name: &str| {

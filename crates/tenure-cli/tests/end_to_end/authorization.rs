@@ -1,10 +1,12 @@
 //! The recorded conversations about permissions and quotas, with TLS and RBAC: in the embedded store and on etcd.
 
-use crate::process::Tenure;
+use crate::{process::Tenure, recordings::VERSION};
 use std::{path::Path, process::Command};
 use tempfile::TempDir;
 
 use crate::etcd_process::Etcd;
+
+const PROFILE: [&str; 4] = ["--listen", "127.0.0.1:0", "--kubernetes-version", VERSION];
 
 /// Replays the recordings; no difference is waived.
 fn replay(server: &Tenure) {
@@ -23,13 +25,13 @@ fn replay(server: &Tenure) {
 #[test]
 fn permissions_and_quotas_are_as_recorded_in_the_embedded_store() {
     let directory = TempDir::new().expect("a directory");
-    replay(&Tenure::secure(&directory));
+    replay(&Tenure::start(directory.path(), &PROFILE));
 }
 
 #[test]
 fn permissions_and_quotas_are_as_recorded_on_etcd() {
     let (etcd, directory) = (Etcd::start(), TempDir::new().expect("a directory"));
     let endpoints = etcd.endpoints().join(",");
-    let arguments = ["--listen", "127.0.0.1:0", "--store", "etcd", "--etcd-endpoints", &endpoints];
-    replay(&Tenure::start(directory.path(), &arguments));
+    let store = ["--store", "etcd", "--etcd-endpoints", &endpoints];
+    replay(&Tenure::start(directory.path(), &[&PROFILE[..], &store].concat()));
 }

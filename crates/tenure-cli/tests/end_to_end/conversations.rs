@@ -2,11 +2,16 @@
 //! `--exact-errors` includes all that `--exact-codes` compares. Of the randomised conversations the repository has a sample; all of
 //! them are replayed if the complete recordings are there.
 
-use crate::{etcd_process::Etcd, process::Tenure, recordings::conversations};
+use crate::{
+    etcd_process::Etcd,
+    process::Tenure,
+    recordings::{VERSION, conversations},
+};
 use std::{path::Path, process::Command};
 use tempfile::TempDir;
 
-const PROFILE: [&str; 4] = ["--listen", "127.0.0.1:0", "--compatibility", "kubernetes"];
+const PROFILE: [&str; 6] =
+    ["--listen", "127.0.0.1:0", "--compatibility", "kubernetes", "--kubernetes-version", VERSION];
 
 /// Replays the recordings; no difference is waived.
 fn replay(server: &Tenure) {

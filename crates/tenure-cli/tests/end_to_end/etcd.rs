@@ -240,7 +240,7 @@ fn etcd_without_endpoints_gets_one_clear_line() {
 #[test]
 fn the_recorded_conversations_replay_on_etcd() {
     let (etcd, directory) = (Etcd::start(), directory());
-    let server = start(&etcd, &directory, &[]);
+    let server = start(&etcd, &directory, &["--kubernetes-version", crate::recordings::VERSION]);
     let conformance = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance");
     let mut replay = Command::new("python3");
     replay.arg(conformance.join("conform.py")).args(["--server", &server.address, "--jobs", "4", "--waive"]);

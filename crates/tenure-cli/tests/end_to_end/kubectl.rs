@@ -260,7 +260,7 @@ fn the_api_explains_itself() {
         "{resources}"
     );
     cluster.kubectl("api-versions").succeeds_with("apps/v1");
-    cluster.kubectl("version").succeeds_with("v1.36");
+    cluster.kubectl("version").succeeds_with("v1.37");
     let explained = cluster
         .kubectl("explain deployment.spec.template.spec.containers.ports")
         .succeeds_with("containerPort")

@@ -1,5 +1,5 @@
-//! The types of live objects. Those of built-in kinds are the built-in pack's, for every server: how their lists and maps
-//! merge is part of their API and does not change. All others are those that the server publishes as OpenAPI v3, compiled once
+//! The types of live objects. Those of built-in kinds are the built-in pack's, at the version of Kubernetes that the server is of or
+//! that is nearest to it: how their lists and maps merge is part of their API. All others are those that the server publishes as OpenAPI v3, compiled once
 //! per group and version; servers before 1.24 publish only v2, one document for all.
 
 use super::Cluster;
@@ -31,7 +31,7 @@ const ALL: &str = "*";
 impl Cluster {
     /// Returns the type of a kind; untyped if the server does not publish it.
     pub async fn type_of(&self, api_version: &str, kind: &str) -> Result<TypeRef<'static>, ClientError> {
-        if let Some(built_in) = Schema::builtin().kind(api_version, kind) {
+        if let Some(built_in) = Schema::builtin_at(self.profile().await?.version()).kind(api_version, kind) {
             return Ok(built_in);
         }
         let known = self.schemas.by_version.lock().get(api_version).copied();

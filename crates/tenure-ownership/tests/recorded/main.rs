@@ -155,7 +155,7 @@ impl State {
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
         match self.schemas.get(group) {
             Some(schema) => schema.kind(api_version, kind),
-            None => Schema::builtin().kind(api_version, kind),
+            None => Schema::builtin_at(recordings::version()).kind(api_version, kind),
         }
     }
 
@@ -194,8 +194,12 @@ fn applied(step: &Step, body: &Value, before: Option<&Value>, ty: TypeRef<'stati
     }
     let force = if step.force { ForcedFields::All } else { ForcedFields::None };
     let applier = Applier { manager: step.manager.clone(), force, now: Timestamp::from_unix(1_000_000_000) };
-    let plan =
-        plan::offline(&Manifest::new(body.clone(), "", ty), live.as_ref(), &applier, Profile::kubernetes());
+    let plan = plan::offline(
+        &Manifest::new(body.clone(), "", ty),
+        live.as_ref(),
+        &applier,
+        Profile::kubernetes().at(recordings::version()),
+    );
     let message = step.answer.get("message").and_then(Value::as_str).unwrap_or_default();
     if step.code == 409 && message.starts_with("Apply failed") {
         let causes = step.answer.at(["details", "causes"]).and_then(Value::as_array).into_iter().flatten();
@@ -262,7 +266,7 @@ fn patched(
             before,
             body,
             ty,
-            &strategic::ApplyOptions::default().profile(Profile::kubernetes()),
+            &strategic::ApplyOptions::default().profile(Profile::kubernetes().at(recordings::version())),
         ),
         "merge-patch+json" => Ok(merge::apply_kubernetes(before, body)),
         "json-patch+json" => json::apply(before, body, &json::Options::default()),

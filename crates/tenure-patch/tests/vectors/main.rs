@@ -23,16 +23,16 @@ pub const IMPROVED: Profile = Profile::tenure().with(Improvement::RejectUnknownP
 
 #[test]
 fn kubernetes_behavior_gives_every_recorded_outcome() {
-    replay(Profile::kubernetes(), &[]);
+    replay(Profile::kubernetes().at(recordings::version()), &[]);
 }
 
 #[test]
 fn tenure_behavior_differs_only_where_it_is_documented() {
-    replay(IMPROVED, waiver::WAIVERS);
+    replay(IMPROVED.at(recordings::version()), waiver::WAIVERS);
 }
 
 fn replay(profile: Profile, waivers: &'static [waiver::Waiver]) {
-    let schema = Schema::builtin();
+    let schema = Schema::builtin_at(recordings::version());
     let (mut passed, mut failed) = (0, Vec::new());
     let mut waived: BTreeMap<&str, usize> = BTreeMap::new();
     for file in files() {

@@ -4,19 +4,20 @@
 //! compared by what a client acts on. Of the randomised conversations, which are large, the repository has a sample: all of them are
 //! replayed if the complete recordings are there.
 
-use crate::server::Server;
+use crate::server::{Server, improved};
 use std::{
     collections::BTreeSet,
     fs,
     net::{SocketAddr, TcpListener},
     path::{Path, PathBuf},
     process::Command,
-    sync::atomic::Ordering::Relaxed,
+    sync::{Arc, atomic::Ordering::Relaxed},
     thread,
 };
 use tenure_http::Administrator;
 use tenure_profile::KubernetesVersion;
 use tenure_server::{Improvement, Profile};
+use tenure_store::MemoryStore;
 
 #[allow(dead_code)]
 #[path = "../../../tenure-protobuf/examples/carry_protobuf.rs"]
@@ -49,8 +50,13 @@ fn replay(folder: &Path) {
     let files = fs::read_dir(folder).expect("the folder is there").map(|file| file.expect("a file").path());
     let plain = |file: &PathBuf| !WITH_USERS.iter().any(|name| file.ends_with(name));
     let files: Vec<PathBuf> = files.filter(plain).collect();
-    let exact = replay_at(Server::behaving(Profile::kubernetes()).address, Waivers::None, &[EXACT], &files);
-    let waived = replay_at(Server::behaving(Profile::tenure()).address, Waivers::Heeded, &[], &files);
+    let exact = replay_at(server_of(recordings::version()).address, Waivers::None, &[EXACT], &files);
+    let waived = replay_at(
+        Server::behaving(Profile::tenure().at(recordings::version())).address,
+        Waivers::Heeded,
+        &[],
+        &files,
+    );
     println!("{exact}{waived}");
 }
 
@@ -112,7 +118,9 @@ fn complete_recordings_of_1_37_replay() {
 
 #[test]
 fn the_conversations_about_permissions_and_quotas_replay() {
-    let server = Server::with(Administrator::Token(TOKEN.into())).with_controllers();
+    let mut options = improved(Administrator::Token(TOKEN.into()));
+    options.profile = options.profile.at(recordings::version());
+    let server = Server::with_options(Arc::new(MemoryStore::new()), options, None).with_controllers();
     let scenarios = WITH_USERS.map(|name| workspace().join("conformance/scenarios").join(name));
     println!("{}", replay_at(server.address, Waivers::None, &["--token", TOKEN], &scenarios));
 }
@@ -125,7 +133,7 @@ fn the_randomised_conversations_replay() {
 /// One thing is wrong with each of these requests, and the whole error equals the recorded one.
 #[test]
 fn bad_requests_are_refused_as_recorded() {
-    let server = Server::behaving(Profile::kubernetes());
+    let server = server_of(recordings::version());
     let waivers = workspace().join("conformance/bad/waivers.txt");
     let waive = ["--waive", waivers.to_str().expect("a path"), EXACT];
     println!("{}", replay_at(server.address, Waivers::None, &waive, &[recordings::bad_requests()]));
@@ -134,7 +142,7 @@ fn bad_requests_are_refused_as_recorded() {
 /// Replays some of them through a proxy that translates to protobuf: bodies and responses of built-in kinds have the same content.
 #[test]
 fn recorded_conversations_replay_in_protobuf() {
-    let server = Server::behaving(Profile::kubernetes());
+    let server = server_of(recordings::version());
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let (address, upstream) = (listener.local_addr().expect("a bound address"), server.address.to_string());
     thread::spawn(move || {
@@ -155,7 +163,7 @@ fn recorded_conversations_replay_in_protobuf() {
 /// All of them, carried as CBOR by a proxy: bodies, apply configurations and answers of every kind say the same.
 #[test]
 fn recorded_conversations_replay_in_cbor() {
-    let mut profile = Profile::kubernetes();
+    let mut profile = Profile::kubernetes().at(recordings::version());
     profile.set(Improvement::ServeCbor, true);
     let server = Server::behaving(profile);
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");

@@ -45,9 +45,9 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         PatchType::Merge => Ok(merge::apply_kubernetes(&live.value, &patch.value)),
         PatchType::Json => json::apply(&live.value, &patch.value, &json::Options::default()),
         PatchType::Strategic => {
-            let types = options.typed.types()?;
-            let ty = options.typed.of(&types, &live)?;
             let profile = options.typed.profile(options.answer_for)?;
+            let types = options.typed.types(profile)?;
+            let ty = options.typed.of(&types, &live)?;
             let how = strategic::ApplyOptions::default().profile(profile).live_only(options.order.into());
             strategic::apply(&live.value, &patch.value, ty, &how)
         }

@@ -45,9 +45,9 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         PatchType::Merge => merge::diff(&original.value, &modified.value),
         PatchType::Json => json::diff(&original.value, &modified.value),
         PatchType::Strategic => {
-            let types = options.typed.types()?;
-            let ty = options.typed.of(&types, &original)?;
             let profile = options.typed.profile(options.answer_for)?;
+            let types = options.typed.types(profile)?;
+            let ty = options.typed.of(&types, &original)?;
             options.keys.check(profile, &options.typed)?;
             // Every server understands what clears the other members of a union, and refuses the result without it.
             let calculated = profile.with(Improvement::ExcludeUnionMembers);

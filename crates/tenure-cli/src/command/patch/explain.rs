@@ -39,9 +39,9 @@ pub struct Options {
 /// Prints the result and the trace beside it.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let [live, patch] = read([&options.live, &options.patch])?;
-    let types = options.typed.types()?;
-    let ty = options.typed.of(&types, &live)?;
     let profile = options.typed.profile(options.answer_for)?;
+    let types = options.typed.types(profile)?;
+    let ty = options.typed.of(&types, &live)?;
     let how = strategic::ApplyOptions::default().profile(profile).live_only(options.order.into());
     let (result, trace) = strategic::apply_explained(&live.value, &patch.value, ty, &how)
         .map_err(|error| Error::document(&patch.place, error))?;

@@ -3,6 +3,7 @@
 use super::typed::Typed;
 use crate::{
     Error, Outcome,
+    compatibility::AnswerFor,
     document::{self, Document},
     terminal::{Format, Ink, Terminal},
 };
@@ -37,7 +38,7 @@ pub struct Options {
 
 /// Prints the findings.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
-    let types = options.typed.types()?;
+    let types = options.typed.types(options.typed.profile(AnswerFor::default())?)?;
     let subject = if options.manifest { Subject::Manifest } else { Subject::Patch };
     let mut found: Vec<(Document, Finding)> = Vec::new();
     for file in &options.files {

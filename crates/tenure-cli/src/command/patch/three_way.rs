@@ -76,9 +76,9 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         }
         PatchType::Merge => merge::three_way(&last_applied, &manifest.value, &live.value),
         PatchType::Strategic => {
-            let types = options.typed.types()?;
-            let ty = options.typed.of(&types, &live)?;
             let profile = options.typed.profile(options.answer_for)?;
+            let types = options.typed.types(profile)?;
+            let ty = options.typed.of(&types, &live)?;
             options.keys.check(profile, &options.typed)?;
             let how = DiffOptions::default().profile(profile).keys(options.keys.into());
             let changes = if options.overwrite { LiveChanges::Overwrite } else { LiveChanges::Keep };

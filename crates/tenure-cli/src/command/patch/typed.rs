@@ -28,14 +28,18 @@ pub struct Typed {
 }
 
 impl Typed {
-    /// Reads the types of all files.
-    pub fn types(&self) -> Result<Types, Error> {
-        self.schemas.types()
+    /// Reads the types of all files; the built-in ones are those of the profile's version.
+    pub fn types(&self, profile: Profile) -> Result<Types, Error> {
+        Ok(self.schemas.types()?.at(profile.version()))
     }
 
     /// Returns the profile of the server that takes the patch: the one that is asked for types, if any.
     pub fn profile(&self, answer_for: AnswerFor) -> Result<Profile, Error> {
-        if self.ask_server { answer_for.connected(&self.connection) } else { Ok(answer_for.offline()) }
+        let version = self.schemas.kubernetes_version;
+        match self.ask_server {
+            true => answer_for.connected(&self.connection, version),
+            false => Ok(answer_for.offline(version)),
+        }
     }
 
     /// Whether a server is asked.

@@ -79,10 +79,10 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let (objects, key, profile) = match &options.on {
         Some(path) => {
             let (objects, key) = on_copy(path, terminal)?;
-            (objects, key, answer_for.offline())
+            (objects, key, answer_for.offline(None))
         }
         None => options.connection.run(async |cluster| {
-            Ok((touched(&old, &new, &cluster).await?, None, answer_for.server(&cluster).await?))
+            Ok((touched(&old, &new, &cluster).await?, None, answer_for.server(&cluster, None).await?))
         })?,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();

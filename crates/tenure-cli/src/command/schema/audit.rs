@@ -43,7 +43,7 @@ pub struct Options {
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let checked: Vec<&Schema> = match options.schemas.schema_files.is_empty() {
         true if options.live => options.connection.run(async |cluster| Ok(cluster.all_types().await?))?,
-        true => vec![Schema::builtin()],
+        true => vec![Schema::builtin_at(options.schemas.kubernetes_version.unwrap_or_default())],
         false => options.schemas.types()?.given().collect(),
     };
     let mut weak: Vec<WeakKey> = checked.iter().flat_map(|schema| audit::weak_keys(schema)).collect();

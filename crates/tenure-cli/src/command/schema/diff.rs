@@ -73,7 +73,7 @@ struct Affected {
 
 /// Prints the changes.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
-    let read = |file: &PathBuf| SchemaFiles { schema_files: vec![file.clone()] }.types();
+    let read = |file: &PathBuf| SchemaFiles { schema_files: vec![file.clone()], ..SchemaFiles::default() }.types();
     let (old, new) = (read(&options.old)?, read(&options.new)?);
     let mut objects = Vec::new();
     for file in &options.objects {

@@ -20,7 +20,7 @@ use methods::{Attempt, Write};
 use sandbox::Sandbox;
 use std::path::PathBuf;
 use table::Table;
-use tenure_profile::Profile;
+use tenure_profile::{KubernetesVersion, Profile};
 use tenure_transport::escaped;
 use tenure_value::Value;
 
@@ -72,10 +72,11 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         definitions.extend(document::read(file)?);
     }
     let mut types = options.schemas.types()?;
+    let version = options.schemas.kubernetes_version;
     let (live, profile) = match &options.live {
-        Some(file) => (document::read_one(file)?, options.answer_for.offline()),
+        Some(file) => (document::read_one(file)?, options.answer_for.offline(version)),
         None => {
-            let read = read_live(&options.connection, &manifest, &types, options.answer_for)?;
+            let read = read_live(&options.connection, &manifest, &types, options.answer_for, version)?;
             if let Some(definition) = read.definition {
                 types.add(&definition)?;
                 definitions.push(definition);
@@ -83,6 +84,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
             (read.live, read.profile)
         }
     };
+    let types = types.at(profile.version());
     check_same(&manifest, &live)?;
     let (api_version, kind) = live.kind()?;
     let ty = types.of(api_version, kind).ok_or_else(|| {
@@ -129,6 +131,7 @@ fn read_live(
     manifest: &Document,
     types: &Types,
     answer_for: AnswerFor,
+    version: Option<KubernetesVersion>,
 ) -> Result<ReadLive, Error> {
     let (api_version, kind) = manifest.kind()?;
     let name = manifest.name()?;
@@ -140,7 +143,7 @@ fn read_live(
         let path = served.path(manifest.namespace().unwrap_or(&cluster.namespace), name);
         let read = |path: String, value| Document { value, place: Place::of(path.as_ref()) };
         let live = read(path.clone(), cluster.get(&path).await?);
-        let profile = answer_for.server(&cluster).await?;
+        let profile = answer_for.server(&cluster, version).await?;
         if types.of(api_version, kind).is_some() {
             return Ok(ReadLive { live, definition: None, profile });
         }

@@ -4,7 +4,7 @@
 use crate::{Error, document::Document};
 use std::sync::Arc;
 use tenure_http::{Administrator, RequestBody, ResponseBody};
-use tenure_profile::Profile;
+use tenure_profile::{KubernetesVersion, Profile};
 use tenure_server::{Server, ServerOptions};
 use tenure_store::MemoryStore;
 use tenure_value::{Limits, Object, Value, json};
@@ -29,6 +29,7 @@ const SERVER_OWNED: [&str; 8] = [
 pub struct Sandbox {
     runtime: Runtime,
     api: Arc<Server>,
+    version: KubernetesVersion,
     /// The custom kinds.
     custom: Vec<CustomKind>,
 }
@@ -65,7 +66,7 @@ impl Sandbox {
         options.profile = profile;
         let api = runtime.block_on(Server::with_options(Arc::new(MemoryStore::new()), options));
         let api = api.map_err(|failure| Error::usage(format!("cannot start: {failure}")))?;
-        let mut sandbox = Sandbox { runtime, api, custom: Vec::new() };
+        let mut sandbox = Sandbox { runtime, api, version: profile.version(), custom: Vec::new() };
         for definition in definitions {
             sandbox.define(definition)?;
         }
@@ -128,7 +129,7 @@ impl Sandbox {
         let (api_version, kind) = live.kind()?;
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let custom = self.custom.iter().find(|names| names.group == group && names.kind == kind);
-        let builtin = tenure_builtin::registry().of_kind(api_version, kind);
+        let builtin = tenure_builtin::registry_at(self.version).of_kind(api_version, kind);
         let (plural, namespaced) = match (custom, builtin) {
             (Some(names), _) => (names.plural.as_str(), names.namespaced),
             (None, Some(resource)) => {

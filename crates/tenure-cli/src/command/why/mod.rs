@@ -14,6 +14,7 @@ use crate::{
 use clap::Args;
 use std::path::Path;
 use tenure_ownership::{Explanation, LiveObject, Profile, Target, kind_word};
+use tenure_profile::KubernetesVersion;
 use tenure_schema::TypeRef;
 
 /// Explain one field: its owners, its type, and what each kind of write would do.
@@ -50,7 +51,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let answer_for = options.answer_for;
     let Subject { live, target, ty, profile } = match options.files.files.as_slice() {
         [] if object.is_empty() => return Err(usage()),
-        [] => from_server(object, &options.connection, answer_for)?,
+        [] => from_server(object, &options.connection, answer_for, options.schemas.kubernetes_version)?,
         [file] if object.is_empty() => from_file(file, &options.schemas, answer_for)?,
         _ => return Err(Error::usage("name one object of a server or one file, not both")),
     };
@@ -70,7 +71,12 @@ struct Subject {
     profile: Profile,
 }
 
-fn from_server(words: &[String], connection: &Connection, answer_for: AnswerFor) -> Result<Subject, Error> {
+fn from_server(
+    words: &[String],
+    connection: &Connection,
+    answer_for: AnswerFor,
+    version: Option<KubernetesVersion>,
+) -> Result<Subject, Error> {
     let targets = Targets { words: words.to_vec(), ..Targets::default() };
     connection.run(async |cluster| {
         let found = targets.read(&cluster).await?;
@@ -80,7 +86,7 @@ fn from_server(words: &[String], connection: &Connection, answer_for: AnswerFor)
         let live = found.read()?;
         let ty = cluster.type_of(live.api_version(), live.kind()).await?;
         let target = Target::of(&live, found.resource.word());
-        let profile = answer_for.server(&cluster).await?;
+        let profile = answer_for.server(&cluster, version).await?;
         Ok(Subject { live, target, ty, profile })
     })
 }
@@ -91,5 +97,5 @@ fn from_file(file: &Path, schemas: &SchemaFiles, answer_for: AnswerFor) -> Resul
     let ty = schemas.types()?.of(api_version, kind).unwrap_or_else(TypeRef::untyped);
     let live = LiveObject::read(&document.value).map_err(|error| Error::document(&document.place, error))?;
     let target = Target::of(&live, kind_word(api_version, kind));
-    Ok(Subject { live, target, ty, profile: answer_for.offline() })
+    Ok(Subject { live, target, ty, profile: answer_for.offline(schemas.kubernetes_version) })
 }
