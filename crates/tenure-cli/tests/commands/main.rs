@@ -2,6 +2,7 @@
 
 mod apply;
 mod blame;
+mod charts;
 mod ci;
 mod compatibility;
 #[path = "../../../tenure-store/tests/support/etcd.rs"]
