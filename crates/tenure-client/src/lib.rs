@@ -37,8 +37,9 @@ pub use past::{Log, Past, PastChange, Restored};
 pub use resource::{Resource, Scope};
 pub use response::Response;
 pub use saved::{
-    ApprovalError, Approvals, CarriedOut, Decision, End, Pending, UndoConflict, UndoPlan, WaitingPlan,
-    applied_from_history, carry_out, carry_out_atomically, deletion, save, stale, undo_plan,
+    ApprovalError, Approvals, Atomicity, CarriedOut, Decision, End, Pending, UndoConflict, UndoPlan,
+    WaitingPlan, applied_from_history, carry_out, carry_out_atomically, carry_out_together, deletion, save,
+    stale, undo_plan,
 };
 pub use select::{Found, Page, Selection};
 pub use watch::{Event, Watch};

@@ -5,6 +5,7 @@ use crate::{
     audit::AuditLog,
     guard::Guard,
     plans::Plans,
+    quota::Quota,
     reply::{Failure, Reason},
     text::quoted,
 };
@@ -42,6 +43,8 @@ pub struct Context {
     pub guard: Guard,
     /// Where plans wait for a person; `None` if plans need no approval.
     pub approvals: Option<Approvals>,
+    /// How much is changed in a minute; `None` if that is not limited.
+    pub quota: Option<Quota>,
     /// The log of calls.
     pub audit: Option<AuditLog>,
     /// How manifests are rehearsed.
@@ -65,6 +68,7 @@ impl Context {
             cluster,
             guard: Guard::default(),
             approvals: None,
+            quota: None,
             audit: None,
             rehearsal: None,
             keep_undo: None,

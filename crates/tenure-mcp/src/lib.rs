@@ -2,7 +2,8 @@
 //!
 //! - [`Server`] has the tools, resources and prompts; it speaks over any pair of streams ([`Server::serve`]) and over streamable HTTP
 //!   ([`http::serve`]).
-//! - Everything that writes is a pinned plan that this server made, and [`Guard`] says what may be read and planned at all.
+//! - Everything that writes is a pinned plan that this server made, [`Guard`] says what may be read and planned at all,
+//!   and [`Quota`] how much is changed in a minute.
 //! - Plans that a person has to approve wait in [`tenure_client::Approvals`].
 //! - [`AuditLog`] has a line for each call.
 //!
@@ -19,6 +20,7 @@ mod guard;
 pub mod http;
 mod plans;
 mod prompt;
+mod quota;
 mod reply;
 mod resource;
 mod schema;
@@ -30,4 +32,5 @@ mod tool;
 pub use audit::AuditLog;
 pub use context::{Context, KeepUndo, Rehearsal, RehearsalFuture};
 pub use guard::Guard;
+pub use quota::Quota;
 pub use server::Server;

@@ -70,6 +70,8 @@ pub enum Reason {
     Stale,
     /// A person has to approve it first, or refused it.
     NotApproved,
+    /// There were too many changes in the last minute.
+    TooManyChanges,
     /// It cannot be done with this cluster.
     Unavailable,
 }
@@ -84,6 +86,7 @@ impl Reason {
             Reason::Refused => "Refused",
             Reason::Stale => "Stale",
             Reason::NotApproved => "NotApproved",
+            Reason::TooManyChanges => "TooManyChanges",
             Reason::Unavailable => "Unavailable",
         }
     }

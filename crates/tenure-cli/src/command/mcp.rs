@@ -15,7 +15,7 @@ use std::{
 };
 use tenure_client::Cluster;
 use tenure_http::listener;
-use tenure_mcp::{AuditLog, Context, Guard, Rehearsal, RehearsalFuture, Server};
+use tenure_mcp::{AuditLog, Context, Guard, Quota, Rehearsal, RehearsalFuture, Server};
 use tenure_ownership::{Applier, ForcedFields};
 use tenure_value::Value;
 
@@ -49,6 +49,9 @@ pub struct Options {
     /// The most objects of a plan.
     #[arg(long, value_name = "COUNT", default_value_t = Guard::default().max_objects)]
     max_objects: usize,
+    /// The most objects that are changed in a minute, by all tasks together [default: not limited].
+    #[arg(long, value_name = "COUNT")]
+    max_changes_per_minute: Option<usize>,
     /// What a person has to approve before it is done.
     #[arg(long, value_enum, value_name = "WHAT")]
     approve: Option<Approve>,
@@ -133,6 +136,7 @@ async fn context(options: &Options) -> Result<Context, Error> {
         max_objects: options.max_objects,
         show_secrets: options.show_secrets,
     };
+    context.quota = options.max_changes_per_minute.map(Quota::new);
     context.full_text = options.full_text;
     if let Some(Approve::Plan) = options.approve {
         context.approvals = Some(options.directory.open()?);

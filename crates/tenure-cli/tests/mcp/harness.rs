@@ -63,9 +63,21 @@ impl TestCluster {
         agent
     }
 
+    /// Starts `tenure mcp` with flags, and begins a conversation in which no time passes.
+    pub fn agent_without_time(&self, flags: &[&str]) -> Agent {
+        let mut command = Command::new(TENURE);
+        command.env("SOURCE_DATE_EPOCH", "1800000000");
+        let mut agent = self.started(command, flags);
+        agent.begin();
+        agent
+    }
+
     /// Starts `tenure mcp` with flags.
     pub fn silent_agent(&self, flags: &[&str]) -> Agent {
-        let mut command = Command::new(TENURE);
+        self.started(Command::new(TENURE), flags)
+    }
+
+    fn started(&self, mut command: Command, flags: &[&str]) -> Agent {
         command.arg("mcp").args(flags).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = self.environment(&mut command).spawn().expect("the server starts");
         let (input, output) = (child.stdin.take(), child.stdout.take());

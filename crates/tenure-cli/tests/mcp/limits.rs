@@ -1,7 +1,10 @@
 //! The limits of a server hold whatever is asked.
 
-use crate::harness::{TestCluster, map, text};
-use std::fs;
+use crate::{
+    harness::{TestCluster, map, text},
+    process::run,
+};
+use std::{fs, process::Command};
 use tenure_value::{Limits, Value, json};
 
 const SECRET: &str = "apiVersion: v1\nkind: Secret\nmetadata: {name: key}\nstringData: {password: hunter2}\n";
@@ -148,4 +151,60 @@ fn a_person_can_undo_what_an_agent_did() {
         .request("tools/call", r#"{"name":"get","arguments":{"object":{"kind":"cm","name":"settings"}}}"#);
     let content = again.at(["result", "content"]).and_then(Value::as_array).map(|parts| parts.len());
     assert_eq!(content, Some(2), "{again}");
+}
+
+#[test]
+fn so_many_objects_are_changed_in_a_minute() {
+    let cluster = TestCluster::start();
+    let mut agent = cluster.agent_without_time(&["--max-changes-per-minute", "3"]);
+    let maps = |names: &[&str]| names.iter().map(|name| map(name, "red")).collect::<Vec<_>>().join("---\n");
+    let digest = |plan: &str| format!(r#"{{"digest":"{plan}"}}"#);
+    let two = agent.plan("paint", &maps(&["a", "b"]));
+    agent.call("apply_plan", &digest(&two));
+    // No room for two more: nothing of it is written, and the plan stays.
+    let more = agent.plan("paint", &maps(&["c", "d"]));
+    for _ in 0..2 {
+        let (reason, message) = agent.refused("apply_plan", &digest(&more));
+        assert!(
+            reason == "TooManyChanges" && message.contains("2 were changed in the last one"),
+            "{message}"
+        );
+    }
+    cluster.tenure(&["blame", "configmap/c"]).fails_with("not found");
+    // Another task and an undo share the room.
+    let one = agent.plan("other", &map("e", "red"));
+    agent.call("apply_plan", &digest(&one));
+    let undo = text(&agent.call("undo", &digest(&one)), &["digest"]);
+    assert_eq!(agent.refused("apply_plan", &digest(&undo)).0, "TooManyChanges");
+    // There is never room for so many.
+    let four = agent.plan("paint", &maps(&["f", "g", "h", "i"]));
+    let refused = agent.call("apply_plan", &digest(&four));
+    assert_eq!(text(&refused, &["error", "suggestion"]), "plan fewer objects at once");
+}
+
+#[test]
+fn a_plan_is_written_together_where_the_server_can() {
+    let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: team}\n";
+    let inner = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: inner, namespace: team}\ndata: {a: b}\n";
+    for (cluster, is_atomic) in [(TestCluster::secure(), true), (TestCluster::start(), false)] {
+        let mut agent = cluster.agent(&[]);
+        let both = format!("{}---\n{}", map("one", "red"), map("two", "red"));
+        let plan = agent.plan("paint", &both);
+        let done = agent.call("apply_plan", &format!(r#"{{"digest":"{plan}"}}"#));
+        assert_eq!(done.get("atomic"), Some(&Value::Bool(is_atomic)), "{done}");
+        let undo = text(&agent.call("undo", &format!(r#"{{"digest":"{plan}"}}"#)), &["digest"]);
+        let undone = agent.call("apply_plan", &format!(r#"{{"digest":"{undo}"}}"#));
+        assert_eq!(undone.get("atomic"), Some(&Value::Bool(is_atomic)), "{undone}");
+        cluster.tenure(&["blame", "configmap/one"]).fails_with("not found");
+        // The second object cannot be written any more; then the first is not, either.
+        cluster.apply("person", namespace);
+        let plan = agent.plan("paint", &format!("{}---\n{inner}", map("first", "red")));
+        let mut kubectl = Command::new("kubectl");
+        kubectl.args(["delete", "namespace", "team"]);
+        run(cluster.environment(&mut kubectl), "").succeeds_with("deleted");
+        let failed = agent.call("apply_plan", &format!(r#"{{"digest":"{plan}"}}"#));
+        assert!(failed.get("error").is_some(), "{failed}");
+        let first = cluster.tenure(&["blame", "configmap/first"]);
+        assert_eq!(first.code == Some(0), !is_atomic, "{first:#?}");
+    }
 }

@@ -8,7 +8,7 @@ mod undo;
 
 pub use approval::{ApprovalError, Approvals, Decision, Pending, WaitingPlan};
 pub use carry_out::{CarriedOut, End, carry_out, stale};
-pub use transaction::carry_out_atomically;
+pub use transaction::{Atomicity, carry_out_atomically, carry_out_together};
 pub use undo::{UndoConflict, UndoPlan, applied_from_history, undo_plan};
 
 use crate::{ClientError, Cluster, Draft, Found, order};

@@ -13,21 +13,82 @@ use tenure_value::Value;
 /// The path of transactions.
 const PATH: &str = "/transactions";
 
+/// How the steps of a plan were written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Atomicity {
+    /// All or none.
+    Together,
+    /// One after the other, up to the first refusal.
+    InTurn,
+}
+
+/// What became of a transaction.
+enum Transacted {
+    Ended(CarriedOut),
+    /// The server has none, the user may not use them, or its store cannot hold this one; nothing was written.
+    NotOffered {
+        code: u16,
+        message: String,
+    },
+}
+
 /// Carries out a plan as one transaction. What it returns has all steps or none.
 pub async fn carry_out_atomically(
     plan: &SavedPlan,
     now: Timestamp,
     cluster: &Cluster,
 ) -> Result<CarriedOut, ClientError> {
-    let mut applied =
-        AppliedPlan { digest: plan.digest(), cluster: plan.cluster.clone(), time: now, steps: Vec::new() };
+    match transact(plan, now, cluster).await? {
+        Transacted::Ended(carried) => Ok(carried),
+        Transacted::NotOffered { code: 404 | 405, .. } => {
+            Err(ClientError::NoTransactions { server: cluster.server().to_owned() })
+        }
+        Transacted::NotOffered { message, .. } => {
+            let Some(first) = plan.steps.first() else {
+                return Err(ClientError::Changed { what: "the plan".into() });
+            };
+            let end = End::Refused { target: first.target.clone(), message };
+            Ok(CarriedOut { applied: nothing_yet(plan, now), end })
+        }
+    }
+}
+
+/// Carries out a plan as one transaction if the server takes it as one, else step by step.
+pub async fn carry_out_together(
+    plan: &SavedPlan,
+    now: Timestamp,
+    cluster: &Cluster,
+) -> Result<(CarriedOut, Atomicity), ClientError> {
+    let is_one_write = match plan.steps.as_slice() {
+        [] => true,
+        [step] => !matches!(step.write, PlannedWrite::Restore(_)),
+        _ => false,
+    };
+    if is_one_write {
+        return Ok((super::carry_out(plan, now, cluster, |_| {}).await?, Atomicity::Together));
+    }
+    match transact(plan, now, cluster).await? {
+        Transacted::Ended(carried) => Ok((carried, Atomicity::Together)),
+        Transacted::NotOffered { .. } => {
+            Ok((super::carry_out(plan, now, cluster, |_| {}).await?, Atomicity::InTurn))
+        }
+    }
+}
+
+fn nothing_yet(plan: &SavedPlan, now: Timestamp) -> AppliedPlan {
+    AppliedPlan { digest: plan.digest(), cluster: plan.cluster.clone(), time: now, steps: Vec::new() }
+}
+
+async fn transact(plan: &SavedPlan, now: Timestamp, cluster: &Cluster) -> Result<Transacted, ClientError> {
+    let mut applied = nothing_yet(plan, now);
+    let ended = |applied, end| Ok(Transacted::Ended(CarriedOut { applied, end }));
     for _ in 0..ATTEMPTS {
         let checked = match super::carry_out::check(plan, cluster).await? {
             Ok(checked) => checked,
-            Err(stale) => return Ok(CarriedOut { applied, end: End::Stale(stale) }),
+            Err(stale) => return ended(applied, End::Stale(stale)),
         };
         if plan.steps.is_empty() {
-            return Ok(CarriedOut { applied, end: End::Complete });
+            return ended(applied, End::Complete);
         }
         let carrier = Carrier { plan, cluster };
         let (mut requests, mut steps) = (Vec::new(), Vec::new());
@@ -62,18 +123,19 @@ pub async fn carry_out_atomically(
                 applied.steps.push(AppliedStep { target: step.target.clone(), before: live, after });
             }
             cluster.rediscover();
-            return Ok(CarriedOut { applied, end: End::Complete });
+            return ended(applied, End::Complete);
         }
         let refusal = response.refusal();
         let place = failed(&refusal.message).and_then(|at| steps.get(at)).copied();
-        if matches!(refusal.code, 404 | 405) && place.is_none() {
-            return Err(ClientError::NoTransactions { server: cluster.server().to_owned() });
+        // A refusal that names no write is about the transaction as such, and was made before anything was committed.
+        if matches!(refusal.code, 400 | 403 | 404 | 405 | 413) && place.is_none() {
+            return Ok(Transacted::NotOffered { code: refusal.code, message: refusal.message });
         }
         let is_changed = refusal.is_outdated() || refusal.reason == "AlreadyExists" || refusal.code == 404;
         if !is_changed {
             let target = place.and_then(|place| plan.steps.get(place)).or(plan.steps.first());
             let Some(target) = target.map(|step| step.target.clone()) else { break };
-            return Ok(CarriedOut { applied, end: End::Refused { target, message: refusal.message } });
+            return ended(applied, End::Refused { target, message: refusal.message });
         }
     }
     Err(ClientError::Changed { what: "the objects of the plan".into() })

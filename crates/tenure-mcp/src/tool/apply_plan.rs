@@ -5,11 +5,13 @@ use crate::{
     arguments::Arguments,
     audit::Entry,
     context::Context,
+    quota::Exceeded,
     reply::{Failure, Next, Reason, Reply},
     text::count,
 };
 use std::sync::Arc;
-use tenure_client::{CarriedOut, ClientError, Decision, End};
+use tenure_apply::Timestamp;
+use tenure_client::{Atomicity, CarriedOut, ClientError, Decision, End};
 use tenure_ownership::{SavedPlan, Stale};
 use tenure_value::{Object, Value};
 
@@ -20,13 +22,21 @@ pub async fn apply_plan(arguments: &Arguments, context: &Arc<Context>) -> Outcom
     let with_digest = |failure: Failure| Failure { digest: Some(digest.as_str().into()), ..failure };
     let plan = context.plans.get(&digest).ok_or_else(|| with_digest(unknown(&digest)))?;
     check_approval(&digest, context).map_err(with_digest)?;
-    // Taken only now, so that a plan that waits for approval can be asked for again, and once, so that it is carried out once.
-    let taken = context.plans.take(&digest).ok_or_else(|| with_digest(unknown(&digest)))?;
-    audit(&digest, arguments, context).map_err(with_digest)?;
+    let began = context.now();
+    take_room(&plan, began, context).map_err(with_digest)?;
+    // Taken only now, so that a plan that waits for approval or room can be asked for again, and once, so that it is carried out once.
+    let taken = context.plans.take(&digest).ok_or_else(|| unknown(&digest)).and_then(|taken| {
+        audit(&digest, arguments, context)?;
+        Ok(taken)
+    });
+    let taken = taken.map_err(|failure| {
+        give_back(plan.steps.len(), began, context);
+        with_digest(failure)
+    })?;
     // A client that leaves must not stop it halfway: what was written would be unknown.
     let (worker, running) = (context.clone(), context.running().await);
     let carried = tokio::spawn(async move {
-        let result = carry_out(&taken, &worker).await;
+        let result = carry_out(&taken, began, &worker).await;
         drop(running);
         result
     });
@@ -56,6 +66,30 @@ fn check_approval(digest: &str, context: &Context) -> Result<(), Failure> {
     }
 }
 
+/// Takes room for the changes of a plan.
+fn take_room(plan: &SavedPlan, now: Timestamp, context: &Context) -> Result<(), Failure> {
+    let Some(quota) = &context.quota else { return Ok(()) };
+    quota.take(plan.steps.len(), now).map_err(|Exceeded { used, most, wait }| {
+        let changes = count(plan.steps.len(), "object");
+        let message = format!(
+            "the plan changes {changes}; this server allows {most} in a minute, and {used} were changed in the last one"
+        );
+        let failure = Failure::new(Reason::TooManyChanges, message);
+        match wait {
+            Some(seconds) => failure.suggest(format!("the plan stays; try again in {}", count(seconds as usize, "second"))),
+            None => failure
+                .suggest("plan fewer objects at once")
+                .then(Next::person("the person who started the server can allow more with --max-changes-per-minute")),
+        }
+    })
+}
+
+fn give_back(number: usize, taken: Timestamp, context: &Context) {
+    if let Some(quota) = &context.quota {
+        quota.give_back(number, taken);
+    }
+}
+
 /// Writes the call to the log before anything is written to the cluster: what cannot be logged is not done.
 fn audit(digest: &str, arguments: &Arguments, context: &Context) -> Result<(), Failure> {
     let Some(log) = &context.audit else { return Ok(()) };
@@ -76,11 +110,19 @@ fn audit(digest: &str, arguments: &Arguments, context: &Context) -> Result<(), F
 }
 
 /// Carries out a plan that was taken, and keeps what undoes it.
-async fn carry_out(plan: &SavedPlan, context: &Context) -> Result<CarriedOut, Failure> {
+async fn carry_out(
+    plan: &SavedPlan,
+    began: Timestamp,
+    context: &Context,
+) -> Result<(CarriedOut, Atomicity), Failure> {
     let digest = plan.digest();
-    let carried = match tenure_client::carry_out(plan, context.now(), &context.cluster, |_| {}).await {
-        Ok(carried) => carried,
+    let carried = match tenure_client::carry_out_together(plan, context.now(), &context.cluster).await {
+        Ok((carried, atomicity)) => {
+            give_back(plan.steps.len().saturating_sub(carried.applied.steps.len()), began, context);
+            (carried, atomicity)
+        }
         Err(error) => {
+            give_back(plan.steps.len(), began, context);
             // Nothing was written, so that the plan can be tried again if the server is only out of reach.
             if matches!(error, ClientError::Connect(_)) {
                 context.plans.made(digest, plan.clone());
@@ -88,6 +130,7 @@ async fn carry_out(plan: &SavedPlan, context: &Context) -> Result<CarriedOut, Fa
             return Err(error.into());
         }
     };
+    let (carried, atomicity) = carried;
     if let Some(approvals) = &context.approvals
         && let Err(error) = approvals.withdraw(&digest)
     {
@@ -101,7 +144,7 @@ async fn carry_out(plan: &SavedPlan, context: &Context) -> Result<CarriedOut, Fa
         }
     }
     match &carried.end {
-        End::Complete => Ok(carried),
+        End::Complete => Ok((carried, atomicity)),
         End::Stale(stale) => Err(stopped(stale_failure(stale, context), &carried)),
         End::Refused { target, message } => {
             let failure = Failure::new(Reason::Refused, format!("{}: {message}", shown::name(target)));
@@ -145,13 +188,19 @@ fn undo(digest: &str) -> Next {
     Next::call("undo", arguments, "a plan that restores the values and owners from before")
 }
 
-fn done(carried: CarriedOut, plan: &SavedPlan) -> Reply {
+fn done((carried, atomicity): (CarriedOut, Atomicity), plan: &SavedPlan) -> Reply {
     let written = carried.applied.steps.iter().map(|step| step.target.to_value());
     let digest = carried.applied.digest;
     let data = Object::default()
         .with("result", "complete")
         .with("digest", digest.as_str())
+        .with("atomic", atomicity == Atomicity::Together)
         .with("written", Value::array(written));
-    let text = format!("complete: {} written", count(plan.steps.len(), "object"));
+    let how = match (atomicity, plan.steps.len()) {
+        (_, 0 | 1) => "",
+        (Atomicity::Together, _) => ", as one transaction",
+        (Atomicity::InTurn, _) => ", one after the other",
+    };
+    let text = format!("complete: {} written{how}", count(plan.steps.len(), "object"));
     Reply { data, text, next: vec![undo(&digest)], untrusted: &["written"], digest: Some(digest) }
 }
