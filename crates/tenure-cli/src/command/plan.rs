@@ -89,7 +89,7 @@ impl ApplierOptions {
 
 /// The format of plans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum PlanFormat {
+pub enum PlanFormat {
     /// Text for people.
     #[default]
     Text,

@@ -288,3 +288,31 @@ fn a_snapshot_of_etcd_is_a_copy_too() {
         cluster.tenure(&["clone", "--from", "cut.db", "none"]).exits_with(1).prints("damaged");
     }
 }
+
+#[test]
+fn a_rehearsal_has_the_formats_of_reviews() {
+    let cluster = cluster();
+    // A conflict with whoever scales, a new object, and one that does not change.
+    let text = [WIDGET, DEPLOYMENT, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\ndata: {a: b}\n"];
+    let file = cluster.file("review/all.yaml", &text.join("---\n"));
+    for format in ["sarif", "junit", "markdown"] {
+        let flags = ["-f", &file, "--manager", "ci", "-o", format];
+        let planned = cluster.tenure(&[&["plan"][..], &flags].concat()).exits_with(3);
+        let rehearsed = cluster.tenure(&[&["rehearse"][..], &flags].concat()).exits_with(3);
+        // The same findings at the same lines; a rehearsal applies in the order of dependencies.
+        let sorted = |text: &str| {
+            let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            lines.sort();
+            lines
+        };
+        let rehearsed = match format {
+            "markdown" => {
+                let (comment, notes) = rehearsed.out.split_once("\nRehearsed on a copy.").expect("the notes");
+                assert!(notes.contains("A second apply would change nothing."), "{notes}");
+                comment.to_owned()
+            }
+            _ => rehearsed.out.clone(),
+        };
+        assert_eq!(sorted(&rehearsed), sorted(&planned.out), "{format}");
+    }
+}

@@ -3,7 +3,7 @@
 mod report;
 mod stage;
 
-use super::plan::ApplierOptions;
+use super::plan::{ApplierOptions, PlanFormat};
 use crate::{
     Error, Outcome,
     clone::{CloneDirectory, secrets::SecretKey, source},
@@ -11,7 +11,7 @@ use crate::{
     connection::Connection,
     document::{Document, Files},
     place::Place,
-    terminal::{Format, Terminal},
+    terminal::Terminal,
 };
 use clap::Args;
 use report::Report;
@@ -37,11 +37,15 @@ resources and the admission policies.
 With --upgrade, the manifests of the old release are applied first, then those of the new one are rehearsed; objects that the new
 release no longer has are named. With --client-side, the old release is applied as `kubectl apply` does without --server-side.
 
+In a pull request, -o markdown is a comment, -o sarif annotations at the lines of the manifests, and -o junit a test report, as `tenure plan` has
+them; what a second apply would do is part of the comment.
+
 Exit codes: 0 nothing would change, 1 error, 2 changes, 3 conflicts.
 
 Examples:
   tenure rehearse --on copy -f manifests/ --manager ci
   tenure rehearse --context production -f manifests/
+  tenure rehearse --on copy -f manifests/ -o markdown
   tenure rehearse --on copy --upgrade v1/ v2/ --client-side")]
 pub struct Options {
     #[command(flatten)]
@@ -59,7 +63,7 @@ pub struct Options {
     applier: ApplierOptions,
     /// The output format.
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
-    output: Format,
+    output: PlanFormat,
     #[command(flatten)]
     answer_for: AnswerFor,
     #[command(flatten)]

@@ -1,9 +1,9 @@
 //! The server on which an apply is rehearsed: the objects of the copy in memory, reached through the API like any other server.
 
-use crate::{Error, command::apply::order, document::Document};
+use crate::{Error, command::apply::order, document::Document, place::Place};
 use http::Method;
-use tenure_client::{Cluster, Mode};
-use tenure_ownership::{Action, Applier, Plan};
+use tenure_client::{Cluster, Draft, Mode};
+use tenure_ownership::{Action, Applier, Manifest, Plan};
 use tenure_profile::Profile;
 use tenure_testing::{Controllers, Socket, TestServer};
 use tenure_transport::ConnectOptions;
@@ -15,6 +15,17 @@ const CLIENT_SIDE: &str = "kubectl-client-side-apply";
 
 /// Kinds whose servers cannot be reached from a copy: they are named in the report and are not part of it.
 const NOT_CALLED: [&str; 3] = ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "APIService"];
+
+/// What an apply did, object by object, in the order in which they were applied.
+#[derive(Default)]
+pub struct Applied {
+    /// The plans.
+    pub plans: Vec<Plan>,
+    /// What was applied.
+    pub manifests: Vec<Manifest<'static>>,
+    /// Where it was read.
+    pub places: Vec<Place>,
+}
 
 /// A server in this process with a copy of a cluster.
 pub struct Stage {
@@ -58,23 +69,25 @@ impl Stage {
 
     /// Plans and applies documents in order, as the applier; each plan sees what was applied before it. Objects with conflicts are not
     /// applied.
-    pub async fn apply(&self, documents: &[Document], applier: &Applier) -> Result<Vec<Plan>, Error> {
-        let mut plans = Vec::with_capacity(documents.len());
+    pub async fn apply(&self, documents: &[Document], applier: &Applier) -> Result<Applied, Error> {
+        let mut applied = Applied::default();
         for phase in order::phases(documents.to_vec()) {
             for document in phase {
-                plans.push(self.apply_one(&document, applier).await?);
+                let draft = document.draft(&self.cluster).await?;
+                applied.plans.push(self.apply_one(&draft, applier).await?);
+                applied.manifests.push(draft.manifest);
+                applied.places.push(document.place);
             }
         }
-        Ok(plans)
+        Ok(applied)
     }
 
-    async fn apply_one(&self, document: &Document, applier: &Applier) -> Result<Plan, Error> {
-        let draft = document.draft(&self.cluster).await?;
+    async fn apply_one(&self, draft: &Draft, applier: &Applier) -> Result<Plan, Error> {
         let applier = applier.for_manifest(&draft.manifest);
-        let plan = tenure_client::plan(&draft, &[], &applier, &self.cluster).await?;
+        let plan = tenure_client::plan(draft, &[], &applier, &self.cluster).await?;
         if let (Action::Create | Action::Change | Action::Owners, Some(path)) = (plan.action(), draft.path()) {
             let before = plan.before.as_ref();
-            let response = tenure_client::apply(&draft, &path, before, &applier, Mode::Write, &self.cluster).await?;
+            let response = tenure_client::apply(draft, &path, before, &applier, Mode::Write, &self.cluster).await?;
             if !response.is_success() {
                 let message = response.refusal().message;
                 return Ok(Plan::refused(&draft.manifest, &applier, plan.before, message));
@@ -100,7 +113,7 @@ impl Stage {
     /// Brings the manifests of an old release onto the server, by server-side apply or as `kubectl apply` does on the client.
     pub async fn establish(&self, old: &[Document], applier: &Applier, client_side: bool) -> Result<Vec<Plan>, Error> {
         if !client_side {
-            return self.apply(old, applier).await;
+            return Ok(self.apply(old, applier).await?.plans);
         }
         for phase in order::phases(old.to_vec()) {
             for document in phase {
