@@ -91,11 +91,11 @@ impl Targets {
         for (kind, name) in (Targets { all, ..self.clone() }).pairs()? {
             let resource = cluster.kind_named(kind).await?;
             let namespace = (!self.all_namespaces).then(|| cluster.namespace.clone());
-            let fields = match name {
-                Some(name) => Some(format!("metadata.name={name}")),
-                None => self.field_selector.clone(),
+            let selection = match name {
+                Some(name) => Selection { labels: self.selector.clone(), ..Selection::of_name(name) },
+                None => Selection { labels: self.selector.clone(), fields: self.field_selector.clone() },
             };
-            followed.push((resource, namespace, Selection { labels: self.selector.clone(), fields }));
+            followed.push((resource, namespace, selection));
         }
         Ok(followed)
     }

@@ -19,6 +19,18 @@ pub struct Selection {
 }
 
 impl Selection {
+    /// Returns the selection of the object of a name, whatever characters the name has.
+    pub fn of_name(name: &str) -> Selection {
+        let mut fields = "metadata.name=".to_owned();
+        for character in name.chars() {
+            if matches!(character, '\\' | ',' | '=') {
+                fields.push('\\');
+            }
+            fields.push(character);
+        }
+        Selection { fields: Some(fields), ..Selection::default() }
+    }
+
     /// Returns the parameters of a request, each with the separator before it.
     pub(crate) fn query(&self) -> String {
         let mut query = String::new();

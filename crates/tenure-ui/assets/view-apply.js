@@ -6,6 +6,7 @@ import { objectAddress, setQuery, title } from "./navigation.js";
 import { choices, emptyState, errorState, field, guarded, loading, pathNode, sentence, valueNode } from "./elements.js";
 import { described } from "./managers.js";
 import { differs, sideBySide } from "./side-by-side.js";
+import { causeList } from "./causes.js";
 import { handoverPreview, ownerChanges, valueChanges } from "./changes.js";
 
 // How a conflict can be settled: name, label, what it means.
@@ -112,7 +113,7 @@ class ApplyView extends HTMLElement {
     return details;
   }
 
-  card({ plan, conflicts, transfer, resource, exists, rows }, document) {
+  card({ plan, conflicts, causes, transfer, resource, exists, rows }, document) {
     const { object } = plan;
     const name = exists ? h("a", { href: objectAddress({ ...object, resource }) }, `${object.kind} ${object.name}`) : `${object.kind} ${object.name}`;
     return h("article", { class: "card" },
@@ -121,6 +122,7 @@ class ApplyView extends HTMLElement {
       plan.error && h("p", { class: "problem" }, plan.error),
       plan.warnings.length > 0 && h("ul", { class: "notes" }, plan.warnings.map((warning) => h("li", null, warning))),
       conflicts.length > 0 && h("section", null, h("h3", null, conflicts.length === 1 ? "One conflict" : `${conflicts.length} conflicts`), conflicts.map((conflict) => this.conflict(conflict, document))),
+      causes.length > 0 && h("section", null, h("h3", null, "Why they conflict"), causeList(causes)),
       transfer && h("section", null, h("h3", null, "First, owners hand over"), handoverPreview(transfer)),
       this.comparison({ plan, rows, exists }, document) ?? (plan.values.length > 0 && h("section", null, h("h3", null, "Values"), valueChanges(plan.values))),
       plan.owners.length > 0 && h("section", null, h("h3", null, plan.action === "conflict" ? "Owners, if every field is taken" : "Owners"), ownerChanges(plan.owners)),

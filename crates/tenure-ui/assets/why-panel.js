@@ -5,6 +5,7 @@ import { get } from "./api.js";
 import { address, objectAddress } from "./navigation.js";
 import { errorState, loading, pathNode, valueText } from "./elements.js";
 import { described } from "./managers.js";
+import { adviceList } from "./causes.js";
 import { fieldHistory } from "./history.js";
 
 class WhyPanel extends HTMLElement {
@@ -42,8 +43,9 @@ class WhyPanel extends HTMLElement {
     return [
       h("section", null, h("h3", null, "Value"), h("pre", { class: "value", tabindex: "0" }, value.length > 2000 ? value.slice(0, 2000) + "…" : value)),
       h("section", null, h("h3", null, "Owners"),
-        why.owners.length > 0 ? h("ul", { class: "plain" }, why.owners.map((owner) => h("li", null, described(owner))))
+        why.owners.length > 0 ? h("ul", { class: "plain" }, why.owners.map((owner) => h("li", null, described(owner), owner.who !== owner.manager && h("span", { class: "muted known" }, owner.who))))
           : h("p", null, "No manager owns it: it is a default, or was written before ownership was tracked."),
+        why.advice.length > 0 && adviceList(why.advice),
         inner && h("p", { class: "muted" }, "It is owned as part of ", pathNode(why.ownedAs), ".")),
       h("section", null, h("h3", null, "How it merges"), h("p", null, h("code", null, why.type)),
         why.rules.length > 0 && h("ul", { class: "sentences" }, why.rules.map((rule) => h("li", null, rule)))),

@@ -37,6 +37,7 @@ files! {
     "elements.js" SCRIPT,
     "virtual-list.js" SCRIPT,
     "changes.js" SCRIPT,
+    "causes.js" SCRIPT,
     "keys.js" SCRIPT,
     "hidden.js" SCRIPT,
     "survey.js" SCRIPT,

@@ -152,6 +152,9 @@ impl Page {
         let acting = Acting { session: &session, cluster: &cluster, context };
         let user = session.user.clone();
         let extent = || endpoint::Extent::new(&cluster, &user, query.get("namespace"));
+        // The context that commands to paste name.
+        let own = self.options.context.as_deref().unwrap_or_default();
+        let typed = if context.is_empty() { own } else { context };
         let desk = || ApprovalDesk::new(self.approvals.as_deref(), acting);
         let cluster = &cluster;
         let answer = match (&head.method, name) {
@@ -189,7 +192,7 @@ impl Page {
             }
             (&Method::GET, "why") => {
                 let (object, path) = (ObjectRef::from_query(&query)?, query.require("path")?);
-                endpoint::why(cluster, &object, path, query.get("at")).await?
+                endpoint::why(cluster, &object, path, query.get("at"), typed).await?
             }
             (&Method::GET, "history") => {
                 endpoint::history(cluster, &ObjectRef::from_query(&query)?, query.get("path")).await?
@@ -219,7 +222,7 @@ impl Page {
             (&Method::POST, "definition") => {
                 endpoint::definition(cluster, text(&read_json(&body)?, "definition")).await?
             }
-            (&Method::POST, "plan") => endpoint::plan(cluster, &read_json(&body)?).await?,
+            (&Method::POST, "plan") => endpoint::plan(cluster, &read_json(&body)?, typed).await?,
             (&Method::POST, "apply") => endpoint::apply(acting, &read_json(&body)?).await?,
             (&Method::POST, "handover") => endpoint::preview(cluster, &read_json(&body)?).await?,
             (&Method::POST, "handover/carry-out") => endpoint::carry_out(acting, &read_json(&body)?).await?,

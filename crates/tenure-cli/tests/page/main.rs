@@ -2,6 +2,7 @@
 
 mod accessibility;
 mod approvals;
+mod causes;
 mod cluster;
 mod contexts;
 mod cross_site;

@@ -9,7 +9,7 @@ mod tool;
 
 pub use advice::Advice;
 pub use application::{Application, applications, controller};
-pub use remedy::{CommandLine, Remedy, RemedyKind};
+pub use remedy::{CommandLine, Remedy, RemedyKind, shell_word};
 pub use tool::{KNOWN_MANAGERS, Role, Tool, recognize};
 
 use crate::{

@@ -85,8 +85,8 @@ impl Default for CommandLine<'_> {
     }
 }
 
-/// Quotes a word for a shell.
-fn quoted(word: &str) -> String {
+/// Returns a word as a shell reads it: in quotes if it has characters with a meaning.
+pub fn shell_word(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "._-/:@=,+%".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
@@ -140,9 +140,9 @@ impl Writer<'_> {
     fn remedy(&self, kind: RemedyKind) -> Remedy {
         let path = fields(self.paths);
         let (owner, applier) = (self.owner.name.as_str(), self.applier.manager.as_str());
-        let (from, to) = (quoted(owner), quoted(applier));
+        let (from, to) = (shell_word(owner), shell_word(applier));
         let flags = |flag: &str| {
-            let flag = |path: &Path| format!("{flag} {}", quoted(&path.quoted().to_string()));
+            let flag = |path: &Path| format!("{flag} {}", shell_word(&path.quoted().to_string()));
             self.paths.iter().map(flag).collect::<Vec<_>>().join(" ")
         };
         let (effect, arguments) = match kind {
@@ -192,21 +192,21 @@ impl Writer<'_> {
 pub(super) fn on_object(verb: &str, target: &Target, flags: &str) -> String {
     let namespace = match target.namespace.as_str() {
         "" => String::new(),
-        namespace => format!(" -n {}", quoted(namespace)),
+        namespace => format!(" -n {}", shell_word(namespace)),
     };
-    let object = quoted(&format!("{}/{}", target.word, target.name));
+    let object = shell_word(&format!("{}/{}", target.word, target.name));
     format!("{verb} {object}{namespace} {flags}")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::quoted;
+    use super::shell_word;
 
     #[test]
     fn words_are_quoted_for_a_shell() {
-        assert_eq!(quoted(".spec.replicas"), ".spec.replicas");
-        assert_eq!(quoted(r#".spec.containers[name="web"]"#), r#"'.spec.containers[name="web"]'"#);
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(quoted(""), "''");
+        assert_eq!(shell_word(".spec.replicas"), ".spec.replicas");
+        assert_eq!(shell_word(r#".spec.containers[name="web"]"#), r#"'.spec.containers[name="web"]'"#);
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
+        assert_eq!(shell_word(""), "''");
     }
 }

@@ -155,6 +155,11 @@ impl Explanation {
 
     /// Returns the explanation as a document.
     pub fn to_value(&self) -> Value {
+        self.to_value_for(&CommandLine::default())
+    }
+
+    /// Returns the explanation as a document, with commands for a command line.
+    pub fn to_value_for(&self, line: &CommandLine<'_>) -> Value {
         let effects = self.effects.iter().map(|effect| {
             Value::object([
                 ("write", Value::from(effect.write.as_str())),
@@ -171,10 +176,7 @@ impl Explanation {
             .with("path", self.path.quoted().to_string())
             .with("ownedAs", self.unit().quoted().to_string())
             .with("owners", Value::array(owners))
-            .with(
-                "advice",
-                Value::array(self.advice.iter().map(|advice| advice.to_value(&CommandLine::default()))),
-            )
+            .with("advice", Value::array(self.advice.iter().map(|advice| advice.to_value(line))))
             .with("type", self.type_name())
             .with("rules", texts(self.rules()))
             .with("writes", Value::array(effects));

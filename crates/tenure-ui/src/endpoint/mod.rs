@@ -41,7 +41,7 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tenure_apply::Timestamp;
 use tenure_client::{Cluster, Found, Past, Resource};
-use tenure_ownership::LiveObject;
+use tenure_ownership::{LiveObject, diagnosis::shell_word};
 use tenure_schema::TypeRef;
 use tenure_value::{Value, json};
 
@@ -138,6 +138,14 @@ struct LiveRef {
     found: Found,
     live: LiveObject,
     ty: TypeRef<'static>,
+}
+
+/// Returns the flags by which a command uses the server of a context; none for the current one.
+fn server_flags(context: &str) -> String {
+    match context {
+        "" => String::new(),
+        context => format!(" --context {}", shell_word(context)),
+    }
 }
 
 /// Returns the time.

@@ -19,8 +19,7 @@ pub(crate) async fn object(cluster: &Cluster, wanted: &ObjectRef, lines: &Lines)
     let first = with(view(&live, &found, ty), "patch", access);
     let Ok(()) = lines.send(&line("object", first)).await else { return Ok(()) };
     let namespace = Some(wanted.namespace.as_str()).filter(|_| resource.is_namespaced());
-    let selection =
-        Selection { fields: Some(format!("metadata.name={}", wanted.name)), ..Selection::default() };
+    let selection = Selection::of_name(&wanted.name);
     let mut version = text_of(&live, "resourceVersion");
     loop {
         let mut watch = cluster.watch(resource, namespace, &selection, &version).await?;

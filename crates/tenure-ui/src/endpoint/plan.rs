@@ -1,12 +1,12 @@
 //! What an apply would do, with the conflicts settled as the user decided.
 
-use super::{digest, now, with};
+use super::{digest, now, server_flags, with};
 use crate::{PageError, request::text};
 use tenure_apply::Managers;
 use tenure_client::{Cluster, Draft};
 use tenure_ownership::{
     Applier, Blame, Conflict, ForcedFields, Handover, LiveObject, Manifest, Plan, Settlement, SideBySide,
-    handover, settle,
+    diagnosis::CommandLine, handover, settle,
 };
 use tenure_value::{Limits, Object, Value, yaml};
 
@@ -30,9 +30,12 @@ pub(super) struct Settled {
 }
 
 /// Returns the plans of the documents of a manifest.
-pub(crate) async fn plan(cluster: &Cluster, body: &Value) -> Result<Value, PageError> {
+pub(crate) async fn plan(cluster: &Cluster, body: &Value, context: &str) -> Result<Value, PageError> {
     let settled = settled(cluster, body).await?;
-    let plans = settled.iter().map(Settled::to_value).collect::<Result<Vec<_>, _>>()?;
+    let server = server_flags(context);
+    let line = CommandLine { server: &server, ..CommandLine::default() };
+    let shown = |one: &Settled| Ok::<_, PageError>(with(one.to_value()?, "causes", one.causes(&line)));
+    let plans = settled.iter().map(shown).collect::<Result<Vec<_>, _>>()?;
     Ok(Value::object([("plans", Value::array(plans))]))
 }
 
@@ -187,6 +190,11 @@ impl Settled {
             with(conflict.clone(), "owners", Value::array(others.collect::<Vec<_>>()))
         };
         Value::array(conflicts.as_array().into_iter().flatten().map(others).collect::<Vec<_>>())
+    }
+
+    /// Returns why managers conflict, before anything is settled, with the commands that settle it.
+    fn causes(&self, line: &CommandLine<'_>) -> Value {
+        Value::array(self.first.causes.iter().map(|cause| cause.to_value(line)))
     }
 
     /// Returns the live object and what the apply would make of it, side by side; with force, if there are conflicts.

@@ -1,11 +1,11 @@
 //! Why a field is as it is, and the manifest that a manager would apply.
 
-use super::{LiveRef, ObjectRef, history, now};
+use super::{LiveRef, ObjectRef, history, now, server_flags};
 use crate::PageError;
 use tenure_apply::{Operation, extract};
 use tenure_client::Cluster;
 use tenure_fields::FieldSet;
-use tenure_ownership::Explanation;
+use tenure_ownership::{Explanation, diagnosis::CommandLine};
 use tenure_value::{Value, yaml};
 
 /// Explains a field, as it is now or as it was at a revision.
@@ -14,13 +14,16 @@ pub(crate) async fn why(
     wanted: &ObjectRef,
     path: &str,
     at: Option<&str>,
+    context: &str,
 ) -> Result<Value, PageError> {
     let LiveRef { found, live, ty } = match at {
         Some(at) => history::at(cluster, wanted, at).await?,
         None => wanted.read(cluster).await?,
     };
     let profile = cluster.profile().await?;
-    Ok(Explanation::of(&live, found.target(), path, ty, profile, now())?.to_value())
+    let server = server_flags(context);
+    let line = CommandLine { server: &server, ..CommandLine::default() };
+    Ok(Explanation::of(&live, found.target(), path, ty, profile, now())?.to_value_for(&line))
 }
 
 /// Returns the manifest of a manager: the fields that it owns by applying; if no manager is given, those of the first one that
