@@ -1,9 +1,10 @@
-// Recorded strategic merges, through this package: the same files as the tests in Rust, every line of them.
+// Recorded strategic merges and applies, through this package: the same files as the tests in Rust and Python.
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { test } from "node:test";
-import { Conflict, Types, patch } from "tenure";
+import { Conflict, TenureError, Types, apply, patch } from "tenure";
 
 const folder = join(process.env.TENURE_REPOSITORY, "crates/tenure-patch/tests/vectors");
 
@@ -75,4 +76,67 @@ test("every recorded strategic merge has its outcome", () => {
   assert.deepEqual(problems, [], `${problems.length} of ${total}`);
   assert.equal(LOST.size, 0);
   assert.ok(total > 600, String(total));
+});
+
+const scenarios = join(process.env.TENURE_REPOSITORY, "conformance/scenarios");
+// Recordings have UID for any uid, and TIME for any time.
+const UID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+
+const isObject = (answer) => Boolean(answer?.kind && !["Status", "Table"].includes(answer.kind) && answer.metadata);
+const isTrue = (flag) => flag !== undefined && !["0", "false"].includes(flag.toLowerCase());
+
+// Yields recorded applies to built-in kinds whose live object is known.
+function* recordedApplies() {
+  for (const file of readdirSync(scenarios).filter((name) => /^ssa-.*\.json$/.test(name)).sort()) {
+    for (const { name, steps } of JSON.parse(readFileSync(join(scenarios, file), "utf8"))) {
+      let stored = {};
+      for (const { do: verb, path = "", type, body, ignore, query = {}, expect = {} } of steps) {
+        const answer = expect.body;
+        const isApply = verb === "PATCH" && type === "application/apply-patch+yaml" && typeof body === "object" && body !== null;
+        const isNamed = [6, 7].includes(path.split("/").length - 1);
+        if (isApply && isNamed && typeof answer === "object" && answer !== null && !ignore?.length) {
+          yield { name, live: stored[path], body, code: expect.code, answer, query };
+        }
+        if ("dryRun" in query) continue;
+        if (["PUT", "PATCH", "POST", "DELETE"].includes(verb) && !isObject(answer)) {
+          if ((expect.code ?? 0) < 300) stored = {};
+        } else if (isObject(answer) && verb !== "DELETE") {
+          const at = verb === "POST" ? `${path}/${answer.metadata.name}` : path;
+          stored = at.split("/").pop() === answer.metadata.name ? { [at]: answer } : {};
+        } else stored = {};
+      }
+    }
+  }
+}
+
+const managers = (object) => (object.metadata.managedFields ?? []).map(({ time, ...entry }) => JSON.stringify(sorted(entry))).sort();
+
+test("recorded applies have their conflicts and owners", () => {
+  const problems = [];
+  let [succeeded, contested] = [0, 0];
+  for (const { name, live, body, code, answer, query } of recordedApplies()) {
+    const [manager, group] = [query.fieldManager, body.apiVersion ?? ""];
+    if (typeof manager !== "string" || !manager || group.includes("example") || group.startsWith("autoscaling")) continue;
+    const isConflict = code === 409 && String(answer.message).startsWith("Apply failed");
+    if (!isConflict && !([200, 201].includes(code) && isObject(answer))) continue;
+    // The object was created before, and the recording does not show it.
+    if (live === undefined && (isConflict || code === 200)) continue;
+    const known = live && JSON.parse(JSON.stringify(live).replaceAll('"TIME"', '"2026-01-01T00:00:00Z"'));
+    try {
+      const applied = apply(known ?? null, body, manager, { force: isTrue(query.force) });
+      succeeded += 1;
+      if (isConflict) problems.push(`${name}: no conflict, recorded ${answer.message}`);
+      else if (!isDeepStrictEqual(managers(applied.object), managers(answer))) problems.push(`${name}: other managers`);
+    } catch (error) {
+      if (!(error instanceof TenureError)) throw error;
+      if (!(error instanceof Conflict)) problems.push(`${name}: ${error}`);
+      else {
+        contested += 1;
+        if (!isConflict || error.message.replace(UID, "UID") !== answer.message) problems.push(`${name}: ${error}, recorded ${answer.message}`);
+      }
+    }
+  }
+  assert.deepEqual(problems, [], `${problems.length} of ${succeeded + contested}`);
+  // As many as through the package for Python.
+  assert.deepEqual([succeeded, contested], [224, 36]);
 });

@@ -90,15 +90,13 @@ test("an environment has the definitions of its directories", async () => {
   await environment.stop();
 });
 
-test("a hundred forks are quick", async () => {
+test("a hundred forks do not see each other", async () => {
   const base = await TestServer.start();
-  const began = performance.now();
-  for (let at = 0; at < 100; at++) {
+  for (let number = 0; number < 100; number++) {
     const fork = await base.fork();
-    await fork.apply(configMap({ colour: "blue" }));
+    assert.deepEqual((await fork.apply(configMap({ number: String(number) }))).data, { number: String(number) });
+    assert.equal(fork.writes(base.revision)[0].manager, "tenure-testing");
     await fork.stop();
   }
-  // Only an order of magnitude: machines differ.
-  assert.ok(performance.now() - began < 20_000);
   await base.stop();
 });

@@ -219,7 +219,8 @@ def test_recorded_applies_have_their_conflicts_and_owners() -> None:
         except tenure.Error as error:
             problems.append(f"{name}: {error!r}")
     assert not problems, f"{len(problems)} of {succeeded + contested}:\n" + "\n".join(problems[:40])
-    assert succeeded >= 100 and contested >= 15, (succeeded, contested)
+    # As many as through the package for Node.
+    assert (succeeded, contested) == (224, 36)
 
 
 def test_recorded_conversations_pass_against_the_server_of_this_package(repository: Path, tmp_path: Path) -> None:
