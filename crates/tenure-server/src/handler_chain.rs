@@ -329,13 +329,14 @@ impl Server {
         authorized: &Authorized,
         seen: &mut RequestInfo,
     ) -> Result<Endpoint<'s>, ApiError> {
-        let Received { web, path, query, .. } = received;
+        let Received { web, path, query, attributes } = received;
         if let Some(web) = web {
             return Ok(Endpoint::Web(web, head));
         }
         let query = query?;
         if let Some(service) = self.aggregator.route(&path) {
             seen.group = service.group.clone();
+            self.check_unlimited(&authorized.user, attributes.as_deref())?;
             return Ok(Endpoint::Aggregated(service, head, path, query));
         }
         // HTTP/2 has the host in its own place.
@@ -377,6 +378,17 @@ impl Server {
             request.deadline = request.deadline.min(Instant::now() + requested_time(time)?);
         }
         Ok(Endpoint::Resource(target, request))
+    }
+
+    /// Refuses a write of some fields to another API server, which does not know permissions of fields.
+    fn check_unlimited(&self, user: &UserInfo, attributes: Option<&Attributes>) -> Result<(), ApiError> {
+        let Some(Attributes::Resource(resource)) = attributes else { return Ok(()) };
+        let limits = self.authorizer.field_limits(user, resource);
+        if limits.is_empty() {
+            return Ok(());
+        }
+        let why = format!("the server of this API does not know permissions of fields{limits}");
+        Err(ApiError::forbidden(&resource.group, &resource.resource, &resource.name, &why))
     }
 
     fn has_transactions(&self, request: &Request) -> bool {

@@ -332,6 +332,30 @@ async fn requests_reach_the_extension_server_as_the_user_that_made_them() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_permission_of_some_fields_does_not_reach_the_extension_server() {
+    let server = aggregated(true).await;
+    create(
+        &server,
+        "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+        r#"{"metadata":{"name":"ext","annotations":{"tenure.dev/field-rules":"[{apiGroups: [ext.example.com], resources: ['*'], fields: [.spec.size]}]"}},
+            "rules":[{"apiGroups":["ext.example.com"],"resources":["*"],"verbs":["*"]}]}"#,
+    )
+    .await;
+    create(
+        &server,
+        "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+        r#"{"metadata":{"name":"ext"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"ext"},
+            "subjects":[{"kind":"User","name":"jane","apiGroup":"rbac.authorization.k8s.io"}]}"#,
+    )
+    .await;
+    let path = format!("{GROUP}/echo");
+    let (code, answer) = text(send(&server, JANE, Method::POST, &path, "*/*", "{}").await).await;
+    assert!(code == 403 && answer.contains("limited to fields .spec.size"), "{code} {answer}");
+    let (code, answer) = text(send(&server, JANE, Method::GET, &path, "*/*", "").await).await;
+    assert_eq!(code, 200, "{answer}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_an_extension_server_does_wrong_does_not_pass() {
     let server = aggregated(true).await;
     for (path, code, why) in [

@@ -181,7 +181,8 @@ fn reviews_say_which_fields_a_user_may_write() {
         admin(&server, "POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", &review)
     };
     for (annotations, allowed, reason) in [
-        ("", true, "limited to fields .spec.replicas of *.apps"),
+        // Who asks what to let through would let every field through.
+        ("", false, "limited to fields .spec.replicas of *.apps"),
         (
             r#""tenure.dev/fields":".spec.replicas","tenure.dev/field-manager":"scaler""#,
             true,
@@ -208,6 +209,10 @@ fn reviews_say_which_fields_a_user_may_write() {
         let given = status.get("reason").and_then(Value::as_str).unwrap_or_default();
         assert!(given.contains(reason), "{annotations}: {given}");
     }
+    let own = r#"{"spec":{"resourceAttributes":{"verb":"patch","group":"apps","resource":"deployments","namespace":"default"}}}"#;
+    let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+    let status = send_as(&server, "scaler", "POST", path, "application/json", own).document();
+    assert_eq!(status.at(["status", "allowed"]), Some(&Value::Bool(true)), "{status}");
     let wrong = r#"{"metadata":{"annotations":{"tenure.dev/fields":".spec["}},"spec":{"user":"x","resourceAttributes":{}}}"#;
     let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
     let response = server.send(&request("POST", path, "application/json", wrong));
