@@ -174,6 +174,61 @@ fn parse((code, body, _memory): Answer<'_>, max_bytes: usize) -> Result<Value, S
 mod tests {
     use super::*;
     use base64::{Engine, engine::general_purpose::STANDARD};
+    use http_body_util::Full;
+    use hyper::{Response, body::Incoming, server::conn::http2, service::service_fn};
+    use hyper_util::rt::{TokioExecutor, TokioIo};
+    use std::{
+        convert::Infallible,
+        sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    };
+    use tokio::net::TcpListener;
+    use tokio_rustls::{
+        TlsAcceptor,
+        rustls::{ServerConfig, pki_types::PrivateKeyDer},
+    };
+
+    /// Answers every request with a document, and returns how many connections there were.
+    async fn echo(listener: TcpListener, acceptor: TlsAcceptor, accepted: Arc<AtomicUsize>) {
+        while let Ok((stream, _)) = listener.accept().await {
+            accepted.fetch_add(1, Relaxed);
+            let acceptor = acceptor.clone();
+            tokio::spawn(async move {
+                let stream = acceptor.accept(stream).await.unwrap();
+                assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
+                let answer = service_fn(async |_: Request<Incoming>| {
+                    Ok::<_, Infallible>(Response::new(Full::new(Bytes::from_static(b"{\"a\":1}"))))
+                });
+                let connection = http2::Builder::new(TokioExecutor::new());
+                let _ = connection.serve_connection(TokioIo::new(stream), answer).await;
+            });
+        }
+    }
+
+    #[tokio::test]
+    async fn calls_of_a_webhook_that_speaks_http_2_share_a_connection() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("https://{}/convert", listener.local_addr().unwrap());
+        let certified = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_string()]).unwrap();
+        let key = PrivateKeyDer::try_from(certified.signing_key.serialize_der()).unwrap();
+        let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
+        let config =
+            ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+        let mut config =
+            config.with_no_client_auth().with_single_cert(vec![certified.cert.der().clone()], key).unwrap();
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        let accepted = Arc::new(AtomicUsize::new(0));
+        tokio::spawn(echo(listener, TlsAcceptor::from(Arc::new(config)), accepted.clone()));
+        let ca_bundle: Text = STANDARD.encode(certified.cert.pem()).into();
+        let endpoint = ServiceEndpoint::of_url(&url).unwrap();
+        let client = WebhookClient::default();
+        let post = || client.post(&ca_bundle, &endpoint, &Value::Null, Duration::from_secs(20), |_| 1024);
+        let answer: Value = r#"{"a":1}"#.parse().unwrap();
+        assert_eq!(post().await.as_ref(), Ok(&answer));
+        for answered in futures::future::join_all((0..10).map(|_| post())).await {
+            assert_eq!(answered.as_ref(), Ok(&answer));
+        }
+        assert_eq!(accepted.load(Relaxed), 1);
+    }
 
     #[tokio::test]
     async fn a_webhook_that_does_not_respond_in_time_has_failed() {

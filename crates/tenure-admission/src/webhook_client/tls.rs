@@ -16,7 +16,8 @@ const UNKNOWN_AUTHORITY: &str = "certificate signed by unknown authority: set ca
                                  of the authority that signed it, as base64 of PEM";
 
 /// Returns the TLS configuration that trusts the given certificates, PEM as base64, or those of the system if none are
-/// given. The client presents a certificate, given with its key in PEM, to webhooks that ask for one.
+/// given. The client presents a certificate, given with its key in PEM, to webhooks that ask for one. It offers HTTP/2, so that all
+/// calls of a webhook that speaks it share one connection.
 pub(super) fn client_config(
     ca_bundle: &str,
     identity: Option<&(Vec<u8>, Vec<u8>)>,
@@ -27,13 +28,18 @@ pub(super) fn client_config(
         .map_err(|error| error.to_string())?;
     let verifier = server_verifier(ca_bundle)?;
     let config = config.dangerous().with_custom_certificate_verifier(verifier);
-    let Some((certificate, key)) = identity else { return Ok(config.with_no_client_auth()) };
+    let with_protocols = |mut config: ClientConfig| {
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        config
+    };
+    let Some((certificate, key)) = identity else { return Ok(with_protocols(config.with_no_client_auth())) };
     let chain: Vec<CertificateDer<'static>> =
         CertificateDer::pem_slice_iter(certificate).filter_map(Result::ok).collect();
     let key = PrivateKeyDer::from_pem_slice(key)
         .map_err(|error| format!("the key of the client certificate is not a key in PEM: {error}"))?;
     config
         .with_client_auth_cert(chain, key)
+        .map(with_protocols)
         .map_err(|error| format!("the client certificate cannot be used: {error}"))
 }
 
