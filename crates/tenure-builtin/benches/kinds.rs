@@ -43,7 +43,13 @@ fn small_deployment(criterion: &mut Criterion) {
     let body: Value = BODY.parse().unwrap();
     let now = around.now();
     let completed = kinds.complete(resource, &body, now).unwrap().value;
-    let identity = Identity { name: "d".into(), namespace: Some("ns".into()), uid: around.uid(), now };
+    let identity = Identity {
+        name: "d".into(),
+        namespace: Some("ns".into()),
+        uid: around.uid(),
+        now,
+        keeps_marks: false,
+    };
     let identified = tenure_meta::update::with_system_metadata(resource, &completed, &identity);
     let live = kinds.create(resource, &identified, &mut around);
     let fields = live.as_object().unwrap();

@@ -4,6 +4,8 @@ use tenure_profile::{Improvement, Profile};
 
 /// The gate of CBOR in requests and responses.
 const CBOR: &str = "CBORServingAndStorage";
+/// The gate of lists and watches by shard.
+const SHARDS: &str = "ShardedListAndWatch";
 
 /// Sets what a list of gates, such as `A=true,B=false`, turns on and off. Returns the names of gates that have no effect here.
 pub fn apply(gates: &[String], profile: &mut Profile) -> Result<Vec<String>, String> {
@@ -16,6 +18,7 @@ pub fn apply(gates: &[String], profile: &mut Profile) -> Result<Vec<String>, Str
         };
         match gate.split_once('=').map(|(name, _)| name.trim()) {
             Some(CBOR) => profile.set(Improvement::ServeCbor, is_on),
+            Some(SHARDS) => profile.set(Improvement::ShardedLists, is_on),
             Some(name) => unknown.push(name.to_owned()),
             None => {}
         }

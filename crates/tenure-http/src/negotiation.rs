@@ -253,9 +253,9 @@ impl OpenApiEncoding {
 }
 
 /// Chooses the encoding of aggregated discovery; `None` for a client that prefers unaggregated discovery.
-pub fn aggregated(accept: Option<&str>) -> Option<Encoding> {
+pub fn aggregated(accept: Option<&str>, optional: OptionalFormats) -> Option<Encoding> {
     for entry in entries(accept) {
-        let Some(encoding) = entry.encoding(MediaTypes::All, OptionalFormats::default()) else { continue };
+        let Some(encoding) = entry.encoding(MediaTypes::All, optional) else { continue };
         match (entry.parameter("as"), entry.parameter("g"), entry.parameter("v")) {
             (None, _, _) => return None,
             (Some("APIGroupDiscoveryList"), Some("apidiscovery.k8s.io"), Some("v2")) => {
@@ -441,9 +441,12 @@ mod tests {
             (beta.into(), None),
             ("application/json".into(), None),
         ] {
-            assert_eq!(aggregated(Some(&accept)), encoding, "{accept}");
+            assert_eq!(aggregated(Some(&accept), NONE), encoding, "{accept}");
         }
-        assert_eq!(aggregated(None), None);
+        assert_eq!(aggregated(None, NONE), None);
+        let cbor = format!("{},{json};q=0.9", entry("application/cbor"));
+        let chosen = [NONE, ALL].map(|optional| aggregated(Some(&cbor), optional));
+        assert_eq!(chosen, [Some(Encoding::Json), Some(Encoding::Cbor)]);
     }
 
     #[test]

@@ -20,6 +20,7 @@ pub mod quantity;
 mod resource;
 mod seen;
 mod selector;
+mod shard_selector;
 mod status;
 #[cfg(feature = "store")]
 mod store_error;
@@ -45,6 +46,7 @@ pub use resource::{
 };
 pub use seen::Seen;
 pub use selector::{FieldSelector, IndexTerm, IndexedBy, LabelSelector, SelectableField, selector_text};
+pub use shard_selector::ShardSelector;
 pub use status::{ApiError, Cause, Details, Reason, qualified};
 pub use strategy::{
     ConversionError, CreateContext, Endpoint, ResetFields, ScalePaths, Strategy, finish_update,

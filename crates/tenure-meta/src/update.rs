@@ -15,17 +15,22 @@ pub struct SystemMetadata {
     pub uid: Text,
     /// The time of creation.
     pub now: Timestamp,
+    /// Whether marks of a deletion that the client sent are kept, as those of updates and applies are until 1.36.
+    pub keeps_marks: bool,
 }
 
-/// Metadata fields that clients cannot write.
-const SERVER_OWNED: [&str; 3] = ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"];
+/// The marks of a deletion, which clients cannot write.
+const DELETION_MARKS: [&str; 2] = ["deletionTimestamp", "deletionGracePeriodSeconds"];
 
 /// Returns a new object with the metadata that the server sets.
 pub fn with_system_metadata(resource: &Resource, object: &Value, system: &SystemMetadata) -> Value {
     let Some(fields) = object.as_object() else { return object.clone() };
     let metadata = fields.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
     let mut edit = Edit::new(&metadata);
-    SERVER_OWNED.iter().for_each(|name| edit.remove(name));
+    edit.remove("selfLink");
+    if !system.keeps_marks {
+        DELETION_MARKS.iter().for_each(|name| edit.remove(name));
+    }
     edit.set(&Text::new_static("name"), system.name.clone().into());
     edit.set(&Text::new_static("uid"), system.uid.clone().into());
     edit.set(&Text::new_static("creationTimestamp"), system.now.format(Precision::Seconds).into());

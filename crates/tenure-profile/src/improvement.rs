@@ -121,6 +121,8 @@ improvements! {
     OwnBindings = "Bindings have a field manager",
     /// CBOR is served. Kubernetes has it behind a feature gate that is off.
     ServeCbor = "CBOR is served",
+    /// Lists and watches can be of one shard (`shardSelector`). Kubernetes has it behind a feature gate that is off.
+    ShardedLists = "Lists and watches can be sharded",
     /// Clients that ask get `managedFields` in the compact encoding.
     CompactManagedFields = "Managed fields can be compact",
     /// The eviction of a pod that several disruption budgets select is a conflict. In Kubernetes it is an internal error.

@@ -127,6 +127,14 @@ behaviours! {
     IndexedOwnerErrors = V1_37,
     /// The managers of an object stay if an update of them fails; before, all of them were lost.
     ManagersKeptOnFailure = V1_37,
+    /// A watch that begins with all objects is compressed for clients that accept it.
+    CompressedWatchLists = V1_37,
+    /// An object that an update or an apply creates loses the marks of a deletion that the client sent, as one that is posted does.
+    CreatedAsPosted = V1_37,
+    /// Rules of custom resources know how long names can be.
+    BoundedNames = V1_37,
+    /// Discovery and the error of an encoding that is not accepted are offered as CBOR where objects are.
+    CborDiscovery = V1_37,
     /// A patch is decoded before anything else is done with it, and errors call it a patch.
     PatchesDecodedFirst = V1_37,
 }

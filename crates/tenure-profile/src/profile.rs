@@ -79,7 +79,7 @@ impl Profile {
 
     /// Whether a server with this profile behaves as a kube-apiserver: nothing differs but what a feature gate turns on there too.
     pub const fn is_kubernetes(self) -> bool {
-        self.without(Improvement::ServeCbor).improvements == 0
+        self.without(Improvement::ServeCbor).without(Improvement::ShardedLists).improvements == 0
     }
 
     /// Returns the name of the profile: that of `tenure serve --compatibility`.

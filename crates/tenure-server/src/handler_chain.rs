@@ -41,7 +41,7 @@ use tenure_http::{
     metrics, no_memory,
 };
 use tenure_meta::{ApiError, Attributes, Reason, ResourceAttributes, UserInfo};
-use tenure_profile::Improvement;
+use tenure_profile::{Behaviour, Improvement};
 use tenure_transport::serving::{ClientCertificate, FrontProxy};
 use tenure_value::Text;
 
@@ -130,10 +130,13 @@ impl Server {
             };
             let accept = accept.as_ref().and_then(|value| value.to_str().ok());
             // An object without an encoding that the client accepts may have an error in it.
-            // Without CBOR, as in Kubernetes.
+            let profile = self.writer.profile;
             let (offer, optional) = match failure.reason {
-                Reason::NotAcceptable => (MediaTypes::All, OptionalFormats::default()),
-                _ => (seen.offer, self.writer.profile.into()),
+                Reason::NotAcceptable if !profile.behaves(Behaviour::CborDiscovery) => {
+                    (MediaTypes::All, OptionalFormats::default())
+                }
+                Reason::NotAcceptable => (MediaTypes::All, profile.into()),
+                _ => (seen.offer, profile.into()),
             };
             let format = offer.answer(accept, optional).ok().filter(|format| format.view == View::Whole);
             Response::failure(&failure, format.unwrap_or(PLAIN))

@@ -56,8 +56,13 @@ fn create(strategy: &dyn Strategy, body: &Value) -> Option<Value> {
     let now = Context.now();
     let decoded = strategy.decode(body, Previous::UNKNOWN, now).ok()?.value;
     let _ = strategy.decode_applied(body, Previous::UNKNOWN, now);
-    let system =
-        SystemMetadata { name: "a".into(), namespace: Some("default".into()), uid: Context.uid(), now };
+    let system = SystemMetadata {
+        name: "a".into(),
+        namespace: Some("default".into()),
+        uid: Context.uid(),
+        now,
+        keeps_marks: false,
+    };
     let object = strategy.with_system_metadata(&decoded, &system);
     let object = strategy.prepare_for_create(&object, &mut Context);
     if !strategy.validate(&object).is_empty() {

@@ -187,7 +187,13 @@ impl Step<'_> {
             None => {
                 let name = completed.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
                 let namespace = (resource.scope == Scope::Namespaced).then(|| "ns".into());
-                let identity = Identity { name: name.into(), namespace, uid: UID.into(), now: around.now() };
+                let identity = Identity {
+                    name: name.into(),
+                    namespace,
+                    uid: UID.into(),
+                    now: around.now(),
+                    keeps_marks: false,
+                };
                 let made = tenure_meta::update::with_system_metadata(resource, &completed, &identity);
                 let made = kinds.create(resource, &made, &mut around);
                 let errors = kinds.validate_create(resource, &made);

@@ -23,6 +23,7 @@ pub fn create(input: &Value, around: &mut Recorded<'_>) -> Result<Value, Vec<Fie
         namespace: namespaced.then(|| "ns".into()),
         uid: around.uid(),
         now: around.now(),
+        keeps_marks: false,
     };
     let identified = tenure_meta::update::with_system_metadata(resource, &completed, &identity);
     let created = kinds.create(resource, &identified, around);

@@ -17,7 +17,7 @@ use tenure_http::{
     DiscoveryPath, Encoding, MediaTypes, OpenApiEncoding, OptionalFormats, Request, Response, negotiation,
 };
 use tenure_meta::{ApiError, OpenApiVersion, Registry};
-use tenure_profile::KubernetesVersion;
+use tenure_profile::{Behaviour, KubernetesVersion};
 use tenure_value::{Limits, Text, Value, json};
 
 /// What is published: a snapshot, and what extension API servers serve besides it, if there are any.
@@ -57,7 +57,9 @@ pub fn discovery(
     request: &Request,
 ) -> Result<Response, ApiError> {
     let registry = published.registry();
-    let aggregated = negotiation::aggregated(request.header(header::ACCEPT));
+    let has_cbor = published.kubernetes().has(Behaviour::CborDiscovery);
+    let optional = if has_cbor { request.optional } else { OptionalFormats::default() };
+    let aggregated = negotiation::aggregated(request.header(header::ACCEPT), optional);
     let host = request.header(header::HOST).unwrap_or("127.0.0.1");
     let root = match which {
         DiscoveryPath::Core => Some(Root::Api),
@@ -67,10 +69,10 @@ pub fn discovery(
     if let (Some(root), Some(encoding)) = (root, aggregated) {
         return Ok(aggregated_discovery(published, root, encoding, request));
     }
-    // Groups are not offered as CBOR, the resources of a version are.
+    // The resources of a version have always been offered as CBOR.
     let optional = match which {
         DiscoveryPath::Version(..) => request.optional,
-        _ => OptionalFormats::default(),
+        _ => optional,
     };
     let format = MediaTypes::All.answer(request.header(header::ACCEPT), optional)?;
     let document = match which {
@@ -268,7 +270,11 @@ fn aggregated_discovery(
                 "application/vnd.kubernetes.protobuf;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
             (documents.get_bytes(&name, write), kind)
         }
-        Encoding::Json | Encoding::Yaml | Encoding::Cbor => {
+        Encoding::Cbor => {
+            let kind = "application/cbor;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+            (documents.get_bytes(&format!("discovery/{root:?}/cbor"), || tenure_cbor::encode(&list())), kind)
+        }
+        Encoding::Json | Encoding::Yaml => {
             let kind = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
             (documents.get(&format!("discovery/{root:?}"), list), kind)
         }

@@ -2,6 +2,7 @@
 
 use crate::node::{Additional, Identity, ListKind, Node, NodeType};
 use tenure_cel::{Decl, ListSemantics};
+use tenure_profile::Behaviour;
 use tenure_value::{Text, Value};
 
 impl Node {
@@ -72,7 +73,7 @@ fn object(node: &Node) -> Decl {
     let identity = IDENTITY.iter().filter(|_| is_resource).map(|name| {
         let decl = match *name {
             "metadata" => {
-                let names = ["name", "generateName"].map(|name| (name, Decl::string(), false));
+                let names = ["name", "generateName"].map(|name| (name, name_decl(node, name), false));
                 Decl::object("object", names)
             }
             _ => Decl::string(),
@@ -80,4 +81,20 @@ fn object(node: &Node) -> Decl {
         (Text::new_static(name), decl, node.required.iter().any(|required| required == name))
     });
     Decl::object("object", own.chain(identity).collect::<Vec<_>>())
+}
+
+/// The longest name that is accepted, unless the schema says less.
+const LONGEST_NAME: u64 = 253;
+
+/// Returns the declaration of `metadata.name` or `metadata.generateName`, to which at least one character is added.
+fn name_decl(node: &Node, name: &str) -> Decl {
+    if !node.profile.behaves(Behaviour::BoundedNames) {
+        return Decl::string();
+    }
+    let field = |node: &'_ Node, name: &str| node.fields.iter().position(|(of, _)| of == name);
+    let metadata = field(node, "metadata").map(|at| &node.fields[at].1);
+    let own =
+        metadata.and_then(|of| field(of, name).and_then(|at| of.fields[at].1.bounds.as_ref()?.max_length));
+    let longest = if name == "name" { LONGEST_NAME } else { LONGEST_NAME - 1 };
+    Decl::string().max_length(own.map_or(longest, |own| own.min(longest)))
 }

@@ -27,7 +27,7 @@ impl Reader {
     /// Returns a collection.
     pub async fn list(self: &Arc<Self>, target: &Target, request: &Request) -> Result<Response, ApiError> {
         let format = request.format(target.offer().with_streams())?;
-        let selection = Selection::of(target, request)?;
+        let selection = Selection::of(target, request, self.objects.catalog.profile())?;
         let form = EncodedForm::of(&target.handler, format, Placement::InList)
             .filter(|_| !target.handler.has_conversion_webhook());
         let Some(form) = form else {

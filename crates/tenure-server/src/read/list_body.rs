@@ -17,6 +17,8 @@ pub struct ListMetadata {
     pub resume: Option<String>,
     /// How many objects follow, if that is known.
     pub remaining: Option<usize>,
+    /// The selector of the shard that it shows.
+    pub shard: Option<String>,
 }
 
 impl ListMetadata {
@@ -38,6 +40,9 @@ impl ListMetadata {
         }
         if let Some(remaining) = self.remaining {
             fields.push(("remainingItemCount", Value::from(remaining as u64)));
+        }
+        if let Some(shard) = &self.shard {
+            fields.push(("shardInfo", Value::object([("selector", Value::from(shard.as_str()))])));
         }
         Value::object(fields)
     }

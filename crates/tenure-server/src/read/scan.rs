@@ -37,6 +37,8 @@ pub(crate) struct Scan<'a> {
     from: String,
     /// Whether every entry counts.
     everything: bool,
+    /// The selector of the shard that is listed.
+    shard: Option<String>,
     limit: Option<usize>,
     kept: usize,
     listing: Option<Listing>,
@@ -87,6 +89,7 @@ impl Reader {
             at,
             from: String::new(),
             everything: selection.is_everything(),
+            shard: selection.shard(),
             limit: None,
             kept: 0,
             listing: None,
@@ -236,7 +239,7 @@ impl Scan<'_> {
 
     /// Returns the metadata of a list at a revision, of which a key and as many entries from there on are left.
     pub fn metadata_of(&self, revision: Revision, rest: Option<(Bytes, usize)>) -> ListMetadata {
-        let mut metadata = ListMetadata { revision, ..ListMetadata::default() };
+        let mut metadata = ListMetadata { revision, shard: self.shard.clone(), ..ListMetadata::default() };
         if let Some((next, remaining)) = rest {
             let start =
                 String::from_utf8_lossy(next.get(self.prefix.len()..).unwrap_or_default()).into_owned();

@@ -3,7 +3,8 @@
 use super::list_options;
 use tenure_catalog::Target;
 use tenure_http::Request;
-use tenure_meta::{ApiError, FieldSelector, IndexTerm, LabelSelector};
+use tenure_meta::{ApiError, FieldSelector, IndexTerm, LabelSelector, ShardSelector};
+use tenure_profile::{Improvement, Profile};
 use tenure_value::Value;
 
 /// Which objects of a collection a request selects.
@@ -13,11 +14,12 @@ pub struct Selection {
     fields: FieldSelector,
     /// The name in the path, if it names one object.
     name: Option<String>,
+    shard: Option<ShardSelector>,
 }
 
 impl Selection {
     /// Checks the options of a request, and reads its selectors.
-    pub fn of(target: &Target, request: &Request) -> Result<Selection, ApiError> {
+    pub fn of(target: &Target, request: &Request, profile: Profile) -> Result<Selection, ApiError> {
         let text = |name: &str| request.query.get(name).map_or("", |value| value.as_str()).to_string();
         list_options::check_numbers(&request.query)?;
         let labels = LabelSelector::parse(&text("labelSelector"))?;
@@ -29,12 +31,17 @@ impl Selection {
             false => fields.resolve(selectable)?,
         };
         let name = (!target.name.is_empty()).then(|| target.name.to_string());
-        Ok(Selection { labels, fields, name })
+        let shard = request.query.given("shardSelector").filter(|_| profile.has(Improvement::ShardedLists));
+        let shard = shard.map(|text| ShardSelector::parse(text)).transpose()?;
+        Ok(Selection { labels, fields, name, shard })
     }
 
     /// Whether all objects are selected.
     pub fn is_everything(&self) -> bool {
-        self.labels.is_everything() && self.fields.is_everything() && self.name.is_none()
+        self.labels.is_everything()
+            && self.fields.is_everything()
+            && self.name.is_none()
+            && self.shard.is_none()
     }
 
     /// Decides about an object by its key in the store, and its labels if they are known; `None` if that is not enough.
@@ -55,9 +62,10 @@ impl Selection {
             Some(labels) => Some(self.labels.matches(Some(labels))),
             None => None,
         };
-        match (self.fields.decide(name, namespace), by_labels) {
-            (Some(false), _) | (_, Some(false)) => Some(false),
-            (Some(true), Some(true)) => Some(true),
+        let by_shard = self.shard.as_ref().map_or(Some(true), |shard| shard.decide(namespace));
+        match (self.fields.decide(name, namespace), by_labels, by_shard) {
+            (Some(false), ..) | (_, Some(false), _) | (.., Some(false)) => Some(false),
+            (Some(true), Some(true), Some(true)) => Some(true),
             _ => None,
         }
     }
@@ -67,12 +75,17 @@ impl Selection {
         let ((mut terms, all_labels), (fields, all_fields)) =
             (self.labels.index_terms(), self.fields.index_terms());
         terms.extend(fields);
-        (terms, all_labels && all_fields && self.name.is_none())
+        (terms, all_labels && all_fields && self.name.is_none() && self.shard.is_none())
     }
 
     /// Returns the name that every selected object has, if there is one.
     pub fn only_name(&self) -> Option<&str> {
         self.name.as_deref().or_else(|| self.fields.name().map(|name| name.as_str()))
+    }
+
+    /// Returns the selector of the shard, as lists repeat it.
+    pub fn shard(&self) -> Option<String> {
+        self.shard.as_ref().map(ToString::to_string)
     }
 
     /// Whether an object is selected.
@@ -82,5 +95,6 @@ impl Selection {
             .is_none_or(|name| object.at(["metadata", "name"]).and_then(Value::as_str) == Some(name))
             && self.labels.matches(object.at(["metadata", "labels"]))
             && self.fields.matches(object)
+            && self.shard.as_ref().is_none_or(|shard| shard.matches(object))
     }
 }

@@ -27,9 +27,12 @@ use tenure_catalog::{
     object::{Stored, key, partial, prefix, shown_as},
 };
 use tenure_http::{
-    BodySender, BodyStream, Encoding, Format, Request, Response, View, negotiation::not_a_stream,
+    BodySender, BodyStream, Encoding, Format, Request, Response, View,
+    compression::{accepts_gzip, gzipped},
+    negotiation::not_a_stream,
 };
 use tenure_meta::{ApiError, Scope};
+use tenure_profile::Behaviour;
 use tenure_store::{Error, ListRequest, Revision, Signal, Watch, WatchRequest};
 use tenure_value::{Object, Value};
 use tokio::time::{Instant, Sleep, sleep};
@@ -85,7 +88,7 @@ impl Reader {
         if format.encoding == Encoding::Yaml {
             return Err(not_a_stream(request.optional));
         }
-        let selection = Selection::of(&target, &request)?;
+        let selection = Selection::of(&target, &request, self.objects.catalog.profile())?;
         let start = start(&request)?;
         let seconds = request.query.integer("timeoutSeconds")?.filter(|seconds| *seconds > 0);
         let lasting = seconds.map_or_else(
@@ -106,6 +109,11 @@ impl Reader {
         let stream = can_share.then(|| {
             Stream::new(place(&target, &selection), &selectors_of(&request), &target.handler, format)
         });
+        let bookmarks = request.query.flag("allowWatchBookmarks");
+        let gzip = matches!(start, Start::EverythingMarked)
+            && bookmarks
+            && self.objects.catalog.profile().behaves(Behaviour::CompressedWatchLists)
+            && accepts_gzip(&request.headers);
         let watcher = Watcher {
             reader: self.clone(),
             target: Arc::new(target),
@@ -113,7 +121,8 @@ impl Reader {
             format,
             row_object,
             outlet: BodySender::default(),
-            bookmarks: request.query.flag("allowWatchBookmarks"),
+            gzip,
+            bookmarks,
             end: self.objects.clock.instant() + lasting.min(LASTING),
             may_be_behind: request.query.given("resourceVersion").is_some(),
             table_begun: false,
@@ -123,17 +132,23 @@ impl Reader {
         self.metrics.watches.fetch_add(1, Relaxed);
         let watcher = Box::new(watcher);
         let stream = BodyStream::new(|outlet| watcher.run(start, outlet));
-        Ok(Response::stream(media_type, stream)
-            .with_header(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private")))
+        let response = Response::stream(media_type, stream)
+            .with_header(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+        Ok(match gzip {
+            true => response
+                .with_header(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"))
+                .with_header(header::VARY, HeaderValue::from_static("Accept-Encoding")),
+            false => response,
+        })
     }
 }
 
 /// Returns the selectors of a request as they were sent.
 fn selectors_of(request: &Request) -> String {
     let text = |name: &str| request.query.get(name).map_or("", |value| value.as_str());
-    match ["labelSelector", "fieldSelector"].map(text) {
-        ["", ""] => String::new(),
-        [labels, fields] => format!("{labels}\n{fields}"),
+    match ["labelSelector", "fieldSelector", "shardSelector"].map(text) {
+        ["", "", ""] => String::new(),
+        [labels, fields, shard] => format!("{labels}\n{fields}\n{shard}"),
     }
 }
 
@@ -169,6 +184,8 @@ struct Watcher {
     format: Format,
     row_object: RowObject,
     outlet: BodySender,
+    /// Whether what is sent is compressed.
+    gzip: bool,
     bookmarks: bool,
     end: Instant,
     /// Whether it may start with what this server knows: it named a version.
@@ -465,7 +482,7 @@ impl Watcher {
         match items {
             EncodedItems::Pieces(pieces) => {
                 for piece in pieces {
-                    self.outlet.send(piece).await;
+                    self.put(piece).await;
                 }
             }
             EncodedItems::Entries(entries, _) => {
@@ -543,7 +560,7 @@ impl Watcher {
 
     async fn send_batch(&mut self, batch: Batch) {
         if let Some(frames) = batch.take() {
-            self.outlet.send(frames).await;
+            self.put(frames).await;
         }
     }
 
@@ -661,6 +678,10 @@ impl Watcher {
 
     async fn send(&mut self, frame: Bytes) {
         self.reader.metrics.events.fetch_add(1, Relaxed);
-        self.outlet.send(frame).await;
+        self.put(frame).await;
+    }
+
+    async fn put(&mut self, frames: Bytes) {
+        self.outlet.send(if self.gzip { gzipped(&frames) } else { frames }).await;
     }
 }

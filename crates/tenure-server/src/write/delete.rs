@@ -59,7 +59,7 @@ impl Writer {
     pub async fn delete_collection(&self, target: &Target, request: &Request) -> Result<Response, ApiError> {
         let format = request.format(target.offer())?;
         let options = DeleteOptions::of(request, &self.profile)?;
-        let selection = Selection::of(target, request)?;
+        let selection = Selection::of(target, request, self.profile)?;
         let Selected { items, metadata, memory } = self.reader.select(target, request, &selection).await?;
         let mut warnings = Vec::new();
         for item in &items {

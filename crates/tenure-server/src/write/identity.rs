@@ -2,10 +2,11 @@
 
 use super::request::WriteRequest;
 use tenure_catalog::{
-    Identifiers,
+    Identifiers, Verb,
     object::{Stored, meta_text, metadata, with_metadata},
 };
 use tenure_meta::Scope;
+use tenure_profile::Behaviour;
 use tenure_value::{Text, Value};
 
 /// Gives a new object its identity; returns it with its name.
@@ -19,6 +20,7 @@ pub(super) fn identify(write: &WriteRequest<'_>, identifiers: &Identifiers, obje
         namespace: namespaced.then(|| write.target.namespace.clone()),
         uid: identifiers.uuid(&purpose).into(),
         now: write.now,
+        keeps_marks: keeps_marks(write),
     };
     (handler.identify(&object, &identity), name)
 }
@@ -72,11 +74,16 @@ pub(super) fn keep_new_identity(before: &Value, object: Value) -> Value {
     with_metadata(&object, fields)
 }
 
+/// Whether an object that a write creates keeps the marks of a deletion that the client sent.
+fn keeps_marks(write: &WriteRequest<'_>) -> bool {
+    write.target.verb != Verb::Create && !write.profile.behaves(Behaviour::CreatedAsPosted)
+}
+
 /// Returns a new object without the metadata that only a deletion sets.
-pub(super) fn without_deletion_marks(object: Value) -> Value {
+pub(super) fn without_deletion_marks(write: &WriteRequest<'_>, object: Value) -> Value {
     const OF_DELETION: [&str; 2] = ["deletionTimestamp", "deletionGracePeriodSeconds"];
     let fields = metadata(&object);
-    if !OF_DELETION.iter().any(|name| fields.contains(name)) {
+    if keeps_marks(write) || !OF_DELETION.iter().any(|name| fields.contains(name)) {
         return object;
     }
     with_metadata(&object, OF_DELETION.iter().fold(fields, |fields, name| fields.without(name)))

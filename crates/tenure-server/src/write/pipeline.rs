@@ -246,7 +246,7 @@ impl Writer {
             }
             None => {
                 let found = Live { object: &empty, managers: &none, presence: Presence::New };
-                (without_deletion_marks(body.object), Requested::Live, found)
+                (without_deletion_marks(write, body.object), Requested::Live, found)
             }
         };
         let written = live.map_or(UNWRITTEN, |live| live.revision);

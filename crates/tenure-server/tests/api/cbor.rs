@@ -5,6 +5,7 @@ use crate::{
     server::{Server, metadata},
 };
 use tenure_apply::Managers;
+use tenure_profile::KubernetesVersion;
 use tenure_server::Profile;
 use tenure_value::{Limits, Value};
 
@@ -135,6 +136,26 @@ fn the_kubernetes_profile_has_no_cbor_and_no_compact_managers() {
     server.create(MAPS, &map.to_string());
     let plain = get(&server, &format!("{MAPS}/a"), "application/json;managedFields=compact");
     assert!(plain.text().contains(r#""fieldsType":"FieldsV1""#), "{}", plain.text());
+}
+
+#[test]
+fn discovery_is_offered_since_1_37() {
+    let accept = "application/cbor;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/cbor,application/json;q=0.5";
+    for (version, expected) in
+        [(KubernetesVersion::V1_36, "application/json"), (KubernetesVersion::V1_37, CBOR)]
+    {
+        let server = Server::behaving(Profile::tenure().at(version));
+        for path in ["/api", "/apis", "/apis/apps"] {
+            let answer = get(&server, path, accept);
+            let media_type = answer.header("content-type").unwrap_or_default();
+            assert_eq!(media_type.split(';').next(), Some(expected), "{version} {path}");
+            if expected == CBOR {
+                let json = get(&server, path, &accept.replace("cbor", "json")).document();
+                let read = tenure_cbor::decode(&answer.body, &Limits::default()).expect("CBOR");
+                assert_eq!(read, json, "{path}");
+            }
+        }
+    }
 }
 
 /// Returns the entries of an object.

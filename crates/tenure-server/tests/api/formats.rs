@@ -87,9 +87,9 @@ fn a_client_gets_its_most_preferred_supported_format() {
         (&format!("{WIDGETS}/none"), CBOR, 404, CBOR, "Status"),
         ("/api/v1", CBOR, 200, CBOR, "APIResourceList"),
         ("/apis/example.org/v1", CBOR, 200, CBOR, "APIResourceList"),
-        ("/api", CBOR, 406, JSON, "Status"),
-        ("/apis", CBOR, 406, JSON, "Status"),
-        ("/apis/apps", CBOR, 406, JSON, "Status"),
+        ("/api", CBOR, 200, CBOR, "APIVersions"),
+        ("/apis", CBOR, 200, CBOR, "APIGroupList"),
+        ("/apis/apps", CBOR, 200, CBOR, "APIGroup"),
         ("/openapi/v2", CBOR, 406, JSON, "Status"),
         // Discovery.
         ("/api/v1", &either, 200, PROTOBUF, "APIResourceList"),

@@ -43,6 +43,7 @@ mod selection;
 mod selection_index;
 mod server;
 mod service_cidrs;
+mod shards;
 mod stream;
 mod transactions;
 mod versions;

@@ -1,8 +1,11 @@
 //! What a server of one version of Kubernetes does, and one of another version does not; stores that pass from one to the other;
 //! and migrations of stored objects.
 
-use crate::server::{MERGE_PATCH, Server};
-use std::sync::Arc;
+use crate::{
+    http::Request,
+    server::{MERGE_PATCH, Server},
+};
+use std::{io::Read, sync::Arc};
 use tenure_http::Administrator;
 use tenure_profile::KubernetesVersion;
 use tenure_server::{Profile, ServerOptions};
@@ -124,6 +127,67 @@ fn a_store_passes_from_one_version_to_the_other_and_back() {
     drop(downgraded);
     // What an older version does not serve is still there.
     assert_eq!(over(store, new).get(&format!("{MIGRATIONS}/m")).code, 200);
+}
+
+/// What a client may not set is dropped from an object that is posted, and since 1.37 from one that another write creates, too.
+#[test]
+fn objects_that_an_apply_creates_are_as_posted_ones_since_1_37() {
+    const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+    let sent = |name: &str| {
+        format!(
+            r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{name}",
+            "deletionGracePeriodSeconds":7,"deletionTimestamp":"2020-01-02T03:04:05Z"}}}}"#
+        )
+    };
+    let fields = ["metadata.deletionGracePeriodSeconds", "metadata.deletionTimestamp"];
+    let made = both(|server| {
+        let posted = server.create(CONFIG_MAPS, &sent("a"));
+        assert_eq!(fields.map(|field| at(&posted, field)), [const { Value::Null }; 2]);
+        let applied = server.apply(&format!("{CONFIG_MAPS}/b"), "m", &sent("b"));
+        assert_eq!(applied.code, 201);
+        fields.map(|field| at(&applied.document(), field))
+    });
+    let kept = [Value::Int(7), Value::from("2020-01-02T03:04:05Z")];
+    assert_eq!(made, [kept, [const { Value::Null }; 2]]);
+}
+
+/// A name has 253 characters at most, which a rule's cost is estimated by since 1.37.
+#[test]
+fn rules_know_how_long_names_are_since_1_37() {
+    let rule = format!("self.metadata.name.matches('{}')", "a".repeat(300));
+    let made = both(|server| {
+        let mut definition: Value = definition("v1").parse().unwrap();
+        let text = definition.to_string().replace(
+            r#""openAPIV3Schema":{"#,
+            &format!(r#""openAPIV3Schema":{{"x-kubernetes-validations":[{{"rule":{rule:?}}}],"#),
+        );
+        definition = text.parse().unwrap();
+        server.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &definition.to_string()).code
+    });
+    assert_eq!(made, [422, 201]);
+}
+
+/// Each piece of the stream is compressed for itself; together they are the events.
+#[test]
+fn streamed_lists_are_compressed_since_1_37() {
+    let path = "/api/v1/namespaces?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&timeoutSeconds=1";
+    let ask = |server: &Server, path: &str, accept: &str| {
+        server.send(&Request::new("GET", path).header("Accept-Encoding", accept))
+    };
+    let marked = format!("{path}&allowWatchBookmarks=true");
+    let coding = both(|server| ask(server, &marked, "gzip").header("Content-Encoding").map(str::to_owned));
+    assert_eq!(coding, [None, Some("gzip".to_owned())]);
+    let server = of(KubernetesVersion::V1_37);
+    server.create("/api/v1/namespaces", r#"{"metadata":{"name":"n"}}"#);
+    for (path, accept) in [(path, "gzip"), (&marked, "br")] {
+        assert_eq!(ask(&server, path, accept).header("Content-Encoding"), None);
+    }
+    let mut events = String::new();
+    let sent = ask(&server, &marked, "br, gzip").body;
+    flate2::read::MultiGzDecoder::new(&sent[..]).read_to_string(&mut events).expect("gzip");
+    assert!(events.contains(r#""name":"n""#) && events.contains("initial-events-end"), "{events}");
+    let plain = ask(&server, &marked, "br").body;
+    assert_eq!(events.lines().next(), String::from_utf8_lossy(&plain).lines().next());
 }
 
 fn definition(storage: &str) -> String {

@@ -73,10 +73,10 @@ fn hostile_cbor_is_refused() {
     table.push(bad(
         "an apply with a key twice",
         apply(b"\xa2\x41a\x01\x41a\x02"),
-        "error decoding CBOR: cbor: byte 4",
+        "error decoding patch: cbor: byte 4",
     ));
     table.push(bad("an apply of a list", apply(b"\x80"), "expected an object"));
-    table.push(bad("an apply of JSON", apply(b"{}"), "error decoding CBOR"));
+    table.push(bad("an apply of JSON", apply(b"{}"), "error decoding patch"));
     check(table, 80);
 }
 
