@@ -2,13 +2,17 @@
 
 use crate::{
     Error, Outcome,
-    terminal::{Audience, Format, Ink, Terminal, columns, shortened},
+    terminal::{Audience, Format, Ink, Terminal, columns, shortened, visible},
     undo_files,
 };
 use clap::Args;
 use std::{collections::BTreeSet, path::PathBuf};
 use tenure_client::{Cluster, Found};
-use tenure_ownership::{Handover, LiveObject, OwnershipError, handover::HandoverOutcome, owner};
+use tenure_ownership::{
+    Handover, LiveObject, OwnershipError,
+    handover::HandoverOutcome,
+    owner::{self, Owner},
+};
 use tenure_schema::TypeRef;
 use tenure_transport::nearest_name;
 use tenure_value::Value;
@@ -136,8 +140,10 @@ fn preview(found: &Found, handover: &Handover, terminal: &Terminal) -> String {
     let paint = terminal.paint;
     let mut out = format!("{}:", paint.ink(Ink::Strong, found.target()));
     if handover.is_empty() {
-        let names: Vec<&str> = handover.before.managers.iter().map(|manager| manager.name.as_str()).collect();
-        out += &format!(" nothing to do; its managers are {}", names.join(", "));
+        let owners = handover.before.managers.iter().map(Owner::from);
+        let names: Vec<String> =
+            owners.map(|owner| format!("{} ({})", owner.name, owner::operation(&owner))).collect();
+        out += &format!(" nothing to do; its managers are {}", visible(&names.join(", ")));
     }
     out.push('\n');
     let mut line = |ink, text: String| out += &format!("  {}\n", paint.ink(ink, text));

@@ -16,7 +16,9 @@ use std::{
 };
 use tenure_client::{CarriedOut, Cluster, End, Mode, UndoPlan};
 use tenure_history::undo::OnConflict;
-use tenure_ownership::{AppliedPlan, Pinning, Plan, PlannedStep, SavedPlan, Stale};
+use tenure_ownership::{
+    AppliedPlan, ForcedFields, Pinning, Plan, PlannedStep, PlannedWrite, SavedPlan, Stale,
+};
 use tenure_value::{Object, Value};
 
 /// How a saved plan is carried out.
@@ -141,6 +143,18 @@ fn step_text(step: &PlannedStep, terminal: &Terminal, out: &mut String) {
         |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let action = word(&step.preview, "action");
     let _ = writeln!(out, "{}: {action}", terminal.paint.ink(Ink::Strong, &step.target));
+    let forced: &[String] = match &step.write {
+        PlannedWrite::Apply { force: ForcedFields::Paths(paths), .. } => paths,
+        PlannedWrite::Apply { force: ForcedFields::All, .. } => &["every conflicting field".to_owned()],
+        _ => &[],
+    };
+    for path in forced {
+        let _ = writeln!(
+            out,
+            "    {}",
+            terminal.paint.ink(Ink::Warning, format_args!("takes {path} from its owners"))
+        );
+    }
     for value in list(&step.preview, "values") {
         change_text::change(&word(&value, "path"), value.get("before"), value.get("after"), terminal, out);
     }

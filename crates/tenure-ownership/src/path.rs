@@ -22,6 +22,11 @@ pub(crate) fn is_server_maintained(path: &Path) -> bool {
     SERVER_MAINTAINED.iter().any(|names| is(path, names))
 }
 
+/// Whether a path is the status as a whole.
+pub(crate) fn is_status(path: &Path) -> bool {
+    is(path, &["status"])
+}
+
 /// Whether a path is the annotation in which `kubectl apply` keeps the last manifest.
 pub(crate) fn is_last_applied(path: &Path) -> bool {
     is(path, &["metadata", "annotations", LAST_APPLIED])

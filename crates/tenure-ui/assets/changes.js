@@ -4,11 +4,11 @@ import { h } from "./dom.js";
 import { described } from "./managers.js";
 import { pathNode, valueNode } from "./elements.js";
 
-/** Returns the values that change. */
-export function valueChanges(values) {
+/** Returns the values that change; whole, where a person decides about them. */
+export function valueChanges(values, whole = false) {
   return h("ul", { class: "changes" }, values.map((change) => h("li", null, pathNode(change.path),
-    h("span", { class: "change" }, valueNode(change.before, "before"), h("span", { class: "hidden-text" }, " becomes "),
-      h("span", { class: "to", "aria-hidden": "true" }, "→"), valueNode(change.after, "after")))));
+    h("span", { class: "change" }, valueNode(change.before, "before", whole), h("span", { class: "hidden-text" }, " becomes "),
+      h("span", { class: "to", "aria-hidden": "true" }, "→"), valueNode(change.after, "after", whole)))));
 }
 
 const KINDS = [

@@ -25,11 +25,11 @@ export function valueText(value) {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** Returns a value, shortened in the view and whole in its title. */
-export function valueNode(value, className = "") {
+/** Returns a value, shortened in the view and whole in its title, or whole. */
+export function valueNode(value, className = "", whole = false) {
   const text = valueText(value);
   if (value === undefined) return h("span", { class: `value none ${className}` }, text);
-  return h("code", { class: `value ${className}`, title: text }, text.length > 400 ? text.slice(0, 400) + "…" : text === "" ? '""' : text);
+  return h("code", { class: `value ${className}`, title: text }, text.length > 400 && !whole ? text.slice(0, 400) + "…" : text === "" ? '""' : text);
 }
 
 /** Returns a path with places to break a line. */

@@ -113,7 +113,7 @@ class ApprovalsView extends HTMLElement {
         forcesAll ? h("p", { class: "problem" }, "Every field of the manifest that others own.")
           : h("ul", { class: "changes" }, forces.map((path) => h("li", null, pathNode(path), losers.some((owner) => owner.lost?.includes(path)) && h("span", null, "from ", losers.filter((owner) => owner.lost?.includes(path)).map(described)))))),
       (plan.warnings ?? []).length > 0 && h("ul", { class: "notes" }, plan.warnings.map((warning) => h("li", null, warning))),
-      changes.length > 0 && h("section", null, h("h3", null, "Values"), valueChanges(changes)),
+      changes.length > 0 && h("section", null, h("h3", null, "Values"), valueChanges(changes, true)),
       owners.length > 0 && h("section", null, h("h3", null, "Owners"), ownerChanges(owners)),
       changes.length === 0 && owners.length === 0 && h("p", { class: "muted" }, write === "delete" ? "The object is deleted, with all of its fields." : "No value and no owner changes."));
   }

@@ -79,7 +79,9 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     if terminal.audience == Audience::Program {
         return Err(Error::usage("a plan is approved by a person at a terminal"));
     }
-    terminal.print(saved_plan::text(&waiting.plan, terminal))?;
+    // Whole values: what is cut could be what the person would refuse.
+    let whole = Terminal { width: usize::MAX / 2, ..*terminal };
+    terminal.print(saved_plan::text(&waiting.plan, &whole))?;
     let digits = waiting.digest.strip_prefix("sha256:").and_then(|hex| hex.get(..TYPED)).unwrap_or_default();
     let question = format!("Type {digits} to approve this plan, or anything else to leave it: ");
     let runtime =

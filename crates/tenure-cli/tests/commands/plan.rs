@@ -116,3 +116,23 @@ fn secrets_are_not_shown() {
         assert!(!output.out.contains("hunter") && !output.out.contains("aHVudGVy"), "{}", output.out);
     }
 }
+
+#[test]
+fn a_generated_manifest_is_warned_of_what_its_apply_owns_and_of_nothing_else() {
+    let cluster = TestCluster::start();
+    // As `kubectl create deployment --dry-run=client -o yaml` writes it.
+    let generated = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {creationTimestamp: null, labels: {app: web}, name: web}\nspec:\n  \
+        replicas: 1\n  selector: {matchLabels: {app: web}}\n  strategy: {}\n  template:\n    metadata: {creationTimestamp: null, labels: {app: web}}\n    \
+        spec: {containers: [{image: nginx, name: nginx, resources: {}}]}\nstatus: {}\n";
+    let plan =
+        cluster.with(generated, &["plan", "-f", "-", "--manager", "ci", "-o", "json"]).exits_with(2).json();
+    let zeros = plan.at(["plans"]).and_then(Value::as_array).and_then(|plans| plans.iter().next()).cloned();
+    let zeros = zeros.and_then(|plan| plan.get("zeros").cloned()).unwrap_or_default();
+    let paths: Vec<&str> =
+        zeros.as_array().into_iter().flatten().filter_map(|zero| zero.get("path")?.as_str()).collect();
+    let resources = r#".spec.template.spec.containers[name="nginx"].resources"#;
+    assert_eq!(paths, [".spec.strategy", ".spec.template.metadata.creationTimestamp", resources]);
+    cluster.with(generated, &["apply", "-f", "-", "--manager", "ci"]).exits_with(0);
+    let nothing = cluster.tenure(&["migrate", "deployment/web", "--dry-run"]);
+    assert!(nothing.out.contains("its managers are ci (Apply)"), "{nothing:#?}");
+}

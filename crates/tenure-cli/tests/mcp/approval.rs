@@ -90,8 +90,9 @@ spec:
 apiVersion: example.com/v1
 kind: Note
 metadata: {name: note}
-spec: {"key\u001b[8m\u009b2J": "value\u001b[8m\u009b1A\u202e", last: "shown"}
+spec: {"key\u001b[8m\u009b2J": "value\u001b[8m\u009b1A\u202e", last: "shown", long: "LONG"}
 "#;
+    let hidden = &hidden.replace("LONG", &format!("{}the end", "x".repeat(3000)));
     let digest = agent.plan("hide", hidden);
     let shown = at_terminal(&cluster, "no", &["approve", &digest]).succeeds_with("nothing was decided");
     // The colours of the program itself, and nothing else that a terminal obeys.
@@ -101,7 +102,7 @@ spec: {"key\u001b[8m\u009b2J": "value\u001b[8m\u009b1A\u202e", last: "shown"}
         assert!(["0", "1", "2", "31", "32", "33", "1;31"].contains(&code), "{code:?} in {shown:#?}");
     }
     assert!(!shown.out.contains(['\u{9b}', '\u{202e}']), "{shown:#?}");
-    for part in [r"key\u001b[8m", r"\u{9b}1A\u{202e}", "shown"] {
+    for part in [r"key\u001b[8m", r"\u{9b}1A\u{202e}", "shown", "xthe end"] {
         assert!(shown.out.contains(part), "{part} is missing in {}", shown.out);
     }
 }

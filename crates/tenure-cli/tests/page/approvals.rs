@@ -16,7 +16,7 @@ use std::{
 const WANTED: &str = r#"
 apiVersion: apps/v1
 kind: Deployment
-metadata: {name: web, namespace: shop, labels: {reviewed: "yes"}}
+metadata: {name: web, namespace: shop, labels: {reviewed: "yes"}, annotations: {example.com/long: LONG}}
 spec: {replicas: 7}
 "#;
 
@@ -63,6 +63,8 @@ impl Agent {
     /// Plans a manifest, in which it takes the replicas, and returns the digest.
     #[track_caller]
     fn plan(&mut self, manifest: &str) -> String {
+        // A long value is shown whole, so that nothing hides at its end.
+        let manifest = manifest.replace("LONG", &format!("{}the-end", "x".repeat(3000)));
         let settle = json!([{"how": "take", "path": ".spec.replicas"}]);
         let plan = self.call("plan", json!({"task": "scale-up", "yaml": manifest, "settle": settle}));
         plan["digest"].as_str().unwrap_or_else(|| panic!("{plan}")).to_owned()
@@ -110,7 +112,7 @@ fn a_person_decides_on_the_page() {
     // Everything that it does: values, whose fields it takes, who gains and who loses, and the digest that the decision is about.
     browser.wait_for_text(&digest);
     browser.wait("document.querySelector('.taken')?.innerText.includes('.spec.replicas')");
-    for part in ["agent/scale-up", "reviewed", "Owners", "from", "kubectl"] {
+    for part in ["agent/scale-up", "reviewed", "Owners", "from", "kubectl", "xthe-end"] {
         browser.wait_for_text(part);
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("page");

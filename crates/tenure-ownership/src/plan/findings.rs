@@ -6,7 +6,7 @@ use crate::{
     client_side::CLIENT_SIDE_MANAGERS,
     default_value::default_at,
     owner::{Owner, owners_of},
-    path::{is_last_applied, is_server_maintained},
+    path::{is_last_applied, is_server_maintained, is_status},
 };
 use tenure_apply::{Identity, LAST_APPLIED, Managers, Operation, ownership};
 use tenure_fields::{FieldSet, Path};
@@ -45,7 +45,9 @@ pub fn zero_values(manifest: &Manifest<'_>, manager: &str, before: Option<&LiveO
         }
         _ => false,
     });
-    let new = zero.filter(|leaf| !owned.has(&leaf.path));
+    // An apply owns neither what the server maintains nor the status, which generated manifests often have as `{}` or `null`.
+    let claimed = |path: &Path| !is_server_maintained(path) && !is_status(path);
+    let new = zero.filter(|leaf| !owned.has(&leaf.path) && claimed(&leaf.path));
     new.map(|leaf| ZeroValue { path: leaf.path, value: leaf.value }).collect()
 }
 

@@ -34,7 +34,8 @@ pub fn text(explanation: &Explanation, terminal: &Terminal) -> String {
         let name = paint.ink(Ink::Manager(number), &owner.name);
         let is_known = *who != owner.name.as_str() && !who.starts_with(&format!("{} via ", owner.name));
         let who = if is_known { format!(": {who}") } else { String::new() };
-        let _ = writeln!(out, "  {name} by {}{since} ({}){who}", operation(owner), age(owner.time, terminal.now));
+        let age = owner.time.map(|time| format!(" ({})", age(Some(time), terminal.now))).unwrap_or_default();
+        let _ = writeln!(out, "  {name} by {}{since}{age}{who}", operation(owner));
     }
     for advice in &explanation.advice {
         for line in wrapped(&advice.sentence, terminal.width.saturating_sub(4)) {
