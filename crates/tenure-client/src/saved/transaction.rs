@@ -24,7 +24,7 @@ pub enum Atomicity {
 
 /// What became of a transaction.
 enum Transacted {
-    Ended(CarriedOut),
+    Ended(Box<CarriedOut>),
     /// The server has none, the user may not use them, or its store cannot hold this one; nothing was written.
     NotOffered {
         code: u16,
@@ -39,7 +39,7 @@ pub async fn carry_out_atomically(
     cluster: &Cluster,
 ) -> Result<CarriedOut, ClientError> {
     match transact(plan, now, cluster).await? {
-        Transacted::Ended(carried) => Ok(carried),
+        Transacted::Ended(carried) => Ok(*carried),
         Transacted::NotOffered { code: 404 | 405, .. } => {
             Err(ClientError::NoTransactions { server: cluster.server().to_owned() })
         }
@@ -68,7 +68,7 @@ pub async fn carry_out_together(
         return Ok((super::carry_out(plan, now, cluster, |_| {}).await?, Atomicity::Together));
     }
     match transact(plan, now, cluster).await? {
-        Transacted::Ended(carried) => Ok((carried, Atomicity::Together)),
+        Transacted::Ended(carried) => Ok((*carried, Atomicity::Together)),
         Transacted::NotOffered { .. } => {
             Ok((super::carry_out(plan, now, cluster, |_| {}).await?, Atomicity::InTurn))
         }
@@ -81,7 +81,7 @@ fn nothing_yet(plan: &SavedPlan, now: Timestamp) -> AppliedPlan {
 
 async fn transact(plan: &SavedPlan, now: Timestamp, cluster: &Cluster) -> Result<Transacted, ClientError> {
     let mut applied = nothing_yet(plan, now);
-    let ended = |applied, end| Ok(Transacted::Ended(CarriedOut { applied, end }));
+    let ended = |applied, end| Ok(Transacted::Ended(Box::new(CarriedOut { applied, end })));
     for _ in 0..ATTEMPTS {
         let checked = match super::carry_out::check(plan, cluster).await? {
             Ok(checked) => checked,
