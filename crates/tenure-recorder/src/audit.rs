@@ -199,10 +199,7 @@ impl Handler for AuditEndpoint {
 pub async fn follow_audit_log(archive: &Archive, path: &Path) -> Result<(), RecorderError> {
     let failed = |source| RecorderError::File { path: path.to_owned(), source };
     let (inode, offset) = position(archive)?;
-    let mut log = match rotated(path, inode).map_err(failed)? {
-        Some(file) => Some(AuditLog { file, inode, offset }),
-        None => None,
-    };
+    let mut log = rotated(path, inode).map_err(failed)?.map(|file| AuditLog { file, inode, offset });
     loop {
         if log.is_none() {
             log = AuditLog::open(path).map_err(failed)?;
