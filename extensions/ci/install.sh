@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs `tenure` into a directory and verifies its checksum before anything of it runs.
 #
-#   TENURE_VERSION   the release, such as 0.1.0
+#   TENURE_VERSION   the release, such as 0.2.0
 #   TENURE_SHA256    the checksum of its archive; required
 #   TENURE_URL       the address of the archive; that of the release by default
 #   TENURE_DIR       where to put the program; ./.tenure/bin by default

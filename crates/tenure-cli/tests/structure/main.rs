@@ -7,6 +7,7 @@ mod kinds;
 mod modules;
 mod phases;
 mod tokens;
+mod versions;
 
 use modules::Crate;
 use std::{
