@@ -234,7 +234,10 @@ mod tests {
         let all = ShardSelector::parse(&all).unwrap();
         let mut counts = vec![0; shards.len()];
         for number in 0..1000 {
-            let object: Value = format!(r#"{{"metadata":{{"uid":"uid-{number}"}}}}"#).parse().unwrap();
+            let object: Value =
+                format!(r#"{{"metadata":{{"uid":"{number:08x}-0000-4000-8000-000000000000"}}}}"#)
+                    .parse()
+                    .unwrap();
             let of: Vec<usize> = (0..shards.len()).filter(|at| shards[*at].matches(&object)).collect();
             assert_eq!(of.len(), 1);
             counts[of[0]] += 1;
