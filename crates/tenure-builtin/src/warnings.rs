@@ -11,16 +11,16 @@ const DEPRECATED: [(&str, &str, &str); 2] = [
     ("v1", "endpoints", "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"),
 ];
 
-/// Where the template of a kind is.
-const TEMPLATES: [(&str, &[&str]); 8] = [
-    ("PodTemplate", &["template"]),
-    ("ReplicationController", &["spec", "template"]),
-    ("ReplicaSet", &["spec", "template"]),
-    ("Deployment", &["spec", "template"]),
-    ("DaemonSet", &["spec", "template"]),
-    ("StatefulSet", &["spec", "template"]),
-    ("Job", &["spec", "template"]),
-    ("CronJob", &["spec", "jobTemplate", "spec", "template"]),
+/// Where the template of a kind is, and how warnings say so.
+const TEMPLATES: [(&str, &[&str], &str); 8] = [
+    ("PodTemplate", &["template"], "template."),
+    ("ReplicationController", &["spec", "template"], "spec.template."),
+    ("ReplicaSet", &["spec", "template"], "spec.template."),
+    ("Deployment", &["spec", "template"], "spec.template."),
+    ("DaemonSet", &["spec", "template"], "spec.template."),
+    ("StatefulSet", &["spec", "template"], "spec.template."),
+    ("Job", &["spec", "template"], "spec.template."),
+    ("CronJob", &["spec", "jobTemplate", "spec", "template"], "spec.jobTemplate.spec.template."),
 ];
 
 /// Annotations without effect, and the warnings about them.
@@ -106,12 +106,11 @@ pub(crate) fn of_object(kind: &str, object: &Value, old: Option<&Value>) -> Vec<
     if kind == "Secret" && text(object, "type") == "kubernetes.io/tls" {
         warnings.extend(key_pair_warning(object.get("data").unwrap_or(&Value::Null)));
     }
-    let template = TEMPLATES.iter().find(|(of, _)| *of == kind).map(|(_, path)| *path);
-    if let Some(path) = template
+    if let Some((_, path, at)) = TEMPLATES.iter().find(|(of, ..)| *of == kind)
         && let Some(template) = object.at(path.iter().copied())
         && old.is_none_or(|old| old.at(path.iter().copied()) != Some(template))
     {
-        of_template(template, &format!("{}.", path.join(".")), &mut warnings);
+        of_template(template, at, &mut warnings);
     }
     warnings
 }

@@ -46,21 +46,26 @@ impl Churn {
     /// Counts a write that changed these fields of an object.
     pub fn changed(&mut self, manager: &str, resource: &str, paths: &[String]) {
         self.writer(manager).0 += 1;
+        let (mut known, mut unknown) = (self.fields.get_mut(resource), Vec::new());
         for path in paths.iter().filter(|path| *path != ".metadata.generation") {
-            let known = self.fields.get_mut(resource).and_then(|fields| fields.get_mut(path));
-            if let Some((count, last)) = known {
-                *count += 1;
-                if *last != manager {
-                    *last = manager.into();
+            match known.as_mut().and_then(|fields| fields.get_mut(path)) {
+                Some((count, last)) => {
+                    *count += 1;
+                    if *last != manager {
+                        *last = manager.into();
+                    }
                 }
-                continue;
+                None => unknown.push(path),
             }
+        }
+        for path in unknown {
             if self.count >= MOST_FIELDS {
                 self.halve_fields();
             }
             let fields = self.fields.entry(resource.to_owned()).or_default();
-            fields.insert(path.clone(), (1, manager.into()));
-            self.count += 1;
+            let before = fields.len();
+            fields.entry(path.clone()).or_insert((0, manager.into())).0 += 1;
+            self.count += fields.len() - before;
         }
     }
 

@@ -421,7 +421,7 @@ impl std::error::Error for ApiError {}
 
 /// Returns `deployments.apps`, or `configmaps` in the group without a name.
 pub fn qualified(resource: &str, group: &str) -> String {
-    if group.is_empty() { resource.to_string() } else { format!("{resource}.{group}") }
+    if group.is_empty() { resource.to_string() } else { [resource, ".", group].concat() }
 }
 
 #[cfg(test)]

@@ -1,7 +1,10 @@
 //! The admission chain of this server with its current configuration, and the review of one action.
 
 use parking_lot::RwLock;
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::{Arc, LazyLock},
+    time::Instant,
+};
 pub(crate) use tenure_admission::Operation;
 use tenure_admission::{
     AdmissionAttributes, AdmissionChain, AdmissionConfig, AdmissionContext, CONFIGURATIONS, Complete, GROUP,
@@ -89,11 +92,12 @@ impl Admission {
 
     /// Whether a namespace has labels with a prefix, as far as this server knows.
     fn has_labels(&self, namespace: &str, prefix: &str) -> bool {
-        let (group, version, namespaces) = NAMESPACES;
-        let Some(namespaces) = tenure_builtin::registry().find(group, version, namespaces) else {
-            return true;
-        };
-        match self.objects.store.peek(key(namespaces, "", namespace).as_bytes()) {
+        static NAMESPACE: LazyLock<Option<&Resource>> = LazyLock::new(|| {
+            let (group, version, namespaces) = NAMESPACES;
+            tenure_builtin::registry().find(group, version, namespaces).map(|resource| &**resource)
+        });
+        let Some(resource) = *NAMESPACE else { return true };
+        match self.objects.store.peek(key(resource, "", namespace).as_bytes()) {
             Ok(Some(entry)) => memchr::memmem::find(&entry.value.bytes(), prefix.as_bytes()).is_some(),
             _ => true,
         }

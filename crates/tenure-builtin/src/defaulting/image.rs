@@ -14,16 +14,15 @@ pub(crate) fn is_latest(image: Option<&Value>) -> bool {
         Some((repository, tag)) if !tag.contains('/') => (repository, Some(tag)),
         _ => (name, None),
     };
-    let sound = repository.len() <= LONGEST_REPOSITORY
+    let names_latest = match tag {
+        Some(tag) => tag == "latest",
+        None => digest.is_none(),
+    };
+    names_latest
+        && repository.len() <= LONGEST_REPOSITORY
         && is_repository(repository)
-        && tag.is_none_or(is_tag)
         && digest.is_none_or(is_digest)
-        && !is_identifier(image);
-    sound
-        && match tag {
-            Some(tag) => tag == "latest",
-            None => digest.is_none(),
-        }
+        && !is_identifier(image)
 }
 
 /// The first part is a host if it has a dot, a port or an upper case letter, or is `localhost`.
@@ -60,13 +59,6 @@ fn is_component(part: &str) -> bool {
         && part.split(|letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit()).all(|between| {
             matches!(between, "" | "." | "_" | "__") || between.bytes().all(|byte| byte == b'-')
         })
-}
-
-fn is_tag(tag: &str) -> bool {
-    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    tag.len() <= 128
-        && tag.bytes().next().is_some_and(is_word)
-        && tag.bytes().all(|byte| is_word(byte) || b".-".contains(&byte))
 }
 
 fn is_digest(digest: &str) -> bool {

@@ -33,8 +33,8 @@ const LETTERS: [(char, Step); 5] = [
 /// The steps of kinds that the data does not list.
 const USUAL: &[Step] = &[Step::MetadataChanges, Step::Content, Step::Changes];
 
-/// The steps by API version and kind; a status comes after a slash.
-pub(crate) struct UpdateSteps(HashMap<Text, Box<[Step]>>);
+/// The steps by API version and kind, and whether they are those of a status.
+pub(crate) struct UpdateSteps(HashMap<(Text, Text, bool), Box<[Step]>>);
 
 impl UpdateSteps {
     /// Compiles the rows of the data.
@@ -42,24 +42,26 @@ impl UpdateSteps {
         let mut all = HashMap::new();
         for (name, letters) in data::members(VALIDATION, document, "updateSteps")? {
             let kind = name.strip_suffix("/status").unwrap_or(name);
-            if kind.split_once(' ').and_then(|(version, kind)| registry.of_kind(version, kind)).is_none() {
+            let served =
+                kind.split_once(' ').filter(|(version, kind)| registry.of_kind(version, kind).is_some());
+            let Some((version, kind)) = served else {
                 return Err(DataError::new(VALIDATION, name, "no such kind is served"));
-            }
+            };
             let letters = letters.as_str().unwrap_or_default().chars();
             let step = |letter| LETTERS.iter().find(|(of, _)| *of == letter).map(|(_, step)| *step);
             let steps = letters.map(|letter| {
                 step(letter)
                     .ok_or_else(|| DataError::new(VALIDATION, name, format!("unknown step {letter:?}")))
             });
-            all.insert(name.clone(), steps.collect::<Result<_, _>>()?);
+            let is_status = name.ends_with("/status");
+            all.insert((version.into(), kind.into(), is_status), steps.collect::<Result<_, _>>()?);
         }
         Ok(UpdateSteps(all))
     }
 
     /// Returns the steps of an update of an object, or of its status.
     pub(crate) fn of(&self, resource: &Resource, is_status: bool) -> &[Step] {
-        let suffix = if is_status { "/status" } else { "" };
-        let name = format!("{} {}{suffix}", resource.api_version, resource.kind);
-        self.0.get(name.as_str()).map_or(USUAL, |steps| steps)
+        let key = (resource.api_version.clone(), resource.kind.clone(), is_status);
+        self.0.get(&key).map_or(USUAL, |steps| steps)
     }
 }

@@ -54,7 +54,7 @@ fn service_cidrs(old: &Value, new: &Value) -> Vec<FieldError> {
 }
 
 /// The update rules, by API version and kind.
-pub(crate) struct UpdateRules(HashMap<Text, Box<[UpdateRule]>>);
+pub(crate) struct UpdateRules(HashMap<(Text, Text), Box<[UpdateRule]>>);
 
 /// An update rule.
 struct UpdateRule {
@@ -143,25 +143,26 @@ impl UpdateRules {
     ) -> Result<UpdateRules, DataError> {
         let mut all = HashMap::new();
         for (name, rows) in data::members(VALIDATION, document, section)? {
-            let known = name.split_once(' ').and_then(|(version, kind)| registry.of_kind(version, kind));
-            if known.is_none() {
+            let served =
+                name.split_once(' ').filter(|(version, kind)| registry.of_kind(version, kind).is_some());
+            let Some((version, kind)) = served else {
                 return Err(DataError::new(VALIDATION, name, "no such kind is served"));
-            }
+            };
             let rows = rows.as_array().ok_or_else(|| DataError::new(VALIDATION, name, "expected a list"))?;
             let compile = |(at, row): (usize, &Value)| {
                 let wrong = |reason| DataError::new(VALIDATION, format!("{section} of {name}[{at}]"), reason);
                 UpdateRule::compile(row).map_err(wrong)
             };
             let rules = rows.iter().enumerate().map(compile).collect::<Result<_, _>>()?;
-            all.insert(name.clone(), rules);
+            all.insert((version.into(), kind.into()), rules);
         }
         Ok(UpdateRules(all))
     }
 
     /// Validates an update with the rules of its kind.
     pub(crate) fn check(&self, resource: &Resource, old: &Value, new: &Value, errors: &mut FieldErrors) {
-        let name = format!("{} {}", resource.api_version, resource.kind);
-        let Some(rules) = self.0.get(name.as_str()) else { return };
+        let key = (resource.api_version.clone(), resource.kind.clone());
+        let Some(rules) = self.0.get(&key) else { return };
         for rule in rules {
             if rule.when.iter().all(|condition| condition.holds(old, new)) {
                 match &rule.refusal {

@@ -69,6 +69,8 @@ impl Default for HistoryOptions {
 /// Records and counts writes.
 pub struct History {
     options: HistoryOptions,
+    /// The name and the group of each resource whose writes are not recorded.
+    excluded: Vec<(String, String)>,
     churn: Mutex<Churn>,
     fights: Mutex<Fights>,
     refusals: Mutex<Refusals>,
@@ -90,7 +92,12 @@ impl History {
     /// Creates the history of a server.
     pub fn new(options: HistoryOptions) -> History {
         let (reports, waiting) = mpsc::channel(WAITING_REPORTS);
+        let split = |excluded: &String| {
+            let (name, group) = excluded.split_once('.').unwrap_or((excluded, ""));
+            (name.to_owned(), group.to_owned())
+        };
         History {
+            excluded: options.exclude.iter().map(split).collect(),
             options,
             churn: Mutex::default(),
             fights: Mutex::default(),
@@ -110,11 +117,10 @@ impl History {
     /// Whether the writes of a resource are recorded.
     pub fn records(&self, handler: &ResourceHandler) -> bool {
         let resource = &handler.resource;
-        let is_excluded = |excluded: &String| {
-            let (name, group) = excluded.split_once('.').unwrap_or((excluded, ""));
-            name == resource.name && group == resource.storage.0
+        let is_excluded = |(name, group): &(String, String)| {
+            resource.name == name.as_str() && resource.storage.0 == group.as_str()
         };
-        self.options.enabled && !self.options.exclude.iter().any(is_excluded)
+        self.options.enabled && !self.excluded.iter().any(is_excluded)
     }
 
     /// Whether the values of a resource are part of its history.

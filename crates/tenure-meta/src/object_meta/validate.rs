@@ -75,7 +75,7 @@ fn check_new(rules: &Rules, object: &Value, errors: &mut FieldErrors) {
     let name = text(&of, "name");
     name_and_place(rules, &of, errors);
     named_by_content(rules.names, object, name, errors);
-    parts(rules, &of, errors);
+    parts(&of, &repeated_faults(rules, &of), errors);
     kube_finalizers(rules, &of, errors);
 }
 
@@ -126,9 +126,22 @@ fn named_by_content(names: NameFormat, object: &Value, name: &str, errors: &mut 
     }
 }
 
+/// What is wrong with metadata and is reported by more than one check.
+struct RepeatedFaults {
+    labels_and_owners: Vec<FieldError>,
+    managers: Vec<FieldError>,
+}
+
+fn repeated_faults(rules: &Rules, of: &Object) -> RepeatedFaults {
+    let (mut labels, mut held) = (FieldErrors::default(), FieldErrors::default());
+    labels_and_owners(rules, of, &mut labels);
+    managers(of, &mut held);
+    RepeatedFaults { labels_and_owners: labels.into_vec(), managers: held.into_vec() }
+}
+
 /// Validates labels, annotations, owners, finalizers and managers.
-fn parts(rules: &Rules, of: &Object, errors: &mut FieldErrors) {
-    labels_and_owners(rules, of, errors);
+fn parts(of: &Object, faults: &RepeatedFaults, errors: &mut FieldErrors) {
+    errors.extend(faults.labels_and_owners.iter().cloned());
     let finalizers = items(of, "finalizers");
     for finalizer in finalizers {
         let name = finalizer.as_str().unwrap_or_default();
@@ -139,7 +152,7 @@ fn parts(rules: &Rules, of: &Object, errors: &mut FieldErrors) {
         let value = of.get("finalizers").cloned().unwrap_or_default();
         errors.push(FieldError::invalid("metadata.finalizers", &value, detail));
     }
-    managers(of, errors);
+    errors.extend(faults.managers.iter().cloned());
 }
 
 fn labels_and_owners(rules: &Rules, of: &Object, errors: &mut FieldErrors) {
@@ -265,14 +278,18 @@ fn version_of(api_version: &str) -> &str {
 pub fn check_update(resource: &Resource, old: &Value, new: &Value, errors: &mut FieldErrors) {
     let rules = Rules { names: NameFormat::Segment, plain_finalizers: true, ..Rules::of(resource) };
     let of = metadata(new);
+    // They are reported with the metadata and once more with its changes, and found once.
+    let faults = repeated_faults(&rules, &of);
     name_and_place(&rules, &of, errors);
-    parts(&rules, &of, errors);
-    changes(&rules, old, new, errors);
+    parts(&of, &faults, errors);
+    changes(&rules, (old, new), &faults, errors);
 }
 
 /// Validates the changes of metadata as a kind does it, after [`check_update`].
 pub fn check_changes(resource: &Resource, old: &Value, new: &Value, errors: &mut FieldErrors) {
-    changes(&Rules::of(resource), old, new, errors);
+    let rules = Rules::of(resource);
+    let faults = repeated_faults(&rules, &metadata(new));
+    changes(&rules, (old, new), &faults, errors);
 }
 
 /// Whether [`check`] and [`check_changes`] can find what [`check_update`] does not.
@@ -283,7 +300,7 @@ pub fn has_own_rules(resource: &Resource, new: &Value) -> bool {
         || !rules.plain_finalizers && items(&of, "finalizers").iter().any(plain)
 }
 
-fn changes(rules: &Rules, old: &Value, new: &Value, errors: &mut FieldErrors) {
+fn changes(rules: &Rules, (old, new): (&Value, &Value), faults: &RepeatedFaults, errors: &mut FieldErrors) {
     let (before, after) = (metadata(old), metadata(new));
     if before.get("deletionTimestamp").is_some() {
         let held = items(&before, "finalizers");
@@ -314,7 +331,7 @@ fn changes(rules: &Rules, old: &Value, new: &Value, errors: &mut FieldErrors) {
             errors.push(FieldError::invalid(format!("metadata.{name}"), is, "field is immutable"));
         }
     }
-    labels_and_owners(rules, &after, errors);
-    managers(&after, errors);
+    errors.extend(faults.labels_and_owners.iter().cloned());
+    errors.extend(faults.managers.iter().cloned());
     kube_finalizers(rules, &after, errors);
 }
