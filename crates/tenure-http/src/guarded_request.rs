@@ -17,7 +17,8 @@ const BODY_TIME: Duration = Duration::from_secs(30);
 /// A request whose head was checked.
 #[derive(Debug)]
 pub struct GuardedRequest {
-    head: Parts,
+    /// Boxed, since it is passed on from step to step.
+    head: Box<Parts>,
     body: BoundedBody,
 }
 
@@ -33,7 +34,7 @@ impl GuardedRequest {
     ) -> Result<GuardedRequest, ApiError> {
         let (head, body) = request.into_parts();
         match request_guard::check(guard, &head) {
-            Ok(()) => Ok(GuardedRequest { head, body: BoundedBody(body) }),
+            Ok(()) => Ok(GuardedRequest { head: Box::new(head), body: BoundedBody(body) }),
             Err(refusal) => {
                 discard_body(body).await;
                 Err(refusal)
@@ -47,7 +48,7 @@ impl GuardedRequest {
     }
 
     /// Returns the head and the body.
-    pub fn into_parts(self) -> (Parts, BoundedBody) {
+    pub fn into_parts(self) -> (Box<Parts>, BoundedBody) {
         (self.head, self.body)
     }
 }

@@ -19,6 +19,9 @@ use std::{
 use tenure_meta::ApiError;
 use tenure_value::{Value, json, yaml};
 
+/// How many headers most responses have: the type, two of flow control, and how long they may be kept.
+const HEADERS: usize = 4;
+
 /// The response to a request.
 #[derive(Debug)]
 pub struct Response {
@@ -62,8 +65,8 @@ impl MemoryBudget {
 impl Response {
     /// Creates a response with a complete body.
     pub fn new(code: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response {
-        // Few headers need little memory, which a watch keeps until it ends.
-        let mut headers = HeaderMap::with_capacity(3);
+        // The headers of most responses, so that they never grow: a watch keeps their memory until it ends.
+        let mut headers = HeaderMap::with_capacity(HEADERS);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
         Response { code, headers, body: ResponseBody::Whole(body.into()), memory: None }
     }

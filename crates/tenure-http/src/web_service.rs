@@ -102,6 +102,6 @@ impl WebService {
 impl Handler for WebService {
     async fn handle(self: Arc<Self>, request: GuardedRequest) -> Response {
         let (head, body) = request.into_parts();
-        self.respond(head, body).await
+        self.respond(*head, body).await
     }
 }

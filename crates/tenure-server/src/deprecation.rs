@@ -20,9 +20,9 @@ pub(crate) fn add(
     response: Result<Response, ApiError>,
     warning: Option<String>,
 ) -> Result<Response, ApiError> {
-    let warnings = Vec::from_iter(warning);
-    match response {
-        Ok(response) => Ok(response.with_warnings(&warnings)),
-        Err(failure) => Err(failure.with_warnings(warnings)),
+    match (response, warning) {
+        (response, None) => response,
+        (Ok(response), Some(warning)) => Ok(response.with_warnings(&[warning])),
+        (Err(failure), Some(warning)) => Err(failure.with_warnings(vec![warning])),
     }
 }

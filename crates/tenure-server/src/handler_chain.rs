@@ -74,18 +74,18 @@ struct Authorized {
     flow: Option<RequestFlow>,
 }
 
-/// Where a request leads.
+/// Where a request leads. What is large is boxed, since it is passed on from step to step.
 enum Endpoint<'s> {
     /// To an endpoint beside the API.
-    Web(&'s WebService, Parts),
+    Web(&'s WebService, Box<Parts>),
     /// To an extension API server.
-    Aggregated(Arc<ApiService>, Parts, RequestPath, Query),
+    Aggregated(Arc<ApiService>, Box<Parts>, RequestPath, Query),
     /// To health, metrics, discovery, OpenAPI and the like.
-    Document(RequestPath, Request),
+    Document(RequestPath, Box<Request>),
     /// To several writes that are carried out together.
-    Transaction(Request, Option<ClientAddress>),
+    Transaction(Box<Request>, Option<ClientAddress>),
     /// To a collection, an object or a subresource.
-    Resource(Target, Request),
+    Resource(Target, Box<Request>),
     /// Nowhere.
     NotFound,
 }
@@ -158,7 +158,9 @@ impl Server {
         if let Some(headers) = &seen.flow {
             headers.add_to(&mut response);
         }
-        response = response.with_warnings(&seen.credential_warnings);
+        if !seen.credential_warnings.is_empty() {
+            response = response.with_warnings(&seen.credential_warnings);
+        }
         // What one user may see is not for others.
         response
             .headers
@@ -170,7 +172,7 @@ impl Server {
     /// Every request, in this order.
     async fn chain(
         &self,
-        head: Parts,
+        head: Box<Parts>,
         body: &mut Option<BoundedBody>,
         seen: &mut RequestInfo,
     ) -> Result<Response, ApiError> {
@@ -187,17 +189,17 @@ impl Server {
             }
             Endpoint::Document(path, request) => self.document(path, request).await,
             Endpoint::Transaction(request, client) => {
-                Box::pin(self.transact(request, client, authorized, body, seen)).await
+                Box::pin(self.transact(*request, client, authorized, body, seen)).await
             }
             Endpoint::Aggregated(service, head, path, query) => {
                 let Some(body) = body.take() else { return Ok(page_not_found()) };
                 let Authorized { user, credential, flow } = authorized;
                 let end = self.authenticator.end_of(credential).map(|end| Box::pin(end) as _);
-                let request = (head, body.into_stream(), user);
+                let request = (*head, body.into_stream(), user);
                 aggregation::proxy(&self.aggregator, &service, request, (&path, &query), flow, end).await
             }
             Endpoint::Web(web, head) => match body.take() {
-                Some(body) => Ok(Box::pin(web.respond(head, body)).await),
+                Some(body) => Ok(Box::pin(web.respond(*head, body)).await),
                 None => Ok(page_not_found()),
             },
             Endpoint::NotFound => Ok(page_not_found()),
@@ -327,7 +329,7 @@ impl Server {
     /// Finds the endpoint of a request that is authorized.
     fn route<'s>(
         &self,
-        head: Parts,
+        head: Box<Parts>,
         received: Received<'s>,
         authorized: &Authorized,
         seen: &mut RequestInfo,
@@ -342,9 +344,10 @@ impl Server {
             self.check_unlimited(&authorized.user, attributes.as_deref())?;
             return Ok(Endpoint::Aggregated(service, head, path, query));
         }
+        let head = *head;
         // HTTP/2 has the host in its own place.
         let host = head.uri.authority().and_then(|host| HeaderValue::from_str(host.as_str()).ok());
-        let mut request = Request {
+        let mut request = Box::new(Request {
             method: head.method,
             user: authorized.user.clone(),
             query,
@@ -354,7 +357,7 @@ impl Server {
             deadline: Instant::now() + REQUEST_TIME,
             optional: self.writer.profile.into(),
             admission: AdmissionReview::Required,
-        };
+        });
         let mut path = match path {
             RequestPath::Resource(path) => path,
             RequestPath::Other(path) if path == transaction::PATH && self.has_transactions(&request) => {
@@ -399,7 +402,7 @@ impl Server {
     }
 
     /// Answers a request for a path that names no resource.
-    async fn document(&self, path: RequestPath, request: Request) -> Result<Response, ApiError> {
+    async fn document(&self, path: RequestPath, request: Box<Request>) -> Result<Response, ApiError> {
         let (store, tokens) = (&*self.objects.store, &self.authenticator.tokens);
         let metrics = (&*self.metrics, &*self.writer.admission);
         let may_read = |target: &Target| {
@@ -430,7 +433,7 @@ impl Server {
     async fn carry_out(
         &self,
         target: Target,
-        mut request: Request,
+        mut request: Box<Request>,
         authorized: Authorized,
         body: &mut Option<BoundedBody>,
         seen: &mut RequestInfo,
@@ -507,7 +510,7 @@ impl Server {
     }
 
     /// Carries out a request. Each verb is boxed, so that the future of a request is not as large as that of the largest verb.
-    async fn dispatch(&self, target: Target, request: Request) -> Result<Response, ApiError> {
+    async fn dispatch(&self, target: Target, request: Box<Request>) -> Result<Response, ApiError> {
         match target.verb {
             _ if is_connection(&target.subresource) => {
                 Box::pin(self.subresources.connect(&target, &request)).await
@@ -516,7 +519,7 @@ impl Server {
             Verb::Get if target.subresource == HISTORY => Box::pin(self.history.get(target, &request)).await,
             Verb::Get => Box::pin(self.subresources.get(&target, &request)).await,
             Verb::List => Box::pin(self.reader.list(&target, &request)).await,
-            Verb::Watch => Box::pin(self.reader.watch(target, request)).await,
+            Verb::Watch => Box::pin(self.reader.watch(target, *request)).await,
             Verb::Create => Box::pin(self.subresources.post(&target, &request)).await,
             Verb::Update | Verb::Patch => Box::pin(self.writer.modify(&target, &request)).await,
             Verb::Delete => Box::pin(self.writer.delete(&target, &request)).await,

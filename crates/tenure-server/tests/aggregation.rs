@@ -41,7 +41,7 @@ struct Extension {
 impl Handler for Extension {
     async fn handle(self: Arc<Self>, request: GuardedRequest) -> Response {
         let (head, body) = request.into_parts();
-        let mut request = Request::from_parts(head, body.into_stream());
+        let mut request = Request::from_parts(*head, body.into_stream());
         // Only the front proxy is let in.
         if request.extensions().get::<FrontProxy>().is_none() {
             return Response::text(StatusCode::UNAUTHORIZED, "not the front proxy");

@@ -66,7 +66,7 @@ impl TestServer {
                     let read = async {
                         let (head, body) = request?.into_parts();
                         let (body, _) = body.read(BODY_BYTES, &memory).await?;
-                        Ok::<_, ApiError>(Request::from_parts(head, Full::new(body)))
+                        Ok::<_, ApiError>(Request::from_parts(*head, Full::new(body)))
                     };
                     match read.await {
                         Ok(request) => service.respond(request).await,

@@ -188,7 +188,9 @@ impl Server {
         }
         let permission = self.permission(&head, &mut received, &caller);
         let authorized = self.authorize(caller, permission, None, seen).await?;
-        let Endpoint::Resource(target, mut request) = self.route(head, received, &authorized, seen)? else {
+        let Endpoint::Resource(target, mut request) =
+            self.route(Box::new(head), received, &authorized, seen)?
+        else {
             return Err(ApiError::bad_request(
                 "the path does not name an object or a collection of this server",
             ));
