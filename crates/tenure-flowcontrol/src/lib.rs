@@ -36,6 +36,7 @@ mod rule;
 mod scheduler;
 mod seats;
 mod status;
+mod subjects;
 mod work_estimate;
 
 pub use classify::Flow;
