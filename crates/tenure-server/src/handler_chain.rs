@@ -487,12 +487,10 @@ impl Server {
     }
 
     /// Returns how many bytes a request may work on besides its body: more than any if it has no bound, since expressions are compiled
-    /// or evaluated, objects are converted by a webhook, or versions of the past are rebuilt. What a get and a watch work on is known
-    /// when it is read (`read`).
+    /// or evaluated, or objects are converted by a webhook. What a get, a watch and a history work on is known when it is read.
     async fn work(&self, target: &Target) -> usize {
         let is_write = matches!(target.verb, Verb::Create | Verb::Update | Verb::Patch);
         let has_no_bound = target.handler.has_conversion_webhook()
-            || target.subresource == HISTORY
             || is_write
                 && (matches!(target.handler.role, Role::Definition | Role::AdmissionConfiguration)
                     || target.handler.has_rules()
@@ -501,7 +499,7 @@ impl Server {
             _ if has_no_bound => usize::MAX,
             Verb::List | Verb::DeleteCollection => self.reader.collection_work(&target.handler).await,
             Verb::Create | Verb::Watch => 0,
-            Verb::Get if target.subresource.is_empty() => 0,
+            Verb::Get if target.subresource.is_empty() || target.subresource == HISTORY => 0,
             Verb::Get | Verb::Update | Verb::Patch | Verb::Delete => {
                 let entry = self.objects.store.peek(target.key().as_bytes());
                 entry.ok().flatten().map_or(0, |entry| entry.value.len())

@@ -17,7 +17,7 @@ use tenure_apply::State;
 use tenure_history::{Entry, Rebuilt, Record, rebuild, secret};
 use tenure_http::{MediaTypes, Request, Response, offload::Offload};
 use tenure_meta::ApiError;
-use tenure_store::{LedgerRecord, LedgerRequest, Revision};
+use tenure_store::{Entry as StoreEntry, LedgerRecord, LedgerRequest, Revision};
 
 /// How often object and records are read again if a write came between.
 const ATTEMPTS: usize = 8;
@@ -33,11 +33,27 @@ pub struct HistoryReader {
 
 /// An object as it is stored, and its records, newest first.
 struct Loaded {
-    live: Option<Rebuilt>,
+    entry: Option<StoreEntry>,
     records: Vec<LedgerRecord>,
 }
 
 impl Loaded {
+    /// Returns how many bytes a response works on at most: every version may be as large as the object or the largest record.
+    fn work(&self) -> usize {
+        let live = self.entry.as_ref().map_or(0, |entry| entry.value.len());
+        let largest = self.records.iter().map(|record| record.record.len()).max().unwrap_or(0);
+        live.max(largest).saturating_mul(self.records.len() + 1)
+    }
+
+    /// Returns the object, if it exists.
+    fn live(&self, objects: &Objects) -> Result<Option<Rebuilt>, ApiError> {
+        let stored = self.entry.as_ref().map(|entry| objects.decode(entry)).transpose()?;
+        Ok(stored.map(|Stored { object, managers, revision }| Rebuilt {
+            state: State { object, managers },
+            revision: revision.get(),
+        }))
+    }
+
     fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
         self.records.iter().map(entry)
     }
@@ -60,20 +76,32 @@ impl HistoryReader {
 
     /// Answers a request for the history of the target's object.
     pub async fn get(self: &Arc<Self>, target: Target, request: &Request) -> Result<Response, ApiError> {
-        let format = request.format(MediaTypes::Text)?;
-        let field = request.query.given("field").map(|field| field.to_string());
+        request.format(MediaTypes::Text)?;
         if request.query.flag("watch") {
             let parts = (&self.objects, &self.history, &self.offload);
             return watch::watch(parts, self.stopping.clone(), target, request).await;
         }
         let loaded = self.load(&target).await?;
+        // A short history of a small object does not wait until others have computed.
+        self.offload.run_for(loaded.work(), self.answer(&target, request, &loaded)).await
+    }
+
+    /// Answers a request by what was loaded.
+    async fn answer(
+        &self,
+        target: &Target,
+        request: &Request,
+        loaded: &Loaded,
+    ) -> Result<Response, ApiError> {
+        let format = request.format(MediaTypes::Text)?;
+        let live = loaded.live(&self.objects)?;
         let values = self.history.values(&target.handler);
         let document = match request.query.given("at") {
             Some(at) => {
                 let moment = moment(at)?;
                 let records = loaded.records.iter().map(entry);
-                let rebuilt = rebuild(loaded.live.clone(), records, moment).map_err(refusal)?;
-                let converted = converted(&self.objects, &target, &rebuilt).await?;
+                let rebuilt = rebuild(live, records, moment).map_err(refusal)?;
+                let converted = converted(&self.objects, target, &rebuilt).await?;
                 let object = secret::redact(&converted.object, values);
                 shown(&object, Some(&converted.managers), Some(Revision::from_number(rebuilt.revision)))
             }
@@ -88,9 +116,9 @@ impl HistoryReader {
                     ty: target.handler.type_ref(),
                     values,
                 };
-                let versions = Converted { objects: &self.objects, target: &target };
-                page(&subject, loaded.live.as_ref(), loaded.entries(), field.as_deref(), &wanted, &versions)
-                    .await?
+                let versions = Converted { objects: &self.objects, target };
+                let field = request.query.given("field").map(|field| field.as_str());
+                page(&subject, live.as_ref(), loaded.entries(), field, &wanted, &versions).await?
             }
         };
         Ok(Response::document(StatusCode::OK, &document, format))
@@ -115,12 +143,7 @@ impl HistoryReader {
                 return Err(target.not_found());
             }
             if fits || attempt == ATTEMPTS {
-                let stored = entry.map(|entry| self.objects.decode(&entry)).transpose()?;
-                let live = stored.map(|Stored { object, managers, revision }| Rebuilt {
-                    state: State { object, managers },
-                    revision: revision.get(),
-                });
-                return Ok(Loaded { live, records: page.records });
+                return Ok(Loaded { entry, records: page.records });
             }
         }
     }
