@@ -5,6 +5,7 @@
 use super::{custom_kind::CustomKind, documents::Documents, handler::ResourceHandler};
 use crate::object::Stored;
 use bytes::Bytes;
+use foldhash::fast::RandomState;
 use std::{
     collections::HashMap,
     ops::Bound,
@@ -22,7 +23,8 @@ type ResourceName = (Text, Text, Text);
 /// The resources that are served, and the documents about them.
 pub struct Snapshot {
     /// The built-in resources by their names.
-    builtin: Arc<HashMap<ResourceName, ResourceHandler>>,
+    /// No client can add to them, so that their hashes need not resist attackers.
+    builtin: Arc<HashMap<ResourceName, ResourceHandler, RandomState>>,
     /// The custom resources by their names.
     custom: CowMap<ResourceName, ResourceHandler>,
     /// The custom resources by `apiVersion`, kind and plural name. The last of those with the same kind is found by it.
