@@ -135,8 +135,8 @@ pub(crate) struct MatchCondition(Expression);
 
 impl MatchCondition {
     /// Reads an item of `matchConditions`.
-    pub fn read(of: &Value) -> MatchCondition {
-        MatchCondition(Expression::new(of.text("expression")))
+    pub fn read(value: &Value) -> MatchCondition {
+        MatchCondition(Expression::new(value.text("expression")))
     }
 
     /// Whether all conditions are true. One that is false decides, even if others fail.

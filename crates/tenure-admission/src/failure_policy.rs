@@ -14,7 +14,7 @@ pub(crate) enum FailurePolicy {
 
 impl FailurePolicy {
     /// Reads the `failurePolicy` of a webhook or a policy.
-    pub fn read(of: &Value) -> FailurePolicy {
-        if of.text("failurePolicy") == "Ignore" { FailurePolicy::Ignore } else { FailurePolicy::Fail }
+    pub fn read(value: &Value) -> FailurePolicy {
+        if value.text("failurePolicy") == "Ignore" { FailurePolicy::Ignore } else { FailurePolicy::Fail }
     }
 }

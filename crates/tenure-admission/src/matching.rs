@@ -19,15 +19,15 @@ pub(crate) struct MatchConstraints {
 
 impl MatchConstraints {
     /// Reads a webhook, the `matchConstraints` of a policy or the `matchResources` of a binding.
-    pub fn read(of: &Value) -> MatchConstraints {
-        let rules = |name: &str| of.items(name).iter().map(Rule::read).collect();
+    pub fn read(value: &Value) -> MatchConstraints {
+        let rules = |name: &str| value.items(name).iter().map(Rule::read).collect();
         let named: Vec<Rule> = rules("resourceRules");
         MatchConstraints {
             rules: if named.is_empty() { rules("rules") } else { named },
             excluded: rules("excludeResourceRules"),
-            namespaces: Selector::read(of.get("namespaceSelector")),
-            objects: Selector::read(of.get("objectSelector")),
-            equivalent: of.text("matchPolicy") != "Exact",
+            namespaces: Selector::read(value.get("namespaceSelector")),
+            objects: Selector::read(value.get("objectSelector")),
+            equivalent: value.text("matchPolicy") != "Exact",
         }
     }
 
@@ -84,19 +84,19 @@ struct Rule {
 }
 
 impl Rule {
-    fn read(of: &Value) -> Rule {
-        let resources = of.texts("resources");
+    fn read(value: &Value) -> Rule {
+        let resources = value.texts("resources");
         let resources = resources.iter().map(|resource| match resource.split_once('/') {
             Some((resource, below)) => (resource.into(), below.into()),
             None => (resource.clone(), Text::default()),
         });
         Rule {
-            operations: of.texts("operations"),
-            groups: of.texts("apiGroups"),
-            versions: of.texts("apiVersions"),
+            operations: value.texts("operations"),
+            groups: value.texts("apiGroups"),
+            versions: value.texts("apiVersions"),
             resources: resources.collect(),
-            names: of.texts("resourceNames"),
-            scope: match of.text("scope").as_str() {
+            names: value.texts("resourceNames"),
+            scope: match value.text("scope").as_str() {
                 "Cluster" => Some(Scope::Cluster),
                 "Namespaced" => Some(Scope::Namespaced),
                 _ => None,
@@ -128,8 +128,8 @@ pub(crate) struct Selector(Option<LabelSelector>);
 
 impl Selector {
     /// Reads a selector. A missing one selects everything, an invalid one nothing.
-    pub fn read(of: Option<&Value>) -> Selector {
-        Selector(LabelSelector::of_object(of.unwrap_or(&Value::Null)).ok())
+    pub fn read(value: Option<&Value>) -> Selector {
+        Selector(LabelSelector::of_object(value.unwrap_or(&Value::Null)).ok())
     }
 
     /// Whether the selector matches the labels of an object.

@@ -10,8 +10,8 @@ fn document(text: &str) -> Value {
     yaml::parse(text.as_bytes(), &Limits::default()).expect("the test's own YAML")
 }
 
-fn usage(of: GroupResource<'_>, object: &str) -> String {
-    let usage = usage_of(of, &document(object));
+fn usage(resource: GroupResource<'_>, object: &str) -> String {
+    let usage = usage_of(resource, &document(object));
     let listed = usage.iter().map(|(name, amount)| format!("{name}={}", amount.canonical()));
     listed.collect::<Vec<_>>().join(" ")
 }

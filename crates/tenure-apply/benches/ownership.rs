@@ -35,11 +35,11 @@ struct Subject<'s> {
 }
 
 impl<'s> Subject<'s> {
-    fn new(name: &str, text: Vec<u8>, api_version: &'static str, of: TypeRef<'s>) -> Subject<'s> {
+    fn new(name: &str, text: Vec<u8>, api_version: &'static str, ty: TypeRef<'s>) -> Subject<'s> {
         let mut reset = FieldSet::default();
         reset.insert(&[PathElement::field("status")]);
         let reset = ResetFields::These(reset);
-        let versions = SingleVersion::new(api_version, of);
+        let versions = SingleVersion::new(api_version, ty);
         let kind = decode(&text).get("kind").cloned().unwrap_or_default();
         let empty = Value::object([("apiVersion", Value::from(api_version)), ("kind", kind)]);
         Subject { name: name.to_owned(), text, api_version, versions, empty, reset }

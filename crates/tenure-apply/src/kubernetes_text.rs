@@ -88,8 +88,8 @@ impl ErrorWalk {
         }
     }
 
-    fn scalar(&mut self, of: &Scalar, value: &Value) {
-        match expected(of) {
+    fn scalar(&mut self, kind: &Scalar, value: &Value) {
+        match expected(kind) {
             Expected::Anything => {}
             Expected::Boolean if !matches!(value, Value::Bool(_)) => {
                 self.error(format_args!("expected boolean, got {}", pointer(value)));
@@ -131,11 +131,11 @@ enum Expected {
     Anything,
 }
 
-fn expected(of: &Scalar) -> Expected {
-    match of.kind {
+fn expected(scalar: &Scalar) -> Expected {
+    match scalar.kind {
         ScalarKind::Boolean => Expected::Boolean,
         ScalarKind::Integer | ScalarKind::Number => Expected::Number,
-        ScalarKind::String if matches!(of.format.as_str(), "" | "byte") => Expected::String,
+        ScalarKind::String if matches!(scalar.format.as_str(), "" | "byte") => Expected::String,
         ScalarKind::String | ScalarKind::Quantity => Expected::Scalar,
         ScalarKind::IntOrString => Expected::Anything,
     }

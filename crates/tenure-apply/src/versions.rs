@@ -66,8 +66,8 @@ pub struct SingleVersion<'s> {
 
 impl<'s> SingleVersion<'s> {
     /// Makes the kind of one version.
-    pub fn new(api_version: impl Into<Text>, of: TypeRef<'s>) -> SingleVersion<'s> {
-        SingleVersion { api_version: api_version.into(), of }
+    pub fn new(api_version: impl Into<Text>, ty: TypeRef<'s>) -> SingleVersion<'s> {
+        SingleVersion { api_version: api_version.into(), of: ty }
     }
 }
 

@@ -87,8 +87,8 @@ fn applied(manager: &str, live: Option<&Value>, config: &Value) -> Result<Value,
     Applier::new(manager).apply(live, config).map(|applied| applied.object)
 }
 
-fn conflicts(of: (Value, Value)) {
-    let Err(ApplyError::Conflicts(conflicts)) = applied("bob", Some(&of.0), &of.1) else {
+fn conflicts(input: (Value, Value)) {
+    let Err(ApplyError::Conflicts(conflicts)) = applied("bob", Some(&input.0), &input.1) else {
         panic!("everything is contested");
     };
     assert!(conflicts.iter().count() > 1);

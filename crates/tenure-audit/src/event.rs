@@ -94,31 +94,31 @@ impl Drop for RequestText {
 
 impl RequestText {
     /// Writes what all events of a request have in common.
-    pub fn new(of: &RequestRecord<'_>) -> RequestText {
+    pub fn new(record: &RequestRecord<'_>) -> RequestText {
         let mut text = SPARE.try_with(|spare| spare.borrow_mut().pop()).ok().flatten().unwrap_or_default();
         text.clear();
         let mut fields = Fields::begin(&mut text);
         fields.word(name!("kind"), "Event");
         fields.word(name!("apiVersion"), "audit.k8s.io/v1");
-        fields.word(name!("level"), of.level.name());
-        fields.text(name!("auditID"), of.audit_id);
+        fields.word(name!("level"), record.level.name());
+        fields.text(name!("auditID"), record.audit_id);
         let stage_at = fields.out.len();
-        fields.text(name!("requestURI"), of.request_uri);
-        fields.text(name!("verb"), of.attributes.verb());
+        fields.text(name!("requestURI"), record.request_uri);
+        fields.text(name!("verb"), record.attributes.verb());
         fields.object(name!("user"), |fields| {
-            if let Some(user) = of.user {
+            if let Some(user) = record.user {
                 user_fields(user, fields);
             }
         });
         let impersonation_at = fields.out.len();
-        if !of.source_ips.is_empty() {
-            fields.texts(name!("sourceIPs"), of.source_ips);
+        if !record.source_ips.is_empty() {
+            fields.texts(name!("sourceIPs"), record.source_ips);
         }
-        if !of.user_agent.is_empty() {
-            fields.text(name!("userAgent"), shortened(of.user_agent));
+        if !record.user_agent.is_empty() {
+            fields.text(name!("userAgent"), shortened(record.user_agent));
         }
         let object_at = fields.out.len();
-        if let Attributes::Resource(path) = of.attributes {
+        if let Attributes::Resource(path) = record.attributes {
             let unknown = ObjectReference::default();
             fields.object(name!("objectRef"), |fields| unknown.write_fields(path, fields));
         }

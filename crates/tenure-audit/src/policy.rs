@@ -221,10 +221,10 @@ impl Rule {
             }
     }
 
-    fn matches_resource(&self, of: &ResourceAttributes) -> bool {
+    fn matches_resource(&self, attributes: &ResourceAttributes) -> bool {
         self.non_resource_urls.is_empty()
-            && (self.namespaces.is_empty() || self.namespaces.contains(&of.namespace))
-            && (self.resources.is_empty() || self.resources.iter().any(|group| group.matches(of)))
+            && (self.namespaces.is_empty() || self.namespaces.contains(&attributes.namespace))
+            && (self.resources.is_empty() || self.resources.iter().any(|group| group.matches(attributes)))
     }
 
     fn matches_path(&self, path: &str) -> bool {
@@ -236,17 +236,19 @@ impl Rule {
 }
 
 impl GroupResources {
-    fn matches(&self, of: &ResourceAttributes) -> bool {
+    fn matches(&self, attributes: &ResourceAttributes) -> bool {
         let is_resource = |own: &Text| match own.split_once('/') {
-            None => own == "*" || (of.subresource.is_empty() && *own == of.resource),
+            None => own == "*" || (attributes.subresource.is_empty() && *own == attributes.resource),
             // All subresources of a resource, and the resource itself.
-            Some((resource, "*")) => resource == of.resource,
-            Some(("*", subresource)) => subresource == of.subresource,
-            Some((resource, subresource)) => resource == of.resource && subresource == of.subresource,
+            Some((resource, "*")) => resource == attributes.resource,
+            Some(("*", subresource)) => subresource == attributes.subresource,
+            Some((resource, subresource)) => {
+                resource == attributes.resource && subresource == attributes.subresource
+            }
         };
-        (self.group == "*" || self.group == of.group)
+        (self.group == "*" || self.group == attributes.group)
             && (self.resources.is_empty() || self.resources.iter().any(is_resource))
-            && (self.resource_names.is_empty() || self.resource_names.contains(&of.name))
+            && (self.resource_names.is_empty() || self.resource_names.contains(&attributes.name))
     }
 }
 

@@ -184,6 +184,6 @@ impl AbacPolicy {
     }
 }
 
-fn is_or_all(of: &str, value: &str) -> bool {
-    of == ALL || of == value
+fn is_or_all(name: &str, value: &str) -> bool {
+    name == ALL || name == value
 }

@@ -339,8 +339,8 @@ fn check_selector(selector: &Value, path: &str, is_label: bool, errors: &mut Vec
 }
 
 /// Checks a requirement of a selector; whether it can be read.
-fn check_requirement(of: &Value, path: &str, is_label: bool, errors: &mut Vec<FieldError>) -> bool {
-    let (key, operator, values) = (text(of, "key"), text(of, "operator"), texts(of.get("values")));
+fn check_requirement(given: &Value, path: &str, is_label: bool, errors: &mut Vec<FieldError>) -> bool {
+    let (key, operator, values) = (text(given, "key"), text(given, "operator"), texts(given.get("values")));
     if is_label {
         let wrong = |detail| FieldError::invalid(format!("{path}.key"), &Value::from(key.clone()), detail);
         errors.extend(format::qualified_name(&key).into_iter().map(wrong));

@@ -70,15 +70,15 @@ pub fn review_spec(user: &UserInfo, attributes: &Attributes) -> Value {
     })
 }
 
-fn resource_attributes(of: &ResourceAttributes) -> Value {
+fn resource_attributes(attributes: &ResourceAttributes) -> Value {
     let texts = [
-        ("group", &of.group),
-        ("name", &of.name),
-        ("namespace", &of.namespace),
-        ("resource", &of.resource),
-        ("subresource", &of.subresource),
-        ("verb", &of.verb),
-        ("version", &of.version),
+        ("group", &attributes.group),
+        ("name", &attributes.name),
+        ("namespace", &attributes.namespace),
+        ("resource", &attributes.resource),
+        ("subresource", &attributes.subresource),
+        ("verb", &attributes.verb),
+        ("version", &attributes.version),
     ];
     let given = texts.into_iter().filter(|(_, text)| !text.is_empty());
     let mut fields: Vec<(&str, Value)> =
@@ -89,13 +89,13 @@ fn resource_attributes(of: &ResourceAttributes) -> Value {
         }
     };
     // A selector that cannot be read is left out: the review is about more objects then.
-    if let Ok(selector) = FieldSelector::parse(&of.field_selector) {
+    if let Ok(selector) = FieldSelector::parse(&attributes.field_selector) {
         let requirement = |(field, equal, value): (&Text, bool, &Text)| {
             expression(field, if equal { "In" } else { "NotIn" }, std::slice::from_ref(value))
         };
         select("fieldSelector", selector.requirements().map(requirement).collect());
     }
-    if let Ok(selector) = LabelSelector::parse(&of.label_selector) {
+    if let Ok(selector) = LabelSelector::parse(&attributes.label_selector) {
         let requirement =
             |(label, operator, values): (&Text, &str, &[Text])| expression(label, operator, values);
         select("labelSelector", selector.requirements().map(requirement).collect());

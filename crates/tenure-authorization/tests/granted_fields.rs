@@ -241,8 +241,8 @@ fn list(items: Vec<&'static str>) -> String {
     items.iter().map(|item| format!("'{item}'")).collect::<Vec<_>>().join(", ")
 }
 
-fn some(of: &'static [&'static str]) -> impl Strategy<Value = String> {
-    subsequence(of.to_vec(), 1..=2).prop_map(list)
+fn some(choices: &'static [&'static str]) -> impl Strategy<Value = String> {
+    subsequence(choices.to_vec(), 1..=2).prop_map(list)
 }
 
 fn world() -> impl Strategy<Value = World> {

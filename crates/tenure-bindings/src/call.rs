@@ -86,10 +86,10 @@ impl<'v> Call<'v> {
         patch::json_patch(live, operations, dialect)
     }
 
-    fn diff(mut self, of: impl Fn(&Value, &Value) -> Value) -> Result<Value, Error> {
+    fn diff(mut self, calculate: impl Fn(&Value, &Value) -> Value) -> Result<Value, Error> {
         let (original, modified) = (self.with.value("original")?, self.with.value("modified")?);
         self.with.end()?;
-        Ok(of(original, modified))
+        Ok(calculate(original, modified))
     }
 
     fn lint(mut self) -> Result<Value, Error> {
@@ -196,10 +196,10 @@ impl<'v> Call<'v> {
         fields::from_paths(&paths)
     }
 
-    fn managed_fields(mut self, of: impl Fn(&Value) -> Result<Value, Error>) -> Result<Value, Error> {
+    fn managed_fields(mut self, convert: impl Fn(&Value) -> Result<Value, Error>) -> Result<Value, Error> {
         let managers = self.with.value("managed_fields")?;
         self.with.end()?;
-        of(managers)
+        convert(managers)
     }
 }
 

@@ -5,8 +5,8 @@
 use tenure_meta::{Group, Registry, Resource, Subresource, api_version};
 use tenure_value::{Text, Value};
 
-fn texts(of: &[Text]) -> Value {
-    Value::array(of.iter().cloned().map(Value::from))
+fn texts(words: &[Text]) -> Value {
+    Value::array(words.iter().cloned().map(Value::from))
 }
 
 fn group_version(group: &str, version: &str) -> Value {
@@ -73,31 +73,31 @@ pub fn api_resource_list(registry: &Registry, group: &str, version: &str) -> Opt
     Some(Value::object(fields))
 }
 
-fn legacy_row(of: &Resource) -> Value {
+fn legacy_row(resource: &Resource) -> Value {
     let mut fields = vec![
-        ("name", Value::from(of.name.clone())),
-        ("singularName", Value::from(of.singular.clone())),
-        ("namespaced", Value::from(of.scope == super::Scope::Namespaced)),
-        ("kind", Value::from(of.kind.clone())),
-        ("verbs", texts(&of.verbs)),
+        ("name", Value::from(resource.name.clone())),
+        ("singularName", Value::from(resource.singular.clone())),
+        ("namespaced", Value::from(resource.scope == super::Scope::Namespaced)),
+        ("kind", Value::from(resource.kind.clone())),
+        ("verbs", texts(&resource.verbs)),
     ];
-    if !of.short_names.is_empty() {
-        fields.push(("shortNames", texts(&of.short_names)));
+    if !resource.short_names.is_empty() {
+        fields.push(("shortNames", texts(&resource.short_names)));
     }
-    if !of.categories.is_empty() {
-        fields.push(("categories", texts(&of.categories)));
+    if !resource.categories.is_empty() {
+        fields.push(("categories", texts(&resource.categories)));
     }
-    if !of.storage_version_hash.is_empty() {
-        fields.push(("storageVersionHash", Value::from(of.storage_version_hash.clone())));
+    if !resource.storage_version_hash.is_empty() {
+        fields.push(("storageVersionHash", Value::from(resource.storage_version_hash.clone())));
     }
     Value::object(fields)
 }
 
-fn legacy_subrow(of: &Resource, sub: &Subresource) -> Value {
+fn legacy_subrow(resource: &Resource, sub: &Subresource) -> Value {
     let mut fields = vec![
-        ("name", Value::from(format!("{}/{}", of.name, sub.name))),
+        ("name", Value::from(format!("{}/{}", resource.name, sub.name))),
         ("singularName", Value::from("")),
-        ("namespaced", Value::from(of.scope == super::Scope::Namespaced)),
+        ("namespaced", Value::from(resource.scope == super::Scope::Namespaced)),
         ("kind", Value::from(sub.kind.clone())),
         ("verbs", texts(&sub.verbs)),
     ];
@@ -144,22 +144,22 @@ fn response_kind(group: &str, version: &str, kind: &str) -> Value {
     Value::object([("group", group), ("version", version), ("kind", kind)].map(|(n, v)| (n, v.into())))
 }
 
-fn aggregated_row(of: &Resource) -> Value {
+fn aggregated_row(resource: &Resource) -> Value {
     let mut fields = vec![
-        ("resource", Value::from(of.name.clone())),
-        ("responseKind", response_kind("", "", &of.kind)),
-        ("scope", Value::from(of.scope.word())),
-        ("singularResource", Value::from(of.singular.clone())),
-        ("verbs", texts(&of.verbs)),
+        ("resource", Value::from(resource.name.clone())),
+        ("responseKind", response_kind("", "", &resource.kind)),
+        ("scope", Value::from(resource.scope.word())),
+        ("singularResource", Value::from(resource.singular.clone())),
+        ("verbs", texts(&resource.verbs)),
     ];
-    if !of.short_names.is_empty() {
-        fields.push(("shortNames", texts(&of.short_names)));
+    if !resource.short_names.is_empty() {
+        fields.push(("shortNames", texts(&resource.short_names)));
     }
-    if !of.categories.is_empty() {
-        fields.push(("categories", texts(&of.categories)));
+    if !resource.categories.is_empty() {
+        fields.push(("categories", texts(&resource.categories)));
     }
-    if !of.subresources.is_empty() {
-        let rows = of.subresources.iter().map(|sub| {
+    if !resource.subresources.is_empty() {
+        let rows = resource.subresources.iter().map(|sub| {
             Value::object([
                 ("subresource", Value::from(sub.name.clone())),
                 ("responseKind", response_kind(&sub.group, &sub.version, &sub.kind)),

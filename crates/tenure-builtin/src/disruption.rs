@@ -5,8 +5,8 @@ use tenure_value::{Object, Value};
 
 const DISRUPTION_TARGET: &str = "DisruptionTarget";
 
-fn fields(of: Option<&Value>) -> Object {
-    of.and_then(Value::as_object).cloned().unwrap_or_default()
+fn fields(value: Option<&Value>) -> Object {
+    value.and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
 /// Returns a pod with the condition that it is the target of a disruption. An existing condition keeps its time.

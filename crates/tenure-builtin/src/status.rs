@@ -35,8 +35,8 @@ pub(crate) fn pod(old: &Object, new: Object) -> Object {
 
 /// Returns conditions with the observed generations of the old ones of the same type; `None` if all have one.
 fn with_generations(old: Option<&Value>, new: &[Value]) -> Option<Value> {
-    fn generation(of: &Value) -> Option<&Value> {
-        of.get("observedGeneration").filter(|of| of.as_i64().is_some_and(|of| of != 0))
+    fn generation(value: &Value) -> Option<&Value> {
+        value.get("observedGeneration").filter(|of| of.as_i64().is_some_and(|of| of != 0))
     }
     // Several conditions may have one type.
     let mut former: HashMap<Option<&Value>, VecDeque<Option<&Value>>> = HashMap::new();

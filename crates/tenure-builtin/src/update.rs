@@ -109,15 +109,15 @@ fn keep(resource: &Resource, old: &Value, new: Value) -> Value {
 }
 
 /// Returns an object with a value at a path whose parents exist.
-fn put(of: &Value, steps: &[&str], value: Value) -> Value {
-    match (steps, of.as_object()) {
+fn put(given: &Value, steps: &[&str], value: Value) -> Value {
+    match (steps, given.as_object()) {
         ([], _) => value,
         ([step, rest @ ..], Some(fields)) => match fields.get(step) {
             Some(below) => fields.with(*step, put(below, rest, value)).into(),
             None if rest.is_empty() => fields.with(*step, value).into(),
-            None => of.clone(),
+            None => given.clone(),
         },
-        (_, None) => of.clone(),
+        (_, None) => given.clone(),
     }
 }
 

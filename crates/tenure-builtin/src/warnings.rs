@@ -158,13 +158,13 @@ fn of_template(template: &Value, at: &str, warnings: &mut Vec<String>) {
 
 const NULL_SELECTOR: &str = "a null labelSelector results in matching no pod";
 
-fn is_missing(of: &Value, name: &str) -> bool {
-    of.get(name).is_none_or(Value::is_null)
+fn is_missing(value: &Value, name: &str) -> bool {
+    value.get(name).is_none_or(Value::is_null)
 }
 
 /// Returns a string member; empty if absent.
-fn text<'v>(of: &'v Value, name: &str) -> &'v str {
-    of.get(name).and_then(Value::as_str).unwrap_or_default()
+fn text<'v>(value: &'v Value, name: &str) -> &'v str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Warns of entries of a list that repeat a name.

@@ -14,7 +14,7 @@ use tenure_value::Value;
 pub fn conflicts(
     errors: &[Cause],
     object: &Value,
-    of: TypeRef<'_>,
+    ty: TypeRef<'_>,
     [before, after]: [&Managers; 2],
     writer: &Identity<'_>,
 ) -> Option<Conflicts> {
@@ -28,7 +28,7 @@ pub fn conflicts(
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
                 let (list, rest) = new.key();
-                let values = ListValues::read(list, rest, object, of)?;
+                let values = ListValues::read(list, rest, object, ty)?;
                 new.insert(values)
             }
         };
@@ -42,7 +42,7 @@ pub fn conflicts(
         let mut found = false;
         for path in foreign {
             let conflict = Conflict {
-                live: path.resolve(object, of).cloned(),
+                live: path.resolve(object, ty).cloned(),
                 proposed: None,
                 owners: Vec::new(),
                 path,
@@ -81,8 +81,8 @@ struct ListValues<'v> {
 }
 
 impl<'v> ListValues<'v> {
-    fn read(list: &Path, field: &Path, object: &'v Value, of: TypeRef<'_>) -> Option<ListValues<'v>> {
-        let root = (object, of, Path::default());
+    fn read(list: &Path, field: &Path, object: &'v Value, ty: TypeRef<'_>) -> Option<ListValues<'v>> {
+        let root = (object, ty, Path::default());
         let list = list.iter().try_fold(root, below)?;
         let count = list.0.as_array()?.len();
         let (mut by_index, mut places) = (Vec::with_capacity(count), BTreeMap::<_, Vec<Path>>::new());

@@ -24,10 +24,10 @@ struct Drawn {
 }
 
 impl Drawn {
-    fn count(&self, of: u64) -> u64 {
+    fn count(&self, number: u64) -> u64 {
         let mut layer = Some(self);
         while let Some(drawn) = layer {
-            if let Some(count) = drawn.counts.get(&of) {
+            if let Some(count) = drawn.counts.get(&number) {
                 return *count;
             }
             layer = drawn.origin.as_deref();

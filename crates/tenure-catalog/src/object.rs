@@ -80,13 +80,13 @@ impl Document {
     /// fields of a manager, as [`fields_v1::write`](tenure_fields::fields_v1::write) does.
     pub fn with_metadata(
         &self,
-        of: &Stored,
+        stored: &Stored,
         form: ManagedFieldsForm,
         fields: impl Fn(&FieldSet, &mut Vec<u8>),
     ) -> Vec<u8> {
-        let held = Some(&of.managers).filter(|_| form != ManagedFieldsForm::Omitted);
+        let held = Some(&stored.managers).filter(|_| form != ManagedFieldsForm::Omitted);
         let Some([managers_at, version_at]) = self.seams else {
-            return json::to_vec(&shown_as(&of.object, &of.managers, form, of.revision));
+            return json::to_vec(&shown_as(&stored.object, &stored.managers, form, stored.revision));
         };
         let mut out = Vec::with_capacity(ROOM);
         out.extend_from_slice(&self.text[..managers_at]);
@@ -96,9 +96,9 @@ impl Document {
             out.push(b',');
         }
         out.extend_from_slice(&self.text[managers_at..version_at]);
-        if of.revision != Revision::ZERO {
+        if stored.revision != Revision::ZERO {
             out.extend_from_slice(b"\"resourceVersion\":\"");
-            out.extend_from_slice(itoa::Buffer::new().format(of.revision.get()).as_bytes());
+            out.extend_from_slice(itoa::Buffer::new().format(stored.revision.get()).as_bytes());
             out.extend_from_slice(b"\",");
         }
         out.extend_from_slice(&self.text[version_at..]);

@@ -258,9 +258,9 @@ fn descend<'v>(value: &'v Value, next: &mut Vec<&'v Value>) {
     }
 }
 
-fn holds(of: &[Step], compare: Option<&(Operator, Value)>, item: &Value) -> bool {
+fn holds(steps: &[Step], compare: Option<&(Operator, Value)>, item: &Value) -> bool {
     use std::cmp::Ordering::{Equal, Greater, Less};
-    let found = follow(of, item);
+    let found = follow(steps, item);
     let Some((operator, constant)) = compare else { return !found.is_empty() };
     found.iter().any(|value| {
         let order = match (value.as_f64(), constant.as_f64()) {

@@ -111,8 +111,8 @@ fn check_value(node: &Node, value: &Value, old: Option<&Value>, path: &FieldPath
 }
 
 /// Whether a value has a type; an integral float that fits 64 bits is an integer.
-fn is_of(of: NodeType, value: &Value) -> bool {
-    match of {
+fn is_of(ty: NodeType, value: &Value) -> bool {
+    match ty {
         NodeType::Any => true,
         NodeType::Object => matches!(value, Value::Object(_)),
         NodeType::Array => matches!(value, Value::Array(_)),

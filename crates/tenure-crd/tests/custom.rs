@@ -8,12 +8,12 @@ fn recorded() -> Value {
     include_str!("data/custom.json").parse().expect("the recorded cases are a document")
 }
 
-fn items<'v>(of: &'v Value, name: &str) -> &'v [Value] {
-    of.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
+fn items<'v>(value: &'v Value, name: &str) -> &'v [Value] {
+    value.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
 }
 
 /// The causes of an error as reason, message and field.
-fn causes(of: &[tenure_meta::FieldError]) -> Vec<Value> {
+fn causes(errors: &[tenure_meta::FieldError]) -> Vec<Value> {
     let row = |cause: &tenure_meta::FieldError| {
         Value::object([
             ("reason", Value::from(cause.kind.reason())),
@@ -21,7 +21,7 @@ fn causes(of: &[tenure_meta::FieldError]) -> Vec<Value> {
             ("field", Value::from(cause.path.as_str())),
         ])
     };
-    of.iter().map(row).collect()
+    errors.iter().map(row).collect()
 }
 
 #[test]

@@ -110,8 +110,10 @@ fn any_schema() -> impl Strategy<Value = Value> {
         })
 }
 
-fn option<T: std::fmt::Debug + Clone>(of: impl Strategy<Value = T>) -> impl Strategy<Value = Option<T>> {
-    prop_oneof![2 => Just(None), 1 => of.prop_map(Some)]
+fn option<T: std::fmt::Debug + Clone>(
+    strategy: impl Strategy<Value = T>,
+) -> impl Strategy<Value = Option<T>> {
+    prop_oneof![2 => Just(None), 1 => strategy.prop_map(Some)]
 }
 
 /// Adds defaults to a schema and its children if a definition may have them.

@@ -20,8 +20,8 @@ fn object(spec: &str) -> Value {
 }
 
 /// The fields and messages of errors.
-fn wrong(of: Vec<tenure_meta::FieldError>) -> Vec<String> {
-    of.into_iter().map(|cause| format!("{}: {}", cause.path, cause.message)).collect()
+fn wrong(vec: Vec<tenure_meta::FieldError>) -> Vec<String> {
+    vec.into_iter().map(|cause| format!("{}: {}", cause.path, cause.message)).collect()
 }
 
 fn create(schema: &str, spec: &str) -> Vec<String> {

@@ -21,14 +21,14 @@ pub enum Duplicates {
 
 impl FieldSet {
     /// Returns the fields that a value contains according to a type; duplicate items are an error.
-    pub fn of(value: &Value, of: TypeRef<'_>) -> Result<FieldSet, Error> {
-        FieldSet::of_with(value, of, Duplicates::Refused)
+    pub fn of(value: &Value, ty: TypeRef<'_>) -> Result<FieldSet, Error> {
+        FieldSet::of_with(value, ty, Duplicates::Refused)
     }
 
     /// Returns the fields that a value contains according to a type.
-    pub fn of_with(value: &Value, of: TypeRef<'_>, duplicates: Duplicates) -> Result<FieldSet, Error> {
+    pub fn of_with(value: &Value, ty: TypeRef<'_>, duplicates: Duplicates) -> Result<FieldSet, Error> {
         let mut walk = FieldCollector { duplicates, nodes: Vec::new() };
-        walk.value(value, of).map(|declared| declared.below)
+        walk.value(value, ty).map(|declared| declared.below)
     }
 }
 
@@ -50,14 +50,14 @@ struct FieldCollector {
 }
 
 impl FieldCollector {
-    fn value(&mut self, value: &Value, of: TypeRef<'_>) -> Result<Declared, Error> {
-        match (of.get(), value) {
+    fn value(&mut self, value: &Value, ty: TypeRef<'_>) -> Result<Declared, Error> {
+        match (ty.get(), value) {
             (_, Value::Null) => Ok(Declared::WHOLE),
             (Type::Scalar(_), Value::Object(_) | Value::Array(_)) => Err(mismatch("a scalar", value)),
             (Type::Scalar(_), _) => Ok(Declared::WHOLE),
-            (Type::Struct(fields), Value::Object(object)) => self.structure(object, fields, of),
-            (Type::Map(map), Value::Object(object)) => self.map(object, map, of),
-            (Type::List(list), Value::Array(items)) => self.list(items, list, of),
+            (Type::Struct(fields), Value::Object(object)) => self.structure(object, fields, ty),
+            (Type::Map(map), Value::Object(object)) => self.map(object, map, ty),
+            (Type::List(list), Value::Array(items)) => self.list(items, list, ty),
             (Type::Untyped, Value::Object(object)) => self.entries(object, TypeRef::untyped()),
             (Type::Untyped, _) => Ok(Declared::WHOLE),
             (Type::Struct(_) | Type::Map(_), _) => Err(mismatch("an object", value)),
@@ -70,14 +70,14 @@ impl FieldCollector {
         Ok(Declared { whole: false, below: FieldSet::from_sorted(self.nodes.drain(base..)) })
     }
 
-    fn structure(&mut self, object: &Object, of: &Struct, here: TypeRef<'_>) -> Result<Declared, Error> {
-        if of.relation == Relation::Atomic || object.is_empty() {
+    fn structure(&mut self, object: &Object, shape: &Struct, here: TypeRef<'_>) -> Result<Declared, Error> {
+        if shape.relation == Relation::Atomic || object.is_empty() {
             return Ok(Declared::WHOLE);
         }
         let base = self.nodes.len();
         for (name, value) in object {
             let element = PathElement::Field(name.clone());
-            match of.field(name) {
+            match shape.field(name) {
                 Some(field) => {
                     let slot = here.slot(&field.slot);
                     let declared = self.value(value, slot).map_err(|error| error.below(&element))?;
@@ -86,7 +86,7 @@ impl FieldCollector {
                     }
                 }
                 None => {
-                    if of.unknown == UnknownFields::Foreign {
+                    if shape.unknown == UnknownFields::Foreign {
                         let problem = "field not declared in the schema; check its spelling".to_owned();
                         return Err(Error::Document { path: element.to_string(), problem });
                     }
@@ -97,38 +97,38 @@ impl FieldCollector {
         self.level(base)
     }
 
-    fn map(&mut self, object: &Object, of: &Map, here: TypeRef<'_>) -> Result<Declared, Error> {
-        match of.relation {
+    fn map(&mut self, object: &Object, shape: &Map, here: TypeRef<'_>) -> Result<Declared, Error> {
+        match shape.relation {
             Relation::Atomic => Ok(Declared::WHOLE),
-            Relation::Granular => self.entries(object, here.slot(&of.value)),
+            Relation::Granular => self.entries(object, here.slot(&shape.value)),
         }
     }
 
-    fn entries(&mut self, object: &Object, of: TypeRef<'_>) -> Result<Declared, Error> {
+    fn entries(&mut self, object: &Object, ty: TypeRef<'_>) -> Result<Declared, Error> {
         if object.is_empty() {
             return Ok(Declared::WHOLE);
         }
         let base = self.nodes.len();
         for (name, value) in object {
-            self.entry(PathElement::Field(name.clone()), value, of)?;
+            self.entry(PathElement::Field(name.clone()), value, ty)?;
         }
         self.level(base)
     }
 
     /// Adds an element that is in the set regardless of what is below it.
-    fn entry(&mut self, element: PathElement, value: &Value, of: TypeRef<'_>) -> Result<(), Error> {
-        let declared = self.value(value, of).map_err(|error| error.below(&element))?;
+    fn entry(&mut self, element: PathElement, value: &Value, ty: TypeRef<'_>) -> Result<(), Error> {
+        let declared = self.value(value, ty).map_err(|error| error.below(&element))?;
         self.nodes.push(Node { element, included: true, children: declared.below });
         Ok(())
     }
 
-    fn list(&mut self, items: &Array, of: &List, here: TypeRef<'_>) -> Result<Declared, Error> {
-        if of.topology == ListTopology::Atomic {
+    fn list(&mut self, items: &Array, shape: &List, here: TypeRef<'_>) -> Result<Declared, Error> {
+        if shape.topology == ListTopology::Atomic {
             return Ok(Declared::WHOLE);
         }
         let mut elements = Vec::with_capacity(items.len());
         for (at, item) in items.iter().enumerate() {
-            let element = element(item, &of.topology);
+            let element = element(item, &shape.topology);
             elements.push((element.map_err(|error| error.below(&PathElement::Index(at as i64)))?, at));
         }
         if !elements.is_sorted() {
@@ -148,7 +148,7 @@ impl FieldCollector {
                 }
             }
             match items.get(first) {
-                Some(item) if !twice => self.entry(element, item, here.slot(&of.item))?,
+                Some(item) if !twice => self.entry(element, item, here.slot(&shape.item))?,
                 _ => self.nodes.push(Node { element, included: true, children: FieldSet::default() }),
             }
         }

@@ -8,8 +8,8 @@ use tenure_value::{Object, Pointer, Value};
 impl Path {
     /// Returns the value at this path in a document of this type, if it exists; of items with the same keys,
     /// the first.
-    pub fn resolve<'v>(&self, value: &'v Value, of: TypeRef<'_>) -> Option<&'v Value> {
-        let mut at = (value, of);
+    pub fn resolve<'v>(&self, value: &'v Value, ty: TypeRef<'_>) -> Option<&'v Value> {
+        let mut at = (value, ty);
         for element in self.elements() {
             let below = match element {
                 PathElement::Field(name) => at.1.below(name),
@@ -31,32 +31,32 @@ impl Path {
     /// let pointer = path.pointer(&pod, Schema::builtin().kind("v1", "Pod").unwrap()).unwrap();
     /// assert_eq!(pointer.to_string(), "/spec/containers/1");
     /// ```
-    pub fn pointer(&self, value: &Value, of: TypeRef<'_>) -> Option<Pointer> {
-        let (mut value, mut of) = (value, of);
+    pub fn pointer(&self, value: &Value, ty: TypeRef<'_>) -> Option<Pointer> {
+        let (mut value, mut ty) = (value, ty);
         let mut pointer = Pointer::default();
         for element in self.elements() {
-            let next = step(value, element, of)?;
+            let next = step(value, element, ty)?;
             let below;
             (pointer, below) = match element {
-                PathElement::Field(name) => (pointer.field(name.clone()), of.below(name)),
+                PathElement::Field(name) => (pointer.field(name.clone()), ty.below(name)),
                 // Equal items are distinguished by their address.
                 _ => (
                     pointer.item(value.as_array()?.iter().position(|item| std::ptr::eq(item, next))?),
-                    of.item(),
+                    ty.item(),
                 ),
             };
-            (value, of) = (next, below.unwrap_or_else(TypeRef::untyped));
+            (value, ty) = (next, below.unwrap_or_else(TypeRef::untyped));
         }
         Some(pointer)
     }
 }
 
 /// Returns the child of a value of this type at a path element.
-pub(crate) fn step<'v>(value: &'v Value, element: &PathElement, of: TypeRef<'_>) -> Option<&'v Value> {
+pub(crate) fn step<'v>(value: &'v Value, element: &PathElement, ty: TypeRef<'_>) -> Option<&'v Value> {
     match (element, value) {
         (PathElement::Field(name), Value::Object(object)) => object.get(name),
         (PathElement::Key(keys), Value::Array(items)) => {
-            let declared: &[Key] = match of.get() {
+            let declared: &[Key] = match ty.get() {
                 Type::List(list) => match &list.topology {
                     ListTopology::Keyed(declared) => declared,
                     _ => &[],

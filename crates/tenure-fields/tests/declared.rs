@@ -7,8 +7,8 @@ use tenure_schema::{
 };
 use tenure_value::{Text, Value};
 
-fn slot(of: TypeId) -> Slot {
-    Slot { of, nullable: false, default: None }
+fn slot(ty: TypeId) -> Slot {
+    Slot { of: ty, nullable: false, default: None }
 }
 
 fn structure(fields: &[(&str, TypeId)], relation: Relation, unknown: UnknownFields) -> Type {

@@ -88,12 +88,12 @@ impl Default for Config {
     }
 }
 
-fn text(of: &Value, path: &[&str]) -> Text {
-    of.at(path.iter().copied()).and_then(Value::as_str).map(Text::new).unwrap_or_default()
+fn text(value: &Value, path: &[&str]) -> Text {
+    value.at(path.iter().copied()).and_then(Value::as_str).map(Text::new).unwrap_or_default()
 }
 
-fn number(of: &Value, path: &[&str]) -> Option<i64> {
-    of.at(path.iter().copied()).and_then(Value::as_i64)
+fn number(value: &Value, path: &[&str]) -> Option<i64> {
+    value.at(path.iter().copied()).and_then(Value::as_i64)
 }
 
 impl Config {
@@ -171,12 +171,12 @@ impl Level {
 }
 
 impl FlowSchema {
-    fn read(of: &Value, levels: &HashMap<&Text, usize>) -> Option<FlowSchema> {
-        let spec = of.get("spec").unwrap_or(&Value::Null);
+    fn read(value: &Value, levels: &HashMap<&Text, usize>) -> Option<FlowSchema> {
+        let spec = value.get("spec").unwrap_or(&Value::Null);
         let rules = spec.get("rules").and_then(Value::as_array);
         Some(FlowSchema {
-            name: text(of, &["metadata", "name"]),
-            uid: text(of, &["metadata", "uid"]),
+            name: text(value, &["metadata", "name"]),
+            uid: text(value, &["metadata", "uid"]),
             precedence: number(spec, &["matchingPrecedence"]).unwrap_or(1000),
             level: *levels.get(&text(spec, &["priorityLevelConfiguration", "name"]))?,
             distinguisher: match text(spec, &["distinguisherMethod", "type"]).as_str() {

@@ -37,13 +37,13 @@ struct UrlRule {
     urls: Vec<Text>,
 }
 
-fn texts(of: &Value, name: &str) -> Vec<Text> {
-    let items = of.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default();
+fn texts(value: &Value, name: &str) -> Vec<Text> {
+    let items = value.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default();
     items.iter().filter_map(Value::as_str).map(Text::new).collect()
 }
 
-fn each<T>(of: &Value, name: &str, read: impl Fn(&Value) -> T) -> Vec<T> {
-    let items = of.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default();
+fn each<T>(value: &Value, name: &str, read: impl Fn(&Value) -> T) -> Vec<T> {
+    let items = value.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default();
     items.iter().map(read).collect()
 }
 
@@ -64,17 +64,17 @@ impl Rule {
             }
     }
 
-    pub(crate) fn read(of: &Value) -> Rule {
+    pub(crate) fn read(value: &Value) -> Rule {
         Rule {
-            subjects: each(of, "subjects", Subject::read).into_iter().flatten().collect(),
-            resources: each(of, "resourceRules", |rule| ResourceRule {
+            subjects: each(value, "subjects", Subject::read).into_iter().flatten().collect(),
+            resources: each(value, "resourceRules", |rule| ResourceRule {
                 verbs: texts(rule, "verbs"),
                 groups: texts(rule, "apiGroups"),
                 resources: texts(rule, "resources"),
                 namespaces: texts(rule, "namespaces"),
                 is_cluster_scoped: rule.get("clusterScope") == Some(&Value::Bool(true)),
             }),
-            urls: each(of, "nonResourceRules", |rule| UrlRule {
+            urls: each(value, "nonResourceRules", |rule| UrlRule {
                 verbs: texts(rule, "verbs"),
                 urls: texts(rule, "nonResourceURLs"),
             }),
@@ -83,9 +83,9 @@ impl Rule {
 }
 
 impl Subject {
-    fn read(of: &Value) -> Option<Subject> {
-        let text = |path: [&str; 2]| of.at(path).and_then(Value::as_str).map(Text::new);
-        match of.get("kind").and_then(Value::as_str)? {
+    fn read(value: &Value) -> Option<Subject> {
+        let text = |path: [&str; 2]| value.at(path).and_then(Value::as_str).map(Text::new);
+        match value.get("kind").and_then(Value::as_str)? {
             "User" => text(["user", "name"]).map(Subject::User),
             "Group" => text(["group", "name"]).map(Subject::Group),
             "ServiceAccount" => Some(Subject::ServiceAccount {

@@ -19,8 +19,8 @@ pub fn dangling_conditions(schemas: &[Value], levels: &[Value]) -> Vec<(String, 
         .collect()
 }
 
-fn text<'o>(of: &'o Value, path: &[&str]) -> &'o str {
-    of.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default()
+fn text<'o>(value: &'o Value, path: &[&str]) -> &'o str {
+    value.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Returns the condition of a schema that names a level, with the words of Kubernetes.

@@ -266,9 +266,9 @@ fn shortened(mut text: String) -> String {
 }
 
 /// Never zero, which means no value.
-fn fingerprint(of: &impl Hash) -> u64 {
+fn fingerprint(impl_hash: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
-    of.hash(&mut hasher);
+    impl_hash.hash(&mut hasher);
     hasher.finish().max(1)
 }
 

@@ -61,8 +61,8 @@ const DESCRIPTIONS: [(&str, &[(&str, &str)]); 2] = [
 ];
 
 /// Returns a field of a type with a sentence on it, where there is one.
-pub(super) fn described(of: &str, field: &str, written: Value) -> Value {
-    let fields = DESCRIPTIONS.iter().find(|(name, _)| *name == of).map_or(&[][..], |(_, fields)| fields);
+pub(super) fn described(text: &str, field: &str, written: Value) -> Value {
+    let fields = DESCRIPTIONS.iter().find(|(name, _)| *name == text).map_or(&[][..], |(_, fields)| fields);
     let words = fields.iter().find(|(name, _)| *name == field);
     match (words, written) {
         (Some((_, words)), Value::Object(content)) => content.with("description", *words).into(),

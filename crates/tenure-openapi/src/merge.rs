@@ -153,8 +153,8 @@ pub fn convert_to_version_3(document: &Value) -> Value {
 }
 
 /// Returns the parameters of an operation or a path in version 3, if it has any, and the one that is the body.
-fn convert_parameters(of: &Value) -> (Option<Value>, Option<&Value>) {
-    let Some(parameters) = of.get("parameters").and_then(Value::as_array) else { return (None, None) };
+fn convert_parameters(given: &Value) -> (Option<Value>, Option<&Value>) {
+    let Some(parameters) = given.get("parameters").and_then(Value::as_array) else { return (None, None) };
     let place = |parameter: &Value| parameter.get("in").and_then(Value::as_str).map(str::to_string);
     let body = parameters.iter().find(|parameter| place(parameter).as_deref() == Some("body"));
     let others = parameters.iter().filter(|parameter| place(parameter).as_deref() != Some("body"));
@@ -173,12 +173,12 @@ fn convert_parameters(of: &Value) -> (Option<Value>, Option<&Value>) {
     (Some(Value::array(others)), body)
 }
 
-fn fields(of: &Value) -> Object {
-    of.as_object().cloned().unwrap_or_default()
+fn fields(value: &Value) -> Object {
+    value.as_object().cloned().unwrap_or_default()
 }
 
-fn members<'a>(of: &'a Value, name: &str) -> impl Iterator<Item = (&'a Text, &'a Value)> {
-    of.get(name).and_then(Value::as_object).into_iter().flat_map(Object::iter)
+fn members<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = (&'a Text, &'a Value)> {
+    value.get(name).and_then(Value::as_object).into_iter().flat_map(Object::iter)
 }
 
 /// Collects the names of the definitions that a value refers to.

@@ -217,15 +217,19 @@ fn operation(action: &str, target: &Target, path: &str, publisher: &mut Publishe
     Value::object(fields)
 }
 
-fn parameter(name: &str, place: &str, of: &str, dialect: OpenApiVersion) -> Value {
+fn parameter(name: &str, place: &str, text: &str, dialect: OpenApiVersion) -> Value {
     let mut fields = vec![("name", Value::from(name)), ("in", Value::from(place))];
     if place == "path" {
         fields.push(("required", Value::Bool(true)));
     }
     match dialect {
-        OpenApiVersion::V2 => fields.extend([("type", Value::from(of)), ("uniqueItems", Value::Bool(true))]),
-        OpenApiVersion::V3 => fields
-            .push(("schema", Value::object([("type", Value::from(of)), ("uniqueItems", Value::Bool(true))]))),
+        OpenApiVersion::V2 => {
+            fields.extend([("type", Value::from(text)), ("uniqueItems", Value::Bool(true))])
+        }
+        OpenApiVersion::V3 => fields.push((
+            "schema",
+            Value::object([("type", Value::from(text)), ("uniqueItems", Value::Bool(true))]),
+        )),
     }
     Value::object(fields)
 }

@@ -103,14 +103,14 @@ impl<'s> Publisher<'s> {
     }
 
     /// Writes a type: a named one as a reference, any other in full.
-    pub(crate) fn reference(&mut self, of: TypeRef<'s>) -> Value {
-        let Some(name) = self.names.get(&of.id()).copied() else {
-            return Value::object(self.content(of));
+    pub(crate) fn reference(&mut self, ty: TypeRef<'s>) -> Value {
+        let Some(name) = self.names.get(&ty.id()).copied() else {
+            return Value::object(self.content(ty));
         };
         if !self.definitions.contains_key(name) {
             self.definitions.insert(name.clone(), Value::Null);
-            let mut content = self.content(of);
-            if let Some(kinds) = self.kinds.get(&of.id()) {
+            let mut content = self.content(ty);
+            if let Some(kinds) = self.kinds.get(&ty.id()) {
                 content.push(("x-kubernetes-group-version-kind".into(), Value::array(kinds.iter().cloned())));
             }
             self.definitions.insert(name.clone(), Value::object(content));
@@ -118,10 +118,10 @@ impl<'s> Publisher<'s> {
         self.link(name)
     }
 
-    fn content(&mut self, of: TypeRef<'s>) -> Vec<(Text, Value)> {
-        match of.get() {
+    fn content(&mut self, ty: TypeRef<'s>) -> Vec<(Text, Value)> {
+        match ty.get() {
             Type::Struct(structure) => {
-                let name = self.names.get(&of.id()).map_or("", |name| name.as_str());
+                let name = self.names.get(&ty.id()).map_or("", |name| name.as_str());
                 let mut content = vec![("type".into(), Value::from("object"))];
                 let fields: Vec<(Text, Value)> = structure
                     .fields
@@ -129,7 +129,7 @@ impl<'s> Publisher<'s> {
                     .map(|field| {
                         (
                             field.name.clone(),
-                            descriptions::described(name, &field.name, self.field(of, field)),
+                            descriptions::described(name, &field.name, self.field(ty, field)),
                         )
                     })
                     .collect();
@@ -153,19 +153,19 @@ impl<'s> Publisher<'s> {
             Type::Map(map) => {
                 let mut content = vec![
                     ("type".into(), Value::from("object")),
-                    ("additionalProperties".into(), self.part(of, &map.value)),
+                    ("additionalProperties".into(), self.part(ty, &map.value)),
                 ];
                 content.extend(relation(map.relation));
                 content
             }
-            Type::List(list) => self.list(of, list),
+            Type::List(list) => self.list(ty, list),
             Type::Scalar(scalar) => self.scalar(scalar),
             Type::Untyped => Vec::new(),
         }
     }
 
-    fn field(&mut self, of: TypeRef<'s>, field: &Field) -> Value {
-        let written = self.slot(of, &field.slot);
+    fn field(&mut self, ty: TypeRef<'s>, field: &Field) -> Value {
+        let written = self.slot(ty, &field.slot);
         let marks = patch_marks(&field.patch);
         match written {
             Value::Object(content) if !marks.is_empty() => {
@@ -177,8 +177,8 @@ impl<'s> Publisher<'s> {
 
     /// Writes the type at a position, with its default; a reference with further members is wrapped
     /// in version 3, which ignores members beside `$ref`.
-    fn slot(&mut self, of: TypeRef<'s>, slot: &Slot) -> Value {
-        let written = self.reference(of.slot(slot));
+    fn slot(&mut self, ty: TypeRef<'s>, slot: &Slot) -> Value {
+        let written = self.reference(ty.slot(slot));
         let mut beside = Vec::new();
         if let Some(default) = &slot.default {
             beside.push((Text::new("default"), default.clone()));
@@ -201,16 +201,16 @@ impl<'s> Publisher<'s> {
     }
 
     /// Writes the type of the items of a list, or of the values of a map.
-    fn part(&mut self, of: TypeRef<'s>, slot: &Slot) -> Value {
+    fn part(&mut self, ty: TypeRef<'s>, slot: &Slot) -> Value {
         match self.has_part_defaults || slot.nullable {
-            true => self.slot(of, slot),
-            false => self.reference(of.slot(slot)),
+            true => self.slot(ty, slot),
+            false => self.reference(ty.slot(slot)),
         }
     }
 
-    fn list(&mut self, of: TypeRef<'s>, list: &List) -> Vec<(Text, Value)> {
+    fn list(&mut self, ty: TypeRef<'s>, list: &List) -> Vec<(Text, Value)> {
         let mut content =
-            vec![("type".into(), Value::from("array")), ("items".into(), self.part(of, &list.item))];
+            vec![("type".into(), Value::from("array")), ("items".into(), self.part(ty, &list.item))];
         let kind = match &list.topology {
             ListTopology::Atomic => "atomic",
             ListTopology::Set => "set",

@@ -26,8 +26,8 @@ impl Effects {
     }
 }
 
-fn apply(of: TypeRef<'_>) -> String {
-    match (MergeStrategy::of(of), of.get()) {
+fn apply(ty: TypeRef<'_>) -> String {
+    match (MergeStrategy::of(ty), ty.get()) {
         (Some(MergeStrategy::Atomic), _) => "atomic: owned and replaced as a unit".into(),
         (Some(MergeStrategy::Set), _) => {
             "a set: each item is owned separately; items of other managers stay".into()
@@ -43,7 +43,7 @@ fn apply(of: TypeRef<'_>) -> String {
                     None => key.name.to_string(),
                 })
                 .collect();
-            let unit = match of.item().is_some_and(is_atomic) {
+            let unit = match ty.item().is_some_and(is_atomic) {
                 true => "each entry is atomic: owned and replaced as a unit",
                 false => "each field of each entry is owned separately",
             };
@@ -72,7 +72,7 @@ fn strategic(place: &Located<'_>) -> String {
     }
 }
 
-fn strategic_list(list: &List, marks: Option<&PatchMarks>, of: TypeRef<'_>) -> String {
+fn strategic_list(list: &List, marks: Option<&PatchMarks>, ty: TypeRef<'_>) -> String {
     let Some(marks) = marks.filter(|marks| marks.strategy.merge) else {
         return match marks.map(|marks| marks.recommended_keys.as_ref()) {
             Some(keys @ [_, ..]) => format!(
@@ -87,7 +87,7 @@ fn strategic_list(list: &List, marks: Option<&PatchMarks>, of: TypeRef<'_>) -> S
         (None, ListTopology::Keyed(keys)) => {
             format!("merges by its list keys {}", joined(keys.iter().map(|key| &key.name)))
         }
-        (None, _) if matches!(of.slot(&list.item).get(), Type::Scalar(_)) => "merges as a set".into(),
+        (None, _) if matches!(ty.slot(&list.item).get(), Type::Scalar(_)) => "merges as a set".into(),
         (None, _) => "is refused: the list has no merge key".into(),
     };
     if marks.recommended_keys.len() > 1 {
@@ -104,8 +104,8 @@ fn joined<'t>(names: impl Iterator<Item = &'t Text>) -> String {
     names.map(Text::as_str).collect::<Vec<_>>().join(" and ")
 }
 
-fn merge(of: TypeRef<'_>) -> &'static str {
-    match of.get() {
+fn merge(ty: TypeRef<'_>) -> &'static str {
+    match ty.get() {
         Type::List(_) => "replaces the list",
         Type::Struct(_) | Type::Map(_) => "merges field by field; null removes a field",
         Type::Scalar(_) => "sets the value; null removes it",
@@ -123,10 +123,10 @@ pub fn presence(field: Option<&Field>) -> String {
 }
 
 /// Whether values of a type are owned as a unit.
-fn is_atomic(of: TypeRef<'_>) -> bool {
-    match of.get() {
-        Type::Struct(of) => of.relation == Relation::Atomic,
-        Type::Map(of) => of.relation == Relation::Atomic,
+fn is_atomic(ty: TypeRef<'_>) -> bool {
+    match ty.get() {
+        Type::Struct(ty) => ty.relation == Relation::Atomic,
+        Type::Map(ty) => ty.relation == Relation::Atomic,
         Type::List(_) | Type::Scalar(_) | Type::Untyped => false,
     }
 }
@@ -172,8 +172,8 @@ pub fn to_value(api_version: &str, kind: &str, place: &Located<'_>) -> Value {
 }
 
 /// Whether a type, or the entries of a list of it, have fields.
-fn inner_fields(of: TypeRef<'_>) -> bool {
-    of.locate("[]").map_or(of, |place| place.of).fields().next().is_some()
+fn inner_fields(ty: TypeRef<'_>) -> bool {
+    ty.locate("[]").map_or(ty, |place| place.of).fields().next().is_some()
 }
 
 /// Returns what would be better than a weak merge key.

@@ -19,8 +19,8 @@ fn examples() -> Vec<Value> {
     yaml::parse_all(include_bytes!("differences.yaml"), &Limits::default()).expect("the examples are YAML")
 }
 
-fn text<'v>(of: &'v Value, name: &str) -> &'v str {
-    of.get(name).and_then(Value::as_str).unwrap_or_default()
+fn text<'v>(value: &'v Value, name: &str) -> &'v str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Carries an example out with a profile.

@@ -24,8 +24,8 @@ pub fn main() -> Result<(), SchemaError> {
     Ok(())
 }
 
-fn keys(of: &Type) -> Vec<String> {
-    match of {
+fn keys(ty: &Type) -> Vec<String> {
+    match ty {
         Type::List(list) => match &list.topology {
             ListTopology::Keyed(keys) => keys.iter().map(|key| key.name.to_string()).collect(),
             ListTopology::Atomic | ListTopology::Set => Vec::new(),

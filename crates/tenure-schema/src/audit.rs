@@ -73,10 +73,10 @@ pub fn weak_keys(schema: &Schema) -> Vec<WeakKey> {
     weak
 }
 
-fn examine(places: &Places, parent: TypeRef, field: &Field, list: &List, of: TypeRef) -> Option<WeakKey> {
+fn examine(places: &Places, parent: TypeRef, field: &Field, list: &List, ty: TypeRef) -> Option<WeakKey> {
     let parent = places.name(parent);
     let patch = &field.patch;
-    let item = of.slot(&list.item);
+    let item = ty.slot(&list.item);
     let mut reasons = Vec::new();
     match (&patch.merge_key, &list.topology) {
         (Some(key), _) => reasons.extend(weaknesses(key, list, item)),
@@ -136,25 +136,25 @@ impl Places {
         places
     }
 
-    fn walk(&mut self, of: TypeRef, kind: &Text, path: &TypePath) {
-        if self.0.contains_key(&of.id()) && !path.steps().is_empty() {
+    fn walk(&mut self, ty: TypeRef, kind: &Text, path: &TypePath) {
+        if self.0.contains_key(&ty.id()) && !path.steps().is_empty() {
             return;
         }
-        self.0.entry(of.id()).or_insert_with(|| Text::from(format!("{kind}{path}")));
-        match of.get() {
+        self.0.entry(ty.id()).or_insert_with(|| Text::from(format!("{kind}{path}")));
+        match ty.get() {
             Type::Struct(_) => {
-                for (field, below) in of.fields() {
+                for (field, below) in ty.fields() {
                     self.walk(below, kind, &path.with(TypeStep::Field(field.name.clone())));
                 }
             }
-            Type::List(list) => self.walk(of.slot(&list.item), kind, &path.with(TypeStep::Item)),
-            Type::Map(map) => self.walk(of.slot(&map.value), kind, &path.with(TypeStep::Value)),
+            Type::List(list) => self.walk(ty.slot(&list.item), kind, &path.with(TypeStep::Item)),
+            Type::Map(map) => self.walk(ty.slot(&map.value), kind, &path.with(TypeStep::Value)),
             Type::Scalar(_) | Type::Untyped => {}
         }
     }
 
-    fn name(&self, of: TypeRef) -> Text {
-        self.0.get(&of.id()).cloned().unwrap_or_default()
+    fn name(&self, ty: TypeRef) -> Text {
+        self.0.get(&ty.id()).cloned().unwrap_or_default()
     }
 }
 

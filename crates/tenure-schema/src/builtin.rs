@@ -78,12 +78,12 @@ pub fn empty_object(schema: &Schema, api_version: &str, kind: &str) -> Option<Va
 }
 
 /// Returns the fields of an empty struct: those with a default, and required fields without one as `null`.
-fn zero(of: TypeRef<'_>) -> Object {
-    let Type::Struct(fields) = of.get() else { return Object::default() };
+fn zero(ty: TypeRef<'_>) -> Object {
+    let Type::Struct(fields) = ty.get() else { return Object::default() };
     let mut object = ObjectBuilder::with_capacity(4);
     for field in &fields.fields {
         match &field.slot.default {
-            Some(Value::Object(_)) => object.push(field.name.clone(), zero(of.slot(&field.slot)).into()),
+            Some(Value::Object(_)) => object.push(field.name.clone(), zero(ty.slot(&field.slot)).into()),
             Some(value) => object.push(field.name.clone(), value.clone()),
             None if field.required => object.push(field.name.clone(), Value::Null),
             None => {}

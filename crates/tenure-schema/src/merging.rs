@@ -148,8 +148,8 @@ impl Comparison {
     }
 }
 
-fn is_leaf(of: TypeRef<'_>) -> bool {
-    matches!(of.get(), Type::Scalar(_) | Type::Untyped)
+fn is_leaf(ty: TypeRef<'_>) -> bool {
+    matches!(ty.get(), Type::Scalar(_) | Type::Untyped)
 }
 
 /// Returns how values of both types merge. If one type is unknown, it depends on the value: an object merges

@@ -41,14 +41,14 @@ impl Display for Outline<'_> {
 }
 
 /// Writes the fields of a type, through lists and maps.
-fn fields(of: TypeRef, depth: usize, indent: usize, f: &mut Formatter<'_>) -> fmt::Result {
-    let inner = (0..NESTING).try_fold(of, |of, _| match of.get() {
+fn fields(ty: TypeRef, depth: usize, indent: usize, f: &mut Formatter<'_>) -> fmt::Result {
+    let inner = (0..NESTING).try_fold(ty, |of, _| match of.get() {
         Type::Map(map) => ControlFlow::Continue(of.slot(&map.value)),
         Type::List(list) => ControlFlow::Continue(of.slot(&list.item)),
         Type::Struct(_) | Type::Scalar(_) | Type::Untyped => ControlFlow::Break(of),
     });
-    let (ControlFlow::Break(of), Some(depth)) = (inner, depth.checked_sub(1)) else { return Ok(()) };
-    of.fields().try_for_each(|(field, below)| {
+    let (ControlFlow::Break(ty), Some(depth)) = (inner, depth.checked_sub(1)) else { return Ok(()) };
+    ty.fields().try_for_each(|(field, below)| {
         writeln!(f, "{:indent$}{}", "", Line(field, below), indent = 2 * indent)?;
         fields(below, depth, indent + 1, f)
     })
@@ -165,8 +165,8 @@ fn keys(list: &List, f: &mut Formatter<'_>) -> fmt::Result {
     })
 }
 
-fn scalar(of: &Scalar, f: &mut Formatter<'_>) -> fmt::Result {
-    f.write_str(match of.kind {
+fn scalar(shape: &Scalar, f: &mut Formatter<'_>) -> fmt::Result {
+    f.write_str(match shape.kind {
         ScalarKind::Boolean => "boolean",
         ScalarKind::Integer => "integer",
         ScalarKind::Number => "number",
@@ -174,10 +174,10 @@ fn scalar(of: &Scalar, f: &mut Formatter<'_>) -> fmt::Result {
         ScalarKind::IntOrString => "integer or string",
         ScalarKind::Quantity => "quantity",
     })?;
-    if !of.format.is_empty() && of.kind != ScalarKind::IntOrString {
-        write!(f, " ({})", of.format)?;
+    if !shape.format.is_empty() && shape.kind != ScalarKind::IntOrString {
+        write!(f, " ({})", shape.format)?;
     }
-    of.values.iter().enumerate().try_for_each(|(at, value)| {
+    shape.values.iter().enumerate().try_for_each(|(at, value)| {
         write!(f, "{}{}", if at == 0 { " of " } else { "|" }, json::to_string(value))
     })
 }

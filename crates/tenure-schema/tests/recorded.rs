@@ -75,17 +75,17 @@ fn definitions_are_rejected_and_accepted_as_recorded() {
 }
 
 /// Describes the properties of a field that matter for patch and apply.
-fn merging(field: &Field, of: TypeRef) -> String {
-    let topology = match of.get() {
+fn merging(field: &Field, ty: TypeRef) -> String {
+    let topology = match ty.get() {
         Type::List(list) => match &list.topology {
             ListTopology::Keyed(keys) => {
                 format!("{:?}", keys.iter().map(|key| &key.name).collect::<Vec<_>>())
             }
             other => format!("{other:?}"),
         },
-        Type::Struct(of) => format!("{:?}", of.relation),
-        Type::Map(of) => format!("{:?}", of.relation),
-        Type::Scalar(of) => format!("{:?}", of.kind),
+        Type::Struct(ty) => format!("{:?}", ty.relation),
+        Type::Map(ty) => format!("{:?}", ty.relation),
+        Type::Scalar(ty) => format!("{:?}", ty.kind),
         Type::Untyped => "untyped".into(),
     };
     format!(

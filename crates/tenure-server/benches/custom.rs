@@ -27,31 +27,32 @@ const ROUNDS: usize = 30;
 const REQUESTS: usize = 200;
 
 /// Returns a published schema as a structural one: references written out, marks that definitions do not have left out.
-fn structural(of: &Value, components: &Value) -> Value {
+fn structural(given: &Value, components: &Value) -> Value {
     const KEPT: [&str; 5] =
         ["default", "format", "required", "x-kubernetes-list-map-keys", "x-kubernetes-list-type"];
     let name = |of: &Value| {
         of.get("$ref").and_then(Value::as_str).and_then(|name| name.rsplit('/').next()).map(String::from)
     };
-    let wrapped = of.get("allOf").and_then(Value::as_array).and_then(|all| all.iter().next()).and_then(name);
-    if let Some(name) = name(of).or(wrapped) {
+    let wrapped =
+        given.get("allOf").and_then(Value::as_array).and_then(|all| all.iter().next()).and_then(name);
+    if let Some(name) = name(given).or(wrapped) {
         return structural(components.get(&name).unwrap_or(&Value::Null), components);
     }
     let mut fields = Object::default();
-    if of.get("oneOf").is_some() || of.get("anyOf").is_some() {
+    if given.get("oneOf").is_some() || given.get("anyOf").is_some() {
         return fields.with("x-kubernetes-int-or-string", true).into();
     }
     for name in KEPT.into_iter().chain(["type", "x-kubernetes-map-type"]) {
-        if let Some(value) = of.get(name) {
+        if let Some(value) = given.get(name) {
             fields = fields.with(name, value.clone());
         }
     }
-    if let Some(properties) = of.get("properties").and_then(Value::as_object) {
+    if let Some(properties) = given.get("properties").and_then(Value::as_object) {
         let properties = properties.iter().map(|(name, of)| (name.clone(), structural(of, components)));
         fields = fields.with("properties", Value::object(properties));
     }
     for name in ["items", "additionalProperties"] {
-        if let Some(below @ Value::Object(_)) = of.get(name) {
+        if let Some(below @ Value::Object(_)) = given.get(name) {
             fields = fields.with(name, structural(below, components));
         }
     }

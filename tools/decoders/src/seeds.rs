@@ -8,8 +8,8 @@ fn crates() -> PathBuf {
 }
 
 /// Returns the saved corpus of a fuzz target.
-pub(crate) fn corpus(of: &str, target: &str) -> Vec<Vec<u8>> {
-    let folder = crates().join(of).join("tests/corpus").join(target);
+pub(crate) fn corpus(name: &str, target: &str) -> Vec<Vec<u8>> {
+    let folder = crates().join(name).join("tests/corpus").join(target);
     let mut files: Vec<PathBuf> =
         fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     files.sort();

@@ -32,8 +32,8 @@ pub(crate) fn schemas(definitions: &Value) -> Result<Object, PackError> {
 }
 
 /// Converts a schema and its children.
-fn node(of: &Value) -> Value {
-    let Some(words) = of.as_object() else { return of.clone() };
+fn node(given: &Value) -> Value {
+    let Some(words) = given.as_object() else { return given.clone() };
     let kept = words.iter().filter(|(word, _)| !IGNORED.contains(&word.as_str()));
     let fields = kept.filter_map(|(word, value)| {
         let value = match (word.as_str(), value) {

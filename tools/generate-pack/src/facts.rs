@@ -40,10 +40,10 @@ pub(crate) fn schemas(facts: &Value) -> Result<Object, PackError> {
     Ok(Object::from_unsorted(converted?))
 }
 
-fn node(of: &Value, at: &str, types: &Object) -> Result<Object, PackError> {
+fn node(given: &Value, at: &str, types: &Object) -> Result<Object, PackError> {
     let wrong = |what: String, expected| Err(PackError::Source { at: at.into(), what, expected });
-    let Some(words) = of.as_object() else {
-        return wrong(format!("a type is {}", of.kind()), "it must be an object");
+    let Some(words) = given.as_object() else {
+        return wrong(format!("a type is {}", given.kind()), "it must be an object");
     };
     let mut node = Object::default();
     for (word, value) in words.iter() {
@@ -59,7 +59,7 @@ fn node(of: &Value, at: &str, types: &Object) -> Result<Object, PackError> {
             ("gvk", Value::Array(_)) => node.with("x-kubernetes-group-version-kind", value.clone()),
             ("gvk", Value::String(_)) => node,
             ("node", Value::String(shape)) => match NODES.iter().find(|(word, _)| word == shape) {
-                Some((_, Some(of))) => node.with("type", *of),
+                Some((_, Some(given))) => node.with("type", *given),
                 Some((_, None)) => node,
                 None => {
                     return wrong(
@@ -81,14 +81,15 @@ fn node(of: &Value, at: &str, types: &Object) -> Result<Object, PackError> {
 
 /// Converts the items of a list or the values of a map. Their zero is their default, which servers before 1.37 publish; the pack
 /// has it for every version.
-fn part(of: &Value, at: &str, types: &Object) -> Result<Object, PackError> {
+fn part(value: &Value, at: &str, types: &Object) -> Result<Object, PackError> {
     let word = |of: &Value, word: &str| of.get(word).and_then(Value::as_str).map(str::to_owned);
-    let node = node(of, at, types)?;
+    let node = node(value, at, types)?;
     if node.contains("default") {
         return Ok(node);
     }
-    let referred = of.get("ref").and_then(Value::as_str).map(|name| types.get(name).unwrap_or(&Value::Null));
-    let zero = match (referred, word(of, "type").as_deref(), word(of, "format").as_deref()) {
+    let referred =
+        value.get("ref").and_then(Value::as_str).map(|name| types.get(name).unwrap_or(&Value::Null));
+    let zero = match (referred, word(value, "type").as_deref(), word(value, "format").as_deref()) {
         (Some(referred), ..) if word(referred, "node").as_deref() == Some("object") => {
             Some(Value::Object(Object::default()))
         }

@@ -129,19 +129,19 @@ fn count_facts(node: &Value, counts: &mut BTreeMap<String, usize>) {
 }
 
 /// Counts the same in compiled types; a named type is counted once, an unnamed one at every use.
-fn count_type(of: TypeRef, counts: &mut BTreeMap<String, usize>) {
+fn count_type(ty: TypeRef, counts: &mut BTreeMap<String, usize>) {
     let mut count = |what: String| *counts.entry(what).or_default() += 1;
     let mut slots = Vec::new();
-    match of.get() {
-        Type::Struct(of) => {
+    match ty.get() {
+        Type::Struct(ty) => {
             count("node object".into());
-            if of.relation == Relation::Atomic {
+            if ty.relation == Relation::Atomic {
                 count("atomic".into());
             }
-            if of.fields.is_empty() && of.unknown == UnknownFields::Preserved {
+            if ty.fields.is_empty() && ty.unknown == UnknownFields::Preserved {
                 count("any fields".into());
             }
-            for field in &of.fields {
+            for field in &ty.fields {
                 let strategy = field.patch.strategy;
                 let words = [
                     (strategy.merge, "merge"),
@@ -159,16 +159,16 @@ fn count_type(of: TypeRef, counts: &mut BTreeMap<String, usize>) {
                 slots.push(&field.slot);
             }
         }
-        Type::Map(of) => {
+        Type::Map(ty) => {
             count("node map".into());
-            if of.relation == Relation::Atomic {
+            if ty.relation == Relation::Atomic {
                 count("atomic".into());
             }
-            slots.push(&of.value);
+            slots.push(&ty.value);
         }
-        Type::List(of) => {
+        Type::List(ty) => {
             count("node list".into());
-            match &of.topology {
+            match &ty.topology {
                 ListTopology::Atomic => count("list atomic".into()),
                 ListTopology::Set => count("list set".into()),
                 ListTopology::Keyed(keys) => {
@@ -177,15 +177,15 @@ fn count_type(of: TypeRef, counts: &mut BTreeMap<String, usize>) {
                     count(format!("list keys {names:?}"));
                 }
             }
-            slots.push(&of.item);
+            slots.push(&ty.item);
         }
-        Type::Scalar(of) => {
-            if !of.values.is_empty() {
-                count(format!("enum of {}", of.values.len()));
+        Type::Scalar(ty) => {
+            if !ty.values.is_empty() {
+                count(format!("enum of {}", ty.values.len()));
             }
-            let named = of.kind == ScalarKind::Quantity
-                || of.kind == ScalarKind::IntOrString
-                || of.format == "date-time";
+            let named = ty.kind == ScalarKind::Quantity
+                || ty.kind == ScalarKind::IntOrString
+                || ty.format == "date-time";
             if named {
                 count("node scalar".into());
             }
@@ -196,7 +196,7 @@ fn count_type(of: TypeRef, counts: &mut BTreeMap<String, usize>) {
         slot.default
             .iter()
             .for_each(|default| *counts.entry(format!("default {default:?}")).or_default() += 1);
-        let below = of.slot(slot);
+        let below = ty.slot(slot);
         if below.name().is_none() && !is_claim_reference(below) {
             count_type(below, counts);
         }
@@ -204,8 +204,8 @@ fn count_type(of: TypeRef, counts: &mut BTreeMap<String, usize>) {
 }
 
 /// The claim of a volume is the only reference that makes its type granular.
-fn is_claim_reference(of: TypeRef) -> bool {
-    matches!(of.get(), Type::Struct(_))
+fn is_claim_reference(ty: TypeRef) -> bool {
+    matches!(ty.get(), Type::Struct(_))
 }
 
 #[test]

@@ -65,23 +65,23 @@ fn field_sets() -> Result<Vec<HotPath>, Box<dyn Error>> {
     ])
 }
 
-fn patches(of: TypeRef<'static>) -> Result<Vec<HotPath>, Box<dyn Error>> {
+fn patches(ty: TypeRef<'static>) -> Result<Vec<HotPath>, Box<dyn Error>> {
     let (original, modified, patch) = (Rc::new(read(ORIGINAL)?), read(MODIFIED)?, read(PATCH)?);
     let (limits, diff) = (Limits::default(), DiffOptions::default().profile(Profile::tenure()));
     let apply = ApplyOptions::default().profile(Profile::tenure());
     let tree = original.clone();
     Ok(vec![
         HotPath::repeated("patch: strategic merge, bytes to bytes", RUNS, move || {
-            text::apply(black_box(ORIGINAL), black_box(PATCH), of, &apply, &limits)
+            text::apply(black_box(ORIGINAL), black_box(PATCH), ty, &apply, &limits)
         }),
         HotPath::repeated("patch: strategic merge, tree to tree", RUNS, move || {
-            strategic::apply(black_box(&tree), black_box(&patch), of, &apply)
+            strategic::apply(black_box(&tree), black_box(&patch), ty, &apply)
         }),
         HotPath::repeated("patch: two-way difference, bytes to bytes", RUNS, move || {
-            text::two_way(black_box(ORIGINAL), black_box(MODIFIED), of, &diff, &limits)
+            text::two_way(black_box(ORIGINAL), black_box(MODIFIED), ty, &diff, &limits)
         }),
         HotPath::repeated("patch: two-way difference, tree to tree", RUNS, move || {
-            strategic::two_way(black_box(&original), black_box(&modified), of, &diff)
+            strategic::two_way(black_box(&original), black_box(&modified), ty, &diff)
         }),
         HotPath::repeated("patch: three-way difference, bytes to bytes", RUNS, move || {
             let (modified, current) = (black_box(MODIFIED), black_box(CURRENT));
@@ -89,7 +89,7 @@ fn patches(of: TypeRef<'static>) -> Result<Vec<HotPath>, Box<dyn Error>> {
                 black_box(ORIGINAL),
                 modified,
                 current,
-                of,
+                ty,
                 LiveChanges::Overwrite,
                 &diff,
                 &limits,
@@ -107,7 +107,7 @@ struct Applied {
 }
 
 impl Applied {
-    fn new(of: TypeRef<'static>) -> Result<Applied, Box<dyn Error>> {
+    fn new(ty: TypeRef<'static>) -> Result<Applied, Box<dyn Error>> {
         let mut reset = FieldSet::default();
         reset.insert(&[PathElement::field("status")]);
         let reset = ResetFields::These(reset);
@@ -115,7 +115,7 @@ impl Applied {
             Value::object([("apiVersion", Value::from("apps/v1")), ("kind", Value::from("Deployment"))]);
         let (object, managers) = (empty.clone(), Managers::default());
         let state = State { object: object.clone(), managers: managers.clone() };
-        let mut applied = Applied { versions: SingleVersion::new("apps/v1", of), empty, reset, state };
+        let mut applied = Applied { versions: SingleVersion::new("apps/v1", ty), empty, reset, state };
         applied.state = applied.first(&read(ORIGINAL)?)?;
         Ok(applied)
     }
@@ -152,8 +152,8 @@ impl Applied {
 /// One write to the object that a first manager has applied.
 type Run = fn(&Applied, &Value) -> Result<State, Box<dyn Error>>;
 
-fn ownership(of: TypeRef<'static>) -> Result<Vec<HotPath>, Box<dyn Error>> {
-    let applied = Rc::new(Applied::new(of)?);
+fn ownership(ty: TypeRef<'static>) -> Result<Vec<HotPath>, Box<dyn Error>> {
+    let applied = Rc::new(Applied::new(ty)?);
     // Each is decoded again, so that nothing is shared with the live object.
     let (same, modified) = (Rc::new(read(ORIGINAL)?), read(MODIFIED)?);
     let path = |name, run: Run, config: Rc<Value>| {

@@ -39,14 +39,14 @@ fn merge(
     object: &Value,
     config: &Value,
     variant: &ResourceVariant,
-    of: TypeRef<'_>,
+    ty: TypeRef<'_>,
     profile: Profile,
 ) -> Result<Value, String> {
     let (api_version, kind) = (variant.api_version(), &variant.kind.2);
     let fields = config.as_object().ok_or("an ApplyConfiguration must be an object: Object{…}")?;
     let config: Value = fields.with("apiVersion", api_version.clone()).with("kind", kind.clone()).into();
-    check_granular(&config, of)?;
-    let versions = SingleVersion::new(api_version.clone(), of);
+    check_granular(&config, ty)?;
+    let versions = SingleVersion::new(api_version.clone(), ty);
     let write = Write {
         manager: "policy",
         api_version: &api_version,
@@ -90,10 +90,10 @@ fn with_metadata(object: &Value, metadata: Object) -> Value {
 }
 
 /// Checks that a configuration sets nothing that can only be replaced as a whole: what it does not name would be lost.
-fn check_granular(config: &Value, of: TypeRef<'_>) -> Result<(), String> {
-    let declared = FieldSet::of(config, of).map_err(|error| error.to_string())?;
+fn check_granular(config: &Value, ty: TypeRef<'_>) -> Result<(), String> {
+    let declared = FieldSet::of(config, ty).map_err(|error| error.to_string())?;
     for path in declared.leaves().iter() {
-        let is_atomic = match path.resolve(config, of) {
+        let is_atomic = match path.resolve(config, ty) {
             Some(Value::Array(items)) => !items.is_empty(),
             Some(Value::Object(fields)) => !fields.is_empty(),
             _ => false,

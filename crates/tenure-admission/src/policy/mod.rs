@@ -282,25 +282,25 @@ impl<'v> PolicyInput<'v> {
 }
 
 impl Mutation {
-    fn read(of: &Value) -> Mutation {
-        let (name, change): (_, fn(Value) -> PolicyChange) = match of.text("patchType").as_str() {
+    fn read(value: &Value) -> Mutation {
+        let (name, change): (_, fn(Value) -> PolicyChange) = match value.text("patchType").as_str() {
             "JSONPatch" => ("jsonPatch", PolicyChange::Patch),
             _ => ("applyConfiguration", PolicyChange::Apply),
         };
         Mutation {
-            expression: Expression::new(of.get(name).unwrap_or(&Value::Null).text("expression")),
+            expression: Expression::new(value.get(name).unwrap_or(&Value::Null).text("expression")),
             change,
         }
     }
 }
 
 impl Validation {
-    fn read(of: &Value) -> Validation {
-        let reason = of.text("reason");
-        let message = of.text("messageExpression");
+    fn read(value: &Value) -> Validation {
+        let reason = value.text("reason");
+        let message = value.text("messageExpression");
         Validation {
-            expression: Expression::new(of.text("expression")),
-            message: of.text("message"),
+            expression: Expression::new(value.text("expression")),
+            message: value.text("message"),
             message_expression: (!message.trim().is_empty()).then(|| Expression::new(message)),
             reason: REASONS.iter().find(|(word, _)| *word == reason.as_str()).unwrap_or(&REASONS[0]).1,
         }
@@ -322,8 +322,8 @@ impl Validation {
 
 impl PolicyBinding {
     /// Reads a binding with the name of its policy.
-    fn read(of: &Value) -> Option<(Text, PolicyBinding)> {
-        let spec = of.get("spec")?;
+    fn read(value: &Value) -> Option<(Text, PolicyBinding)> {
+        let spec = value.get("spec")?;
         let actions = spec.texts("validationActions");
         let actions = actions.iter().filter_map(|word| match word.as_str() {
             "Deny" => Some(ValidationAction::Deny),
@@ -332,7 +332,7 @@ impl PolicyBinding {
             _ => None,
         });
         let binding = PolicyBinding {
-            name: of.get("metadata")?.text("name"),
+            name: value.get("metadata")?.text("name"),
             constraints: MatchConstraints::read(spec.get("matchResources").unwrap_or(&Value::Null)),
             param_ref: spec.get("paramRef").map(|of| ParamRef {
                 name: of.text("name"),

@@ -55,20 +55,25 @@ impl QuotaConfig {
     }
 
     /// Whether objects of a resource may need a quota.
-    pub fn limits(&self, of: GroupResource<'_>) -> bool {
-        self.limited.iter().any(|limited| limited.is(of))
+    pub fn limits(&self, resource: GroupResource<'_>) -> bool {
+        self.limited.iter().any(|limited| limited.is(resource))
     }
 
     /// Returns why an object may not be written: no quota of its namespace covers what it uses.
-    pub fn uncovered(&self, of: GroupResource<'_>, object: &Value, quotas: &[Quota<'_>]) -> Option<String> {
-        let limited = || self.limited.iter().filter(|limited| limited.is(of));
-        let used = usage_of(of, object);
+    pub fn uncovered(
+        &self,
+        resource: GroupResource<'_>,
+        object: &Value,
+        quotas: &[Quota<'_>],
+    ) -> Option<String> {
+        let limited = || self.limited.iter().filter(|limited| limited.is(resource));
+        let used = usage_of(resource, object);
         let used = used.iter().filter(|(_, amount)| **amount > Quantity::ZERO).map(|(name, _)| name);
         let needed = used.filter(|name| {
             limited().any(|limited| limited.match_contains.iter().any(|part| name.contains(part.as_str())))
         });
         let counting: Vec<&Quota<'_>> =
-            quotas.iter().filter(|quota| scope::matches(quota.spec, of, object)).collect();
+            quotas.iter().filter(|quota| scope::matches(quota.spec, resource, object)).collect();
         let missing: Vec<&str> = needed
             .filter(|name| !counting.iter().any(|quota| quota.hard.contains_key(*name)))
             .map(Text::as_str)
@@ -77,11 +82,11 @@ impl QuotaConfig {
             return Some(format!("insufficient quota to consume: {}", missing.join(",")));
         }
         let scopes = limited().flat_map(|limited| &limited.match_scopes);
-        let scopes = scopes.filter(|selector| scope::selector_matches(selector, of, object));
+        let scopes = scopes.filter(|selector| scope::selector_matches(selector, resource, object));
         let missing: Vec<String> = scopes
             .filter(|selector| {
                 let name = selector.text("scopeName");
-                !quotas.iter().any(|quota| scope::matching(quota.spec, of, object).any(|of| of == name))
+                !quotas.iter().any(|quota| scope::matching(quota.spec, resource, object).any(|of| of == name))
             })
             .map(|selector| {
                 let values = selector.texts("values");
@@ -99,8 +104,8 @@ impl QuotaConfig {
 }
 
 impl LimitedResource {
-    fn is(&self, of: GroupResource<'_>) -> bool {
-        self.group == of.group && self.resource == of.resource
+    fn is(&self, group_resource: GroupResource<'_>) -> bool {
+        self.group == group_resource.group && self.resource == group_resource.resource
     }
 }
 

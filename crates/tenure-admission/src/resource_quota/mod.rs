@@ -55,16 +55,16 @@ impl<'v> Quota<'v> {
     }
 
     /// Returns the part of an object's usage that the quota counts; empty if its scopes leave the object out.
-    pub fn counted(&self, of: GroupResource<'_>, object: &Value) -> Usage {
-        if !scope::matches(self.spec, of, object) {
+    pub fn counted(&self, resource: GroupResource<'_>, object: &Value) -> Usage {
+        if !scope::matches(self.spec, resource, object) {
             return Usage::new();
         }
-        usage_of(of, object).into_iter().filter(|(name, _)| self.hard.contains_key(name)).collect()
+        usage_of(resource, object).into_iter().filter(|(name, _)| self.hard.contains_key(name)).collect()
     }
 
     /// Returns why a new pod cannot be counted: quotas on cpu and memory need every container to declare them.
-    pub fn missing_constraints(&self, of: GroupResource<'_>, object: &Value) -> Option<String> {
-        if !of.is_pod() || !scope::matches(self.spec, of, object) {
+    pub fn missing_constraints(&self, group_resource: GroupResource<'_>, object: &Value) -> Option<String> {
+        if !group_resource.is_pod() || !scope::matches(self.spec, group_resource, object) {
             return None;
         }
         let missing = pod::undeclared(object, self.hard.keys());
@@ -113,13 +113,13 @@ impl<'v> Quota<'v> {
     }
 
     /// Whether the quota may count objects of a resource.
-    pub fn concerns(&self, of: GroupResource<'_>) -> bool {
-        self.hard.keys().any(|limit| usage::may_count(of, limit))
+    pub fn concerns(&self, resource: GroupResource<'_>) -> bool {
+        self.hard.keys().any(|limit| usage::may_count(resource, limit))
     }
 
     /// Adds what an object counts for to a usage.
-    pub fn count(&self, used: &mut Usage, of: GroupResource<'_>, object: &Value) {
-        add(used, self.counted(of, object));
+    pub fn count(&self, used: &mut Usage, resource: GroupResource<'_>, object: &Value) {
+        add(used, self.counted(resource, object));
     }
 
     /// Returns the usage of all objects of the namespace, with a zero for each limit that none of them counts against.

@@ -5,22 +5,22 @@ use tenure_value::Value;
 
 /// Whether all scopes of a quota match an object. Scopes select pods, and one selects claims; no other object is
 /// counted by a quota that has any.
-pub(super) fn matches(spec: &Value, of: GroupResource<'_>, object: &Value) -> bool {
-    requirements(spec).all(|requirement| requirement.matches(of, object))
+pub(super) fn matches(spec: &Value, resource: GroupResource<'_>, object: &Value) -> bool {
+    requirements(spec).all(|requirement| requirement.matches(resource, object))
 }
 
 /// Returns the names of the scopes of a quota that match an object.
 pub(super) fn matching<'v>(
     spec: &'v Value,
-    of: GroupResource<'v>,
+    resource: GroupResource<'v>,
     object: &'v Value,
 ) -> impl Iterator<Item = &'v str> {
-    requirements(spec).filter(move |requirement| requirement.matches(of, object)).map(|of| of.scope)
+    requirements(spec).filter(move |requirement| requirement.matches(resource, object)).map(|of| of.scope)
 }
 
 /// Whether a scope selector matches an object.
-pub(super) fn selector_matches(selector: &Value, of: GroupResource<'_>, object: &Value) -> bool {
-    Requirement::selected(selector).matches(of, object)
+pub(super) fn selector_matches(selector: &Value, resource: GroupResource<'_>, object: &Value) -> bool {
+    Requirement::selected(selector).matches(resource, object)
 }
 
 fn requirements(spec: &Value) -> impl Iterator<Item = Requirement<'_>> {
@@ -42,13 +42,13 @@ impl<'v> Requirement<'v> {
         Requirement { scope, selector: Some(selector) }
     }
 
-    fn matches(&self, of: GroupResource<'_>, object: &Value) -> bool {
-        let is_claim = of.group.is_empty() && of.resource == "persistentvolumeclaims";
+    fn matches(&self, group_resource: GroupResource<'_>, object: &Value) -> bool {
+        let is_claim = group_resource.group.is_empty() && group_resource.resource == "persistentvolumeclaims";
         let text = |path: [&str; 2]| object.at(path).and_then(Value::as_str).unwrap_or_default();
         if self.scope == "VolumeAttributesClass" {
             return is_claim && self.selects(text(["spec", "volumeAttributesClassName"]));
         }
-        if !of.is_pod() {
+        if !group_resource.is_pod() {
             return false;
         }
         let has_deadline =

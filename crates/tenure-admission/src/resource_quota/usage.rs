@@ -15,19 +15,19 @@ const PLAIN_NAMES: [&str; 6] = [
 ];
 
 /// Returns what an object counts for.
-pub fn usage_of(of: GroupResource<'_>, object: &Value) -> Usage {
-    let count = match of.group {
-        "" => format!("count/{}", of.resource),
-        group => format!("count/{}.{group}", of.resource),
+pub fn usage_of(group_resource: GroupResource<'_>, object: &Value) -> Usage {
+    let count = match group_resource.group {
+        "" => format!("count/{}", group_resource.resource),
+        group => format!("count/{}.{group}", group_resource.resource),
     };
     let mut usage = Usage::from([(count.into(), Quantity::ONE)]);
-    if !of.group.is_empty() {
+    if !group_resource.group.is_empty() {
         return usage;
     }
-    if PLAIN_NAMES.contains(&of.resource) {
-        usage.insert(of.resource.into(), Quantity::ONE);
+    if PLAIN_NAMES.contains(&group_resource.resource) {
+        usage.insert(group_resource.resource.into(), Quantity::ONE);
     }
-    match of.resource {
+    match group_resource.resource {
         "pods" => usage.extend(pod::usage(object)),
         "services" => usage.extend(service(object)),
         "persistentvolumeclaims" => usage.extend(claim(object)),
@@ -37,15 +37,15 @@ pub fn usage_of(of: GroupResource<'_>, object: &Value) -> Usage {
 }
 
 /// Whether objects of a resource may count against a limit; false for most resources, so that they are not read.
-pub(super) fn may_count(of: GroupResource<'_>, limit: &str) -> bool {
+pub(super) fn may_count(group_resource: GroupResource<'_>, limit: &str) -> bool {
     if let Some(counted) = limit.strip_prefix("count/") {
         return match counted.split_once('.') {
-            Some((resource, group)) => (resource, group) == (of.resource, of.group),
-            None => of.group.is_empty() && counted == of.resource,
+            Some((resource, group)) => (resource, group) == (group_resource.resource, group_resource.group),
+            None => group_resource.group.is_empty() && counted == group_resource.resource,
         };
     }
-    of.group.is_empty()
-        && match of.resource {
+    group_resource.group.is_empty()
+        && match group_resource.resource {
             "pods" => {
                 matches!(limit, "pods" | "cpu" | "memory" | "ephemeral-storage")
                     || ["requests.", "limits.", "hugepages-"].iter().any(|prefix| limit.starts_with(prefix))

@@ -41,21 +41,22 @@ impl AdmissionWebhook {
         configuration.items("webhooks").iter().map(move |of| AdmissionWebhook::read(of, named.clone()))
     }
 
-    fn read(of: &Value, configuration: (Text, Text)) -> AdmissionWebhook {
-        let seconds = of.get("timeoutSeconds").and_then(Value::as_i64).and_then(|of| u64::try_from(of).ok());
-        let client = of.get("clientConfig").unwrap_or(&Value::Null);
+    fn read(value: &Value, configuration: (Text, Text)) -> AdmissionWebhook {
+        let seconds =
+            value.get("timeoutSeconds").and_then(Value::as_i64).and_then(|of| u64::try_from(of).ok());
+        let client = value.get("clientConfig").unwrap_or(&Value::Null);
         AdmissionWebhook {
-            name: of.text("name"),
+            name: value.text("name"),
             configuration,
             target: WebhookTarget::read(client),
             ca_bundle: client.text("caBundle"),
-            review_versions: of.texts("admissionReviewVersions"),
-            constraints: MatchConstraints::read(of),
-            conditions: of.items("matchConditions").iter().map(MatchCondition::read).collect(),
-            failure_policy: FailurePolicy::read(of),
+            review_versions: value.texts("admissionReviewVersions"),
+            constraints: MatchConstraints::read(value),
+            conditions: value.items("matchConditions").iter().map(MatchCondition::read).collect(),
+            failure_policy: FailurePolicy::read(value),
             timeout: Duration::from_secs(seconds.unwrap_or(TIMEOUT)),
-            supports_dry_run: matches!(of.text("sideEffects").as_str(), "None" | "NoneOnDryRun"),
-            is_reinvoked: of.text("reinvocationPolicy") == "IfNeeded",
+            supports_dry_run: matches!(value.text("sideEffects").as_str(), "None" | "NoneOnDryRun"),
+            is_reinvoked: value.text("reinvocationPolicy") == "IfNeeded",
         }
     }
 

@@ -103,7 +103,7 @@ impl Declaration {
         &mut self,
         array: &[Value],
         topology: &ListTopology,
-        of: TypeRef<'_>,
+        ty: TypeRef<'_>,
         last: &FieldSet,
     ) -> Result<FieldSet, Box<Mismatch>> {
         // Every item is read once: its result serves whether or not the list declares its last set again.
@@ -118,7 +118,7 @@ impl Declaration {
             };
             let known = node.or_else(|| last.node(&element));
             let last = known.map_or(&FieldSet::EMPTY, |node| &node.children);
-            let children = match self.value(item, of, last) {
+            let children = match self.value(item, ty, last) {
                 Ok(declared) => declared.below,
                 Err(mismatch) => return Err(mismatch.under(element)),
             };

@@ -219,7 +219,7 @@ fn list(
     live: &Array,
     last: &FieldSet,
     topology: &ListTopology,
-    of: TypeRef<'_>,
+    ty: TypeRef<'_>,
     nulls: NullKeys,
 ) -> Option<Change> {
     let nodes = last.nodes();
@@ -243,13 +243,13 @@ fn list(
             }
         };
         let standing = &live[next];
-        let change = match (item, standing, granularity(of)) {
+        let change = match (item, standing, granularity(ty)) {
             _ if !node.included => return None,
             (Value::Object(item), Value::Object(standing), Granularity::Granular) => {
-                fields(item, standing, &node.children, of, nulls)?
+                fields(item, standing, &node.children, ty, nulls)?
             }
-            (Value::Object(_), ..) => part(item, standing, node, of, Membership::Entry, nulls)?,
-            (scalar, ..) => leaf(scalar, standing, node, || of)?,
+            (Value::Object(_), ..) => part(item, standing, node, ty, Membership::Entry, nulls)?,
+            (scalar, ..) => leaf(scalar, standing, node, || ty)?,
         };
         if let Change::Changed(value) = change {
             changed.get_or_insert_with(|| live.clone()).put(next, value);

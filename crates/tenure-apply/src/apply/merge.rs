@@ -143,7 +143,7 @@ impl Copied<'_> {
     }
 }
 
-fn item(live: &Value, applied: &Value, topology: &ListTopology, of: TypeRef<'_>, nulls: NullKeys) -> Value {
+fn item(live: &Value, applied: &Value, topology: &ListTopology, ty: TypeRef<'_>, nulls: NullKeys) -> Value {
     if let (ListTopology::Keyed(keys), Value::Object(live), Value::Object(applied)) =
         (topology, live, applied)
         && nulls == NullKeys::Defaults
@@ -153,11 +153,11 @@ fn item(live: &Value, applied: &Value, topology: &ListTopology, of: TypeRef<'_>,
             let null_keys: Vec<&str> =
                 keys.iter().filter(|key| key.default.is_some()).map(|key| &*key.name).collect();
             return Value::Object(
-                fields(live, applied, of, &null_keys, nulls).unwrap_or_else(|| live.clone()),
+                fields(live, applied, ty, &null_keys, nulls).unwrap_or_else(|| live.clone()),
             );
         }
     }
-    merge(live, applied, of, nulls)
+    merge(live, applied, ty, nulls)
 }
 
 /// Merges two lists of items; `None` if nothing changes.
@@ -165,11 +165,11 @@ fn list(
     live: &Array,
     applied: &Array,
     topology: &ListTopology,
-    of: TypeRef<'_>,
+    ty: TypeRef<'_>,
     nulls: NullKeys,
 ) -> Option<Value> {
-    let merged = in_step(live, applied, topology, of, nulls)
-        .unwrap_or_else(|| Interleaved::new(live, applied, topology, nulls).merge(of));
+    let merged = in_step(live, applied, topology, ty, nulls)
+        .unwrap_or_else(|| Interleaved::new(live, applied, topology, nulls).merge(ty));
     let same = merged.len() == live.len() && merged.iter().zip(live.iter()).all(|(a, b)| unchanged(b, a));
     (!same).then(|| Value::Array(merged.into()))
 }
@@ -182,7 +182,7 @@ fn in_step(
     live: &Array,
     applied: &Array,
     topology: &ListTopology,
-    of: TypeRef<'_>,
+    ty: TypeRef<'_>,
     nulls: NullKeys,
 ) -> Option<Vec<Value>> {
     let rest = live.get(applied.len()..)?;
@@ -195,7 +195,7 @@ fn in_step(
         return None;
     }
     let merged =
-        applied.iter().zip(live.iter()).map(|(applied, live)| item(live, applied, topology, of, nulls));
+        applied.iter().zip(live.iter()).map(|(applied, live)| item(live, applied, topology, ty, nulls));
     Some(merged.chain(rest.iter().cloned()).collect())
 }
 
@@ -253,11 +253,11 @@ impl<'a> Interleaved<'a> {
         Interleaved { live, applied, topology, nulls, elements, live_elements, applied_elements }
     }
 
-    fn merge(&self, of: TypeRef<'_>) -> Vec<Value> {
+    fn merge(&self, ty: TypeRef<'_>) -> Vec<Value> {
         let merged = |index: usize| {
             let applied = &self.applied[index];
             match self.applied_elements[index].and_then(|element| self.elements[element].live) {
-                Some(live) => item(&self.live[live], applied, self.topology, of, self.nulls),
+                Some(live) => item(&self.live[live], applied, self.topology, ty, self.nulls),
                 None => applied.clone(),
             }
         };

@@ -232,7 +232,7 @@ fn is_empty(value: &Value) -> bool {
 fn list(
     array: &Array,
     topology: &ListTopology,
-    of: TypeRef<'_>,
+    ty: TypeRef<'_>,
     last: &FieldSet,
     owned: &FieldSet,
     inherited: Inherited<'_>,
@@ -249,12 +249,12 @@ fn list(
             None => Left::Same,
             Some(node) => {
                 let owned = owned.node(&node.element);
-                match place(item, of, node, owned, false, inherited) {
+                match place(item, ty, node, owned, false, inherited) {
                     // The applier gave the item up and others own a part of it.
                     Left::Other(rest)
                         if inherited.rules.remove_incomplete_items
                             && node.included
-                            && is_incomplete(&rest, item, of) =>
+                            && is_incomplete(&rest, item, ty) =>
                     {
                         inherited.emptied(owned);
                         Left::Nothing

@@ -33,23 +33,25 @@ pub(crate) fn check(value: &Value, ty: TypeRef<'_>) -> Result<(), Box<Mismatch>>
 
 /// Whether a value fits a scalar field, as far as Kubernetes looks when it compares fields: decoding and validation check
 /// fractions, formats and types with more than one form later.
-fn fits(of: &Scalar, value: &Value) -> bool {
-    match of.kind {
+fn fits(scalar: &Scalar, value: &Value) -> bool {
+    match scalar.kind {
         ScalarKind::Boolean => matches!(value, Value::Bool(_)),
         ScalarKind::Integer | ScalarKind::Number => {
             matches!(value, Value::Int(_) | Value::UInt(_) | Value::Float(_))
         }
-        ScalarKind::String if matches!(of.format.as_str(), "" | "byte") => matches!(value, Value::String(_)),
+        ScalarKind::String if matches!(scalar.format.as_str(), "" | "byte") => {
+            matches!(value, Value::String(_))
+        }
         ScalarKind::String | ScalarKind::Quantity => value.is_scalar(),
         ScalarKind::IntOrString => true,
     }
 }
 
-fn expected(of: &Type) -> &'static str {
-    match of {
+fn expected(ty: &Type) -> &'static str {
+    match ty {
         Type::Struct(_) | Type::Map(_) => "an object",
         Type::List(_) => "a list",
-        Type::Scalar(of) => match of.kind {
+        Type::Scalar(ty) => match ty.kind {
             ScalarKind::Boolean => "a boolean",
             ScalarKind::Integer => "an integer",
             ScalarKind::Number => "a number",

@@ -192,7 +192,7 @@ fn fields(mut old: &[(Text, Value)], mut new: &[(Text, Value)], ty: TypeRef<'_>)
 /// Changed items that are looked up one by one rather than by sorting both lists.
 const FEW: usize = 4;
 
-fn list(old: &[Value], new: &[Value], topology: &ListTopology, of: TypeRef<'_>) -> Levels {
+fn list(old: &[Value], new: &[Value], topology: &ListTopology, ty: TypeRef<'_>) -> Levels {
     let mut levels = Levels::default();
     let in_step = old.len() == new.len()
         && old
@@ -209,7 +209,7 @@ fn list(old: &[Value], new: &[Value], topology: &ListTopology, of: TypeRef<'_>) 
         if differ.len() <= FEW && differ.iter().all(alone) {
             for at in differ {
                 if let Ok(element) = items::element(&old[at], topology, at) {
-                    levels.push(|| element.clone(), both(&old[at], &new[at], of));
+                    levels.push(|| element.clone(), both(&old[at], &new[at], ty));
                 }
             }
             levels.sort();
@@ -217,7 +217,7 @@ fn list(old: &[Value], new: &[Value], topology: &ListTopology, of: TypeRef<'_>) 
         }
     }
     for group in grouped(old, new, topology) {
-        let change = group.change(of);
+        let change = group.change(ty);
         levels.push(|| group.element.clone(), change);
     }
     levels
@@ -232,21 +232,21 @@ struct Group<'v> {
 
 impl Group<'_> {
     /// Items that share an element are compared as a whole, since their parts cannot be distinguished.
-    fn change(&self, of: TypeRef<'_>) -> Change {
+    fn change(&self, ty: TypeRef<'_>) -> Change {
         match (self.old.as_slice(), self.new.as_slice()) {
-            ([] | [_], [] | [_]) => change(self.old.first().copied(), self.new.first().copied(), of),
+            ([] | [_], [] | [_]) => change(self.old.first().copied(), self.new.first().copied(), ty),
             ([_, _, ..], [_, _, ..]) => {
                 let same = self.old.len() == self.new.len()
                     && self.old.iter().zip(&self.new).all(|(old, new)| old.same(new));
                 Change { written: !same, ..Change::default() }
             }
             ([_, _, ..], single) => {
-                let mut change = change(None, single.first().copied(), of);
+                let mut change = change(None, single.first().copied(), ty);
                 change.removed = true;
                 change
             }
             (single, [_, _, ..]) => {
-                let mut change = change(single.first().copied(), None, of);
+                let mut change = change(single.first().copied(), None, ty);
                 change.written = true;
                 change
             }

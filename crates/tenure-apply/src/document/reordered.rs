@@ -53,7 +53,7 @@ fn elements<'v>(items: &'v [Value], topology: &ListTopology) -> Option<Items<'v>
     items.iter().enumerate().map(element).collect()
 }
 
-fn lists(old: &Items<'_>, new: &Items<'_>, of: TypeRef<'_>) -> (bool, FieldSet) {
+fn lists(old: &Items<'_>, new: &Items<'_>, ty: TypeRef<'_>) -> (bool, FieldSet) {
     let index = |items: &Items<'_>| {
         let mut positions: BTreeMap<PathElement, Vec<usize>> = BTreeMap::new();
         for (at, (element, _)) in items.iter().enumerate() {
@@ -66,7 +66,7 @@ fn lists(old: &Items<'_>, new: &Items<'_>, of: TypeRef<'_>) -> (bool, FieldSet) 
     for (element, at) in &before {
         // Items that share an element are compared as a whole.
         if let ([at], Some([other])) = (&at[..], after.get(element).map(Vec::as_slice)) {
-            nodes.extend(node(element.clone(), inside(old[*at].1, new[*other].1, of)));
+            nodes.extend(node(element.clone(), inside(old[*at].1, new[*other].1, ty)));
         }
     }
     // Where one element leads to several items, as many of them count as both lists have.

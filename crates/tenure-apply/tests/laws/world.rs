@@ -101,8 +101,8 @@ fn object(parts: Vec<(String, BoxedStrategy<Option<Value>>)>) -> BoxedStrategy<V
         .boxed()
 }
 
-fn optional(of: BoxedStrategy<Value>) -> BoxedStrategy<Option<Value>> {
-    prop_oneof![1 => Just(None), 2 => of.prop_map(Some)].boxed()
+fn optional(strategy: BoxedStrategy<Value>) -> BoxedStrategy<Option<Value>> {
+    prop_oneof![1 => Just(None), 2 => strategy.prop_map(Some)].boxed()
 }
 
 /// Generates values of a structure that objects of the type may have.

@@ -81,10 +81,13 @@ impl PolicyRule {
             }
     }
 
-    fn names(&self, of: &ResourceAttributes) -> bool {
-        has(&self.api_groups, &of.group)
-            && self.resources.iter().any(|own| names_resource(own, &of.resource, &of.subresource))
-            && (self.resource_names.is_empty() || self.resource_names.contains(&of.name))
+    fn names(&self, attributes: &ResourceAttributes) -> bool {
+        has(&self.api_groups, &attributes.group)
+            && self
+                .resources
+                .iter()
+                .any(|own| names_resource(own, &attributes.resource, &attributes.subresource))
+            && (self.resource_names.is_empty() || self.resource_names.contains(&attributes.name))
     }
 }
 

@@ -188,8 +188,8 @@ fn part(object: &Object, name: &str) -> Object {
     object.get(name).and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
-fn list(of: &Object, name: &str) -> Vec<Value> {
-    of.get(name).and_then(Value::as_array).map(|items| items.items().to_vec()).unwrap_or_default()
+fn list(object: &Object, name: &str) -> Vec<Value> {
+    object.get(name).and_then(Value::as_array).map(|items| items.items().to_vec()).unwrap_or_default()
 }
 
 fn with_annotations(object: Object, annotations: Object) -> Object {

@@ -49,13 +49,13 @@ impl<'s> Target<'s> {
 }
 
 /// Follows a field of a struct.
-pub(crate) fn follow<'s>(shapes: &'s Shapes, of: &Target<'_>, name: &str) -> Result<Target<'s>, String> {
-    let Target::Struct(of) = of else { return Ok(Target::Open) };
-    let field = of.field(name).ok_or_else(|| format!("{} has no field {name:?}", of.name))?;
+pub(crate) fn follow<'s>(shapes: &'s Shapes, target: &Target<'_>, name: &str) -> Result<Target<'s>, String> {
+    let Target::Struct(target) = target else { return Ok(Target::Open) };
+    let field = target.field(name).ok_or_else(|| format!("{} has no field {name:?}", target.name))?;
     let mut id = field.of;
     loop {
         match shapes.get(id) {
-            Shape::Struct(of) => return Ok(Target::Struct(of)),
+            Shape::Struct(target) => return Ok(Target::Struct(target)),
             Shape::List(item) => id = *item,
             _ => return Ok(Target::Open),
         }

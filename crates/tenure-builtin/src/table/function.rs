@@ -159,9 +159,9 @@ fn service_external(service: &Value, _: Timestamp) -> Value {
     }
 }
 
-fn ingress_point(of: &Value) -> String {
-    let ip = path(of, &["ip"]);
-    if ip.is_empty() { path(of, &["hostname"]).to_string() } else { ip.to_string() }
+fn ingress_point(value: &Value) -> String {
+    let ip = path(value, &["ip"]);
+    if ip.is_empty() { path(value, &["hostname"]).to_string() } else { ip.to_string() }
 }
 
 fn service_ports(service: &Value, _: Timestamp) -> Value {

@@ -4,20 +4,20 @@ use std::collections::HashMap;
 use tenure_meta::{Timestamp, time::Precision};
 use tenure_value::Value;
 
-fn items<'v>(of: &'v Value, path: [&str; 2]) -> &'v [Value] {
-    of.at(path).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
+fn items<'v>(value: &'v Value, path: [&str; 2]) -> &'v [Value] {
+    value.at(path).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
 }
 
-fn text<'v>(of: Option<&'v Value>, name: &str) -> &'v str {
-    of.and_then(|of| of.get(name)).and_then(Value::as_str).unwrap_or_default()
+fn text<'v>(value: Option<&'v Value>, name: &str) -> &'v str {
+    value.and_then(|of| of.get(name)).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn number(of: &Value, name: &str) -> i64 {
-    of.get(name).and_then(Value::as_i64).unwrap_or(0)
+fn number(value: &Value, name: &str) -> i64 {
+    value.get(name).and_then(Value::as_i64).unwrap_or(0)
 }
 
-fn is_true(of: &Value, name: &str) -> bool {
-    of.get(name) == Some(&Value::Bool(true))
+fn is_true(value: &Value, name: &str) -> bool {
+    value.get(name) == Some(&Value::Bool(true))
 }
 
 /// The summary of the containers of a pod.

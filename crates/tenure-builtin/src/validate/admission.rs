@@ -14,155 +14,167 @@ const SEGMENTS: usize = 3;
 const SEEN: [&str; 3] = ["object", "oldObject", "request"];
 
 /// Validates a webhook.
-pub(crate) fn webhook(of: &Context<'_>, errors: &mut FieldErrors) {
-    let name = of.text("name");
+pub(crate) fn webhook(context: &Context<'_>, errors: &mut FieldErrors) {
+    let name = context.text("name");
     if !name.is_empty() && name.split('.').count() < SEGMENTS {
         let detail = "should be a domain with at least three segments separated by dots";
-        errors.push(of.fault("name", FieldErrorKind::Invalid, &name.into(), detail));
+        errors.push(context.fault("name", FieldErrorKind::Invalid, &name.into(), detail));
     }
-    let client = of.get("clientConfig").cloned().unwrap_or_default();
+    let client = context.get("clientConfig").cloned().unwrap_or_default();
     let service = client.get("service").filter(|service| !service.is_null());
     match (client.text("url").as_str(), service) {
         ("", None) | (_, Some(_)) if client.text("url").is_empty() == service.is_none() => {
             let detail = "exactly one of url or service is required";
-            errors.push(of.fault("clientConfig", FieldErrorKind::Required, &Value::Null, detail));
+            errors.push(context.fault("clientConfig", FieldErrorKind::Required, &Value::Null, detail));
         }
         (_, Some(service)) => {
             for name in ["namespace", "name"] {
                 if service.text(name).is_empty() {
                     let detail = format!("service {name} is required");
                     let field = format!("clientConfig.service.{name}");
-                    errors.push(of.fault(&field, FieldErrorKind::Required, &Value::Null, &detail));
+                    errors.push(context.fault(&field, FieldErrorKind::Required, &Value::Null, &detail));
                 }
             }
             let path = service.text("path");
             let verdict = format::service_path(&path);
-            of.invalid("clientConfig.service.path", &path.into(), verdict, errors);
+            context.invalid("clientConfig.service.path", &path.into(), verdict, errors);
             if let Some(port) = service.get("port").filter(|port| !port.is_null())
                 && !port.as_i64().is_some_and(|port| (1..=65_535).contains(&port))
             {
                 let detail = "port is not valid: must be between 1 and 65535, inclusive";
-                errors.push(of.fault("clientConfig.service.port", FieldErrorKind::Invalid, port, detail));
+                errors.push(context.fault(
+                    "clientConfig.service.port",
+                    FieldErrorKind::Invalid,
+                    port,
+                    detail,
+                ));
             }
         }
         (url, None) => {
             for detail in format::webhook_url_faults(url) {
-                errors.push(of.fault("clientConfig.url", FieldErrorKind::Invalid, &url.into(), detail));
+                errors.push(context.fault("clientConfig.url", FieldErrorKind::Invalid, &url.into(), detail));
             }
         }
     }
-    let versions: Vec<&str> = of.items("admissionReviewVersions").iter().filter_map(Value::as_str).collect();
+    let versions: Vec<&str> =
+        context.items("admissionReviewVersions").iter().filter_map(Value::as_str).collect();
     if versions.is_empty() {
         let detail = format!("must specify one of {}", REVIEWS.join(", "));
-        errors.push(of.fault("admissionReviewVersions", FieldErrorKind::Required, &Value::Null, &detail));
+        errors.push(context.fault(
+            "admissionReviewVersions",
+            FieldErrorKind::Required,
+            &Value::Null,
+            &detail,
+        ));
     } else if !versions.iter().any(|version| REVIEWS.contains(version)) {
         let detail = format!("must include at least one of {}", REVIEWS.join(", "));
-        let given = of.get("admissionReviewVersions").cloned().unwrap_or_default();
-        errors.push(of.fault("admissionReviewVersions", FieldErrorKind::Invalid, &given, &detail));
+        let given = context.get("admissionReviewVersions").cloned().unwrap_or_default();
+        errors.push(context.fault("admissionReviewVersions", FieldErrorKind::Invalid, &given, &detail));
     }
     let mut seen = Seen::default();
     for (at, version) in versions.iter().enumerate() {
         let again = (!seen.insert(version)).then(|| "duplicate version".to_string());
         for detail in format::dns1035(version).into_iter().chain(again) {
             let field = format!("admissionReviewVersions[{at}]");
-            errors.push(of.fault(&field, FieldErrorKind::Invalid, &(*version).into(), &detail));
+            errors.push(context.fault(&field, FieldErrorKind::Invalid, &(*version).into(), &detail));
         }
     }
-    match of.text("sideEffects") {
+    match context.text("sideEffects") {
         "None" | "NoneOnDryRun" => {}
         "" => {
             let detail = "must specify one of None, NoneOnDryRun";
-            errors.push(of.fault("sideEffects", FieldErrorKind::Required, &Value::Null, detail));
+            errors.push(context.fault("sideEffects", FieldErrorKind::Required, &Value::Null, detail));
         }
         other => {
             let detail = "supported values: \"None\", \"NoneOnDryRun\"";
-            errors.push(of.fault("sideEffects", FieldErrorKind::NotSupported, &other.into(), detail));
+            errors.push(context.fault("sideEffects", FieldErrorKind::NotSupported, &other.into(), detail));
         }
     }
 }
 
 /// Validates a rule of a webhook or a policy.
-pub(crate) fn rule(of: &Context<'_>, errors: &mut FieldErrors) {
+pub(crate) fn rule(context: &Context<'_>, errors: &mut FieldErrors) {
     for name in ["operations", "apiGroups", "apiVersions", "resources"] {
-        let items = of.items(name);
+        let items = context.items(name);
         if items.is_empty() {
-            errors.push(of.fault(name, FieldErrorKind::Required, &Value::Null, ""));
+            errors.push(context.fault(name, FieldErrorKind::Required, &Value::Null, ""));
         }
         if name != "resources" {
-            of.has_wildcard(name, "values", errors);
+            context.has_wildcard(name, "values", errors);
         }
     }
     for name in ["apiVersions", "resources"] {
-        if let Some(at) = of.items(name).iter().position(|item| item.as_str() == Some("")) {
-            errors.push(of.fault(&format!("{name}[{at}]"), FieldErrorKind::Required, &Value::Null, ""));
+        if let Some(at) = context.items(name).iter().position(|item| item.as_str() == Some("")) {
+            errors.push(context.fault(&format!("{name}[{at}]"), FieldErrorKind::Required, &Value::Null, ""));
         }
     }
 }
 
 /// Validates a match condition of a webhook or a policy.
-pub(crate) fn condition(of: &Context<'_>, errors: &mut FieldErrors) {
-    let name = of.text("name");
+pub(crate) fn condition(context: &Context<'_>, errors: &mut FieldErrors) {
+    let name = context.text("name");
     if name.is_empty() {
-        errors.push(of.fault("name", FieldErrorKind::Required, &Value::Null, ""));
+        errors.push(context.fault("name", FieldErrorKind::Required, &Value::Null, ""));
     } else {
-        of.invalid("name", &name.into(), format::qualified_name(name), errors);
+        context.invalid("name", &name.into(), format::qualified_name(name), errors);
     }
-    expression(of, "expression", &seen(of, &[]), Wanted::Truth, errors);
+    expression(context, "expression", &seen(context, &[]), Wanted::Truth, errors);
 }
 
 /// Returns the variables of an expression: those of policies also have the namespace, and parameters if there
 /// are any.
-fn seen<'s>(of: &Context<'_>, more: &[&'s str]) -> Vec<&'s str> {
-    let is_policy = of.root.text("kind").ends_with("AdmissionPolicy");
-    let has_parameters = is_policy && of.root.at(["spec", "paramKind"]).is_some_and(|kind| !kind.is_null());
+fn seen<'s>(context: &Context<'_>, more: &[&'s str]) -> Vec<&'s str> {
+    let is_policy = context.root.text("kind").ends_with("AdmissionPolicy");
+    let has_parameters =
+        is_policy && context.root.at(["spec", "paramKind"]).is_some_and(|kind| !kind.is_null());
     let namespace = is_policy.then_some("namespaceObject");
     let parameters = has_parameters.then_some("params");
     SEEN.into_iter().chain(more.iter().copied()).chain(namespace).chain(parameters).collect()
 }
 
 /// Validates a validation expression of a policy.
-pub(crate) fn validation(of: &Context<'_>, errors: &mut FieldErrors) {
-    let seen = seen(of, &["variables"]);
-    expression(of, "expression", &seen, Wanted::Truth, errors);
-    if !of.text("messageExpression").trim().is_empty() {
-        expression(of, "messageExpression", &seen, Wanted::Text, errors);
+pub(crate) fn validation(context: &Context<'_>, errors: &mut FieldErrors) {
+    let seen = seen(context, &["variables"]);
+    expression(context, "expression", &seen, Wanted::Truth, errors);
+    if !context.text("messageExpression").trim().is_empty() {
+        expression(context, "messageExpression", &seen, Wanted::Text, errors);
     }
-    let message = of.text("message");
+    let message = context.text("message");
     if message.contains('\n') {
         let detail = "must not contain line breaks";
-        errors.push(of.fault("message", FieldErrorKind::Invalid, &message.into(), detail));
+        errors.push(context.fault("message", FieldErrorKind::Invalid, &message.into(), detail));
     }
 }
 
 /// Validates a variable of a policy.
-pub(crate) fn variable(of: &Context<'_>, errors: &mut FieldErrors) {
-    let name = of.text("name");
+pub(crate) fn variable(context: &Context<'_>, errors: &mut FieldErrors) {
+    let name = context.text("name");
     let mut letters = name.chars();
     let begins = letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_');
     if name.is_empty() {
-        errors.push(of.fault("name", FieldErrorKind::Required, &Value::Null, ""));
+        errors.push(context.fault("name", FieldErrorKind::Required, &Value::Null, ""));
     } else if !begins || !letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_') {
         let detail = "name is not a valid CEL identifier";
-        errors.push(of.fault("name", FieldErrorKind::Invalid, &name.into(), detail));
+        errors.push(context.fault("name", FieldErrorKind::Invalid, &name.into(), detail));
     }
-    expression(of, "expression", &seen(of, &["variables"]), Wanted::Anything, errors);
+    expression(context, "expression", &seen(context, &["variables"]), Wanted::Anything, errors);
 }
 
 /// Validates a policy as a whole.
-pub(crate) fn policy(of: &Context<'_>, errors: &mut FieldErrors) {
-    if of.items("validations").is_empty() && of.items("auditAnnotations").is_empty() {
+pub(crate) fn policy(context: &Context<'_>, errors: &mut FieldErrors) {
+    if context.items("validations").is_empty() && context.items("auditAnnotations").is_empty() {
         let detail = "validations or auditAnnotations must contain at least one item";
-        errors.push(of.fault("validations", FieldErrorKind::Required, &Value::Null, detail));
+        errors.push(context.fault("validations", FieldErrorKind::Required, &Value::Null, detail));
     }
-    matching(of, errors);
+    matching(context, errors);
 }
 
 /// Validates the match constraints of a policy.
-fn matching(of: &Context<'_>, errors: &mut FieldErrors) {
-    match of.get("matchConstraints") {
-        None => errors.push(of.fault("matchConstraints", FieldErrorKind::Required, &Value::Null, "")),
+fn matching(context: &Context<'_>, errors: &mut FieldErrors) {
+    match context.get("matchConstraints") {
+        None => errors.push(context.fault("matchConstraints", FieldErrorKind::Required, &Value::Null, "")),
         Some(constraints) if constraints.items("resourceRules").is_empty() => {
-            errors.push(of.fault(
+            errors.push(context.fault(
                 "matchConstraints.resourceRules",
                 FieldErrorKind::Required,
                 &Value::Null,
@@ -171,10 +183,10 @@ fn matching(of: &Context<'_>, errors: &mut FieldErrors) {
         }
         Some(_) => {}
     }
-    if let Some(kind) = of.get("paramKind") {
+    if let Some(kind) = context.get("paramKind") {
         for name in ["apiVersion", "kind"] {
             if kind.text(name).is_empty() {
-                errors.push(of.fault(
+                errors.push(context.fault(
                     &format!("paramKind.{name}"),
                     FieldErrorKind::Required,
                     &Value::Null,
@@ -182,14 +194,19 @@ fn matching(of: &Context<'_>, errors: &mut FieldErrors) {
                 ));
             }
         }
-        parameter_kind(of, &kind.text("apiVersion"), &kind.text("kind"), errors);
+        parameter_kind(context, &kind.text("apiVersion"), &kind.text("kind"), errors);
     }
 }
 
 /// Validates the names of the API version and the kind of parameters.
-fn parameter_kind(of: &Context<'_>, api_version: &str, kind: &str, errors: &mut FieldErrors) {
+fn parameter_kind(context: &Context<'_>, api_version: &str, kind: &str, errors: &mut FieldErrors) {
     let mut report = |name: &str, value: &str, detail: &str| {
-        errors.push(of.fault(&format!("paramKind.{name}"), FieldErrorKind::Invalid, &value.into(), detail));
+        errors.push(context.fault(
+            &format!("paramKind.{name}"),
+            FieldErrorKind::Invalid,
+            &value.into(),
+            detail,
+        ));
     };
     if !api_version.is_empty() {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
@@ -213,41 +230,41 @@ fn parameter_kind(of: &Context<'_>, api_version: &str, kind: &str, errors: &mut 
 const MOST_ANNOTATION: usize = 5 * 1024;
 
 /// Validates an audit annotation of a policy: its key follows the name of the policy.
-pub(crate) fn audit_annotation(of: &Context<'_>, errors: &mut FieldErrors) {
-    let policy = of.root.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
-    let key = format!("{policy}/{}", of.text("key"));
+pub(crate) fn audit_annotation(context: &Context<'_>, errors: &mut FieldErrors) {
+    let policy = context.root.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
+    let key = format!("{policy}/{}", context.text("key"));
     let verdict = format::qualified_name(&key);
-    of.invalid("key", &key.into(), verdict, errors);
-    if of.text("valueExpression").trim().len() > MOST_ANNOTATION {
+    context.invalid("key", &key.into(), verdict, errors);
+    if context.text("valueExpression").trim().len() > MOST_ANNOTATION {
         let detail = format!("must not exceed {MOST_ANNOTATION} bytes in length");
-        errors.push(of.fault("valueExpression", FieldErrorKind::Required, &Value::Null, &detail));
+        errors.push(context.fault("valueExpression", FieldErrorKind::Required, &Value::Null, &detail));
     } else {
-        expression(of, "valueExpression", &seen(of, &["variables"]), Wanted::TextOrNull, errors);
+        expression(context, "valueExpression", &seen(context, &["variables"]), Wanted::TextOrNull, errors);
     }
 }
 
 /// Validates a mutating policy as a whole.
-pub(crate) fn mutating_policy(of: &Context<'_>, errors: &mut FieldErrors) {
-    if of.items("mutations").is_empty() {
-        errors.push(of.fault("mutations", FieldErrorKind::Required, &Value::Null, ""));
+pub(crate) fn mutating_policy(context: &Context<'_>, errors: &mut FieldErrors) {
+    if context.items("mutations").is_empty() {
+        errors.push(context.fault("mutations", FieldErrorKind::Required, &Value::Null, ""));
     }
-    matching(of, errors);
+    matching(context, errors);
 }
 
 /// Validates a mutation of a policy.
-pub(crate) fn mutation(of: &Context<'_>, errors: &mut FieldErrors) {
-    let seen = seen(of, &["variables", "Object", "JSONPatch"]);
+pub(crate) fn mutation(context: &Context<'_>, errors: &mut FieldErrors) {
+    let seen = seen(context, &["variables", "Object", "JSONPatch"]);
     for (kind, name) in [("ApplyConfiguration", "applyConfiguration"), ("JSONPatch", "jsonPatch")] {
-        match (of.text("patchType") == kind, of.get(name)) {
+        match (context.text("patchType") == kind, context.get(name)) {
             (true, Some(given)) => {
                 let source = given.text("expression");
                 let field = format!("{name}.expression");
-                check_expression(of, (&field, &source), &seen, Wanted::Anything, errors);
+                check_expression(context, (&field, &source), &seen, Wanted::Anything, errors);
             }
-            (true, None) => errors.push(of.fault(name, FieldErrorKind::Required, &Value::Null, "")),
+            (true, None) => errors.push(context.fault(name, FieldErrorKind::Required, &Value::Null, "")),
             (false, Some(_)) => {
                 let detail = format!("must not be set unless patchType is {kind}");
-                errors.push(of.fault(name, FieldErrorKind::Forbidden, &Value::Null, &detail));
+                errors.push(context.fault(name, FieldErrorKind::Forbidden, &Value::Null, &detail));
             }
             (false, None) => {}
         }
@@ -255,18 +272,18 @@ pub(crate) fn mutation(of: &Context<'_>, errors: &mut FieldErrors) {
 }
 
 /// Validates a policy binding.
-pub(crate) fn binding(of: &Context<'_>, errors: &mut FieldErrors) {
-    if of.text("policyName").is_empty() {
-        errors.push(of.fault("policyName", FieldErrorKind::Required, &Value::Null, ""));
+pub(crate) fn binding(context: &Context<'_>, errors: &mut FieldErrors) {
+    if context.text("policyName").is_empty() {
+        errors.push(context.fault("policyName", FieldErrorKind::Required, &Value::Null, ""));
     }
-    if let Some(parameters) = of.get("paramRef") {
+    if let Some(parameters) = context.get("paramRef") {
         let (named, chosen) = (!parameters.text("name").is_empty(), parameters.get("selector").is_some());
         if named == chosen {
             let detail = "one of name or selector must be specified";
-            errors.push(of.fault("paramRef.name", FieldErrorKind::Required, &Value::Null, detail));
+            errors.push(context.fault("paramRef.name", FieldErrorKind::Required, &Value::Null, detail));
         }
         if parameters.text("parameterNotFoundAction").is_empty() {
-            errors.push(of.fault(
+            errors.push(context.fault(
                 "paramRef.parameterNotFoundAction",
                 FieldErrorKind::Required,
                 &Value::Null,
@@ -277,18 +294,18 @@ pub(crate) fn binding(of: &Context<'_>, errors: &mut FieldErrors) {
 }
 
 /// Validates the actions of a binding of a validating policy.
-pub(crate) fn validating_binding(of: &Context<'_>, errors: &mut FieldErrors) {
-    binding(of, errors);
+pub(crate) fn validating_binding(context: &Context<'_>, errors: &mut FieldErrors) {
+    binding(context, errors);
     let actions: Vec<Text> =
-        of.items("validationActions").iter().filter_map(Value::as_str).map(Text::new).collect();
+        context.items("validationActions").iter().filter_map(Value::as_str).map(Text::new).collect();
     if actions.is_empty() {
-        errors.push(of.fault("validationActions", FieldErrorKind::Required, &Value::Null, ""));
+        errors.push(context.fault("validationActions", FieldErrorKind::Required, &Value::Null, ""));
     }
     let has = |word: &str| actions.iter().any(|action| action == word);
     if has("Deny") && has("Warn") {
-        let given = of.get("validationActions").cloned().unwrap_or_default();
+        let given = context.get("validationActions").cloned().unwrap_or_default();
         let detail = "must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)";
-        errors.push(of.fault("validationActions", FieldErrorKind::Invalid, &given, detail));
+        errors.push(context.fault("validationActions", FieldErrorKind::Invalid, &given, detail));
     }
 }
 
@@ -301,28 +318,28 @@ enum Wanted {
     Anything,
 }
 
-fn expression(of: &Context<'_>, field: &str, seen: &[&str], wanted: Wanted, errors: &mut FieldErrors) {
-    check_expression(of, (field, of.text(field)), seen, wanted, errors);
+fn expression(context: &Context<'_>, field: &str, seen: &[&str], wanted: Wanted, errors: &mut FieldErrors) {
+    check_expression(context, (field, context.text(field)), seen, wanted, errors);
 }
 
 fn check_expression(
-    of: &Context<'_>,
+    context: &Context<'_>,
     (field, source): (&str, &str),
     seen: &[&str],
     wanted: Wanted,
     errors: &mut FieldErrors,
 ) {
     if source.trim().is_empty() {
-        errors.push(of.fault(field, FieldErrorKind::Required, &Value::Null, ""));
+        errors.push(context.fault(field, FieldErrorKind::Required, &Value::Null, ""));
         return;
     }
     let is_right: fn(&Type) -> bool = match wanted {
-        Wanted::Truth => |of| matches!(of, Type::Bool | Type::Dyn),
-        Wanted::Text => |of| matches!(of, Type::String | Type::Dyn),
-        Wanted::TextOrNull => |of| matches!(of, Type::String | Type::Null | Type::Dyn),
+        Wanted::Truth => |context| matches!(context, Type::Bool | Type::Dyn),
+        Wanted::Text => |context| matches!(context, Type::String | Type::Dyn),
+        Wanted::TextOrNull => |context| matches!(context, Type::String | Type::Null | Type::Dyn),
         Wanted::Anything => |_| true,
     };
     if let Some(detail) = fault(source, seen, is_right) {
-        errors.push(of.fault(field, FieldErrorKind::Invalid, &source.into(), &detail));
+        errors.push(context.fault(field, FieldErrorKind::Invalid, &source.into(), &detail));
     }
 }

@@ -14,16 +14,16 @@ const METRICS: [(&str, &str); 5] = [
 ];
 
 /// Validates that a metric has the source of its type, and a target.
-pub(crate) fn metric(of: &Context<'_>, errors: &mut FieldErrors) {
-    let Some((kind, field)) = METRICS.iter().find(|(kind, _)| *kind == of.text("type")) else { return };
-    let Some(source) = of.get(field) else {
+pub(crate) fn metric(context: &Context<'_>, errors: &mut FieldErrors) {
+    let Some((kind, field)) = METRICS.iter().find(|(kind, _)| *kind == context.text("type")) else { return };
+    let Some(source) = context.get(field) else {
         let detail = format!("must populate information for the given metric source ({kind})");
-        errors.push(of.fault(field, FieldErrorKind::Required, &Value::Null, &detail));
+        errors.push(context.fault(field, FieldErrorKind::Required, &Value::Null, &detail));
         return;
     };
-    for (_, other) in METRICS.iter().filter(|(_, other)| other != field && of.get(other).is_some()) {
+    for (_, other) in METRICS.iter().filter(|(_, other)| other != field && context.get(other).is_some()) {
         let detail = "must populate the given metric source only";
-        errors.push(of.fault(other, FieldErrorKind::Forbidden, &Value::Null, detail));
+        errors.push(context.fault(other, FieldErrorKind::Forbidden, &Value::Null, detail));
     }
     let target = |name: &str| {
         source.get("target").and_then(|target| target.get(name)).filter(|value| !value.is_null())
@@ -33,31 +33,31 @@ pub(crate) fn metric(of: &Context<'_>, errors: &mut FieldErrors) {
     let kind = target("type").and_then(Value::as_str).unwrap_or_default();
     if !matches!(kind, "Utilization" | "Value" | "AverageValue") {
         let detail = "must be either Utilization, Value, or AverageValue";
-        errors.push(of.fault(&format!("{path}.type"), FieldErrorKind::Invalid, &kind.into(), detail));
+        errors.push(context.fault(&format!("{path}.type"), FieldErrorKind::Invalid, &kind.into(), detail));
     }
     let given = ["averageUtilization", "averageValue", "value"].map(|name| target(name).is_some());
     if given == [false; 3] {
         let detail = "must set either a target raw value or a target utilization";
-        errors.push(of.fault(&path, FieldErrorKind::Required, &Value::Null, detail));
+        errors.push(context.fault(&path, FieldErrorKind::Required, &Value::Null, detail));
     }
     for name in ["averageValue", "value"] {
         let amount = target(name).and_then(Value::as_str).and_then(Quantity::parse);
         if let (Some(value), true) = (target(name), amount.is_some_and(|amount| amount.nanos() <= 0)) {
             let path = format!("{path}.{name}");
-            errors.push(of.fault(&path, FieldErrorKind::Invalid, value, "must be positive"));
+            errors.push(context.fault(&path, FieldErrorKind::Invalid, value, "must be positive"));
         }
     }
     if field.ends_with("esource") && given[0] && given[1] {
         let detail = "may not set both a target raw value and a target utilization";
         let path = format!("{path}.averageValue");
-        errors.push(of.fault(&path, FieldErrorKind::Forbidden, &Value::Null, detail));
+        errors.push(context.fault(&path, FieldErrorKind::Forbidden, &Value::Null, detail));
     }
     if *field == "external" && given == [false, true, true] {
         let detail = "may not set both a target value for metric and a per-pod target";
-        errors.push(of.fault(&format!("{path}.value"), FieldErrorKind::Forbidden, &Value::Null, detail));
+        errors.push(context.fault(&format!("{path}.value"), FieldErrorKind::Forbidden, &Value::Null, detail));
     }
     if let Some(value) = target("averageUtilization").filter(|value| !positive(value)) {
-        errors.push(of.fault(
+        errors.push(context.fault(
             &format!("{path}.averageUtilization"),
             FieldErrorKind::Invalid,
             value,

@@ -13,16 +13,16 @@ const REQUEST_END: &str = "-----END CERTIFICATE REQUEST-----";
 const SHORTEST: i64 = 600;
 
 /// Checks the request itself, and the time that a certificate is requested for.
-pub(crate) fn request(of: &Context<'_>, errors: &mut FieldErrors) {
-    let encoded = of.text("request");
+pub(crate) fn request(context: &Context<'_>, errors: &mut FieldErrors) {
+    let encoded = context.text("request");
     if let Some(fault) = request_fault(encoded) {
-        errors.push(of.fault("request", FieldErrorKind::Invalid, &encoded.into(), fault));
+        errors.push(context.fault("request", FieldErrorKind::Invalid, &encoded.into(), fault));
     }
     if let Some(seconds) =
-        of.get("expirationSeconds").filter(|of| of.as_i64().is_some_and(|of| of < SHORTEST))
+        context.get("expirationSeconds").filter(|of| of.as_i64().is_some_and(|of| of < SHORTEST))
     {
         let detail = "may not specify a duration less than 600 seconds (10 minutes)";
-        errors.push(of.fault("expirationSeconds", FieldErrorKind::Invalid, seconds, detail));
+        errors.push(context.fault("expirationSeconds", FieldErrorKind::Invalid, seconds, detail));
     }
 }
 
@@ -73,8 +73,8 @@ fn pem(encoded: &str) -> String {
 }
 
 /// Checks the certificate that a signer has issued: one or more PEM blocks, all of them certificates.
-pub(crate) fn status(of: &Context<'_>, errors: &mut FieldErrors) {
-    let encoded = of.text("certificate");
+pub(crate) fn status(context: &Context<'_>, errors: &mut FieldErrors) {
+    let encoded = context.text("certificate");
     if encoded.is_empty() {
         return;
     }
@@ -87,5 +87,5 @@ pub(crate) fn status(of: &Context<'_>, errors: &mut FieldErrors) {
         None if kinds.is_empty() => "must contain at least one CERTIFICATE PEM block".into(),
         None => return,
     };
-    errors.push(of.fault("certificate", FieldErrorKind::Invalid, &"<certificate data>".into(), &wrong));
+    errors.push(context.fault("certificate", FieldErrorKind::Invalid, &"<certificate data>".into(), &wrong));
 }

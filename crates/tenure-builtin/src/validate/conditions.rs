@@ -11,11 +11,11 @@ const MOST_MESSAGE: usize = 32 * 1024;
 const REASON: &str = "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')";
 
 /// Validates the conditions of a status.
-pub(crate) fn conditions(of: &Context<'_>, errors: &mut FieldErrors) {
+pub(crate) fn conditions(context: &Context<'_>, errors: &mut FieldErrors) {
     let mut types = Seen::default();
-    for (at, condition) in of.items("conditions").iter().enumerate() {
+    for (at, condition) in context.items("conditions").iter().enumerate() {
         let mut report = |name: &str, kind, value: &Value, detail: &str| {
-            errors.push(of.fault(&format!("conditions[{at}].{name}"), kind, value, detail));
+            errors.push(context.fault(&format!("conditions[{at}].{name}"), kind, value, detail));
         };
         let text = |name: &str| condition.get(name).and_then(Value::as_str).unwrap_or_default();
         if !types.insert(text("type")) {

@@ -8,11 +8,11 @@ use tenure_value::Value;
 const MOST_DATA_BYTES: usize = 1024 * 1024;
 
 /// Validates keys and size of a map of data, and returns its size.
-fn data(of: &Context<'_>, name: &str, errors: &mut FieldErrors) -> usize {
+fn data(context: &Context<'_>, name: &str, errors: &mut FieldErrors) -> usize {
     let mut bytes = 0;
-    for (key, value) in of.fields(name) {
+    for (key, value) in context.fields(name) {
         for fault in format::config_key(key) {
-            errors.push(of.fault(
+            errors.push(context.fault(
                 &format!("{name}[{key}]"),
                 FieldErrorKind::Invalid,
                 &key.clone().into(),
@@ -25,13 +25,13 @@ fn data(of: &Context<'_>, name: &str, errors: &mut FieldErrors) -> usize {
 }
 
 /// Validates the content of a ConfigMap.
-pub(crate) fn config_data(of: &Context<'_>, errors: &mut FieldErrors) {
-    let text = data(of, "data", errors);
-    let binary = data(of, "binaryData", errors);
-    for (key, _) in of.fields("data") {
-        if of.at(&["binaryData", key]).is_some() {
+pub(crate) fn config_data(context: &Context<'_>, errors: &mut FieldErrors) {
+    let text = data(context, "data", errors);
+    let binary = data(context, "binaryData", errors);
+    for (key, _) in context.fields("data") {
+        if context.at(&["binaryData", key]).is_some() {
             let detail = "duplicate of key present in binaryData";
-            errors.push(of.fault(
+            errors.push(context.fault(
                 &format!("data[{key}]"),
                 FieldErrorKind::Invalid,
                 &key.clone().into(),
@@ -41,7 +41,7 @@ pub(crate) fn config_data(of: &Context<'_>, errors: &mut FieldErrors) {
     }
     if text + binary / 4 * 3 > MOST_DATA_BYTES {
         let detail = format!("may not be more than {MOST_DATA_BYTES} bytes");
-        errors.push(of.fault("", FieldErrorKind::TooLong, &Value::Null, &detail));
+        errors.push(context.fault("", FieldErrorKind::TooLong, &Value::Null, &detail));
     }
 }
 
@@ -54,32 +54,33 @@ const SECRET_KEYS: [(&str, &[&str]); 4] = [
 ];
 
 /// Validates the content of a Secret.
-pub(crate) fn secret_data(of: &Context<'_>, errors: &mut FieldErrors) {
-    let bytes = data(of, "data", errors) / 4 * 3;
+pub(crate) fn secret_data(context: &Context<'_>, errors: &mut FieldErrors) {
+    let bytes = data(context, "data", errors) / 4 * 3;
     if bytes > MOST_DATA_BYTES {
         let detail = format!("may not be more than {MOST_DATA_BYTES} bytes");
-        errors.push(of.fault("data", FieldErrorKind::TooLong, &Value::Null, &detail));
+        errors.push(context.fault("data", FieldErrorKind::TooLong, &Value::Null, &detail));
     }
-    let has = |key: &str| of.fields("data").iter().any(|(name, _)| name == key);
-    let kind = of.text("type");
+    let has = |key: &str| context.fields("data").iter().any(|(name, _)| name == key);
+    let kind = context.text("type");
     for key in SECRET_KEYS.iter().find(|(of, _)| *of == kind).map(|row| row.1).unwrap_or_default() {
-        let empty = of.fields("data").iter().any(|(name, value)| name == key && value.as_str() == Some(""));
+        let empty =
+            context.fields("data").iter().any(|(name, value)| name == key && value.as_str() == Some(""));
         if !has(key) || empty && *key == "ssh-privatekey" {
-            errors.push(of.fault(&format!("data[{key}]"), FieldErrorKind::Required, &Value::Null, ""));
+            errors.push(context.fault(&format!("data[{key}]"), FieldErrorKind::Required, &Value::Null, ""));
         }
     }
     if kind == "kubernetes.io/basic-auth" && !has("username") && !has("password") {
-        errors.push(of.fault("data[username]", FieldErrorKind::Required, &Value::Null, ""));
-        errors.push(of.fault("data[password]", FieldErrorKind::Required, &Value::Null, ""));
+        errors.push(context.fault("data[username]", FieldErrorKind::Required, &Value::Null, ""));
+        errors.push(context.fault("data[password]", FieldErrorKind::Required, &Value::Null, ""));
     }
     for key in [".dockercfg", ".dockerconfigjson"] {
         let value =
-            of.fields("data").iter().find(|(name, _)| name == key).and_then(|(_, value)| value.as_str());
+            context.fields("data").iter().find(|(name, _)| name == key).and_then(|(_, value)| value.as_str());
         if let (true, Some(text)) = (kind.starts_with("kubernetes.io/dockerc"), value) {
             let json = tenure_meta::base64::decode(text).ok().and_then(|bytes| String::from_utf8(bytes).ok());
             if json.is_none_or(|json| json.parse::<Value>().is_err()) {
                 let detail = "invalid character looking for beginning of value";
-                errors.push(of.fault(
+                errors.push(context.fault(
                     &format!("data[{key}]"),
                     FieldErrorKind::Invalid,
                     &"<secret contents redacted>".into(),
@@ -89,10 +90,10 @@ pub(crate) fn secret_data(of: &Context<'_>, errors: &mut FieldErrors) {
         }
     }
     if kind == "kubernetes.io/service-account-token" {
-        let name = of.at(&["metadata", "annotations", "kubernetes.io/service-account.name"]);
+        let name = context.at(&["metadata", "annotations", "kubernetes.io/service-account.name"]);
         if name.and_then(Value::as_str).unwrap_or_default().is_empty() {
             let path = "metadata.annotations[kubernetes.io/service-account.name]";
-            errors.push(of.fault(path, FieldErrorKind::Required, &Value::Null, ""));
+            errors.push(context.fault(path, FieldErrorKind::Required, &Value::Null, ""));
         }
     }
 }

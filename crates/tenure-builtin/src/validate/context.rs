@@ -80,8 +80,8 @@ impl Context<'_> {
 }
 
 /// Returns a string of a value; empty if there is none.
-pub(super) fn text<'v>(of: &'v Value, name: &str) -> &'v str {
-    of.get(name).and_then(Value::as_str).unwrap_or_default()
+pub(super) fn text<'v>(value: &'v Value, name: &str) -> &'v str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Returns the items of a list; none if there is no list.

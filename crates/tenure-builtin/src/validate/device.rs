@@ -13,16 +13,16 @@ use tenure_value::Value;
 const MOST_EXPRESSION: usize = 10 * 1024;
 
 /// Validates the expression that selects devices.
-pub(crate) fn selector(of: &Context<'_>, errors: &mut FieldErrors) {
-    let Some(expression) = of.at(&["cel", "expression"]) else { return };
+pub(crate) fn selector(context: &Context<'_>, errors: &mut FieldErrors) {
+    let Some(expression) = context.at(&["cel", "expression"]) else { return };
     let source = expression.as_str().unwrap_or_default();
     if source.len() > MOST_EXPRESSION {
         let detail = format!("may not be more than {MOST_EXPRESSION} bytes");
-        errors.push(of.fault("cel.expression", FieldErrorKind::TooLong, &Value::Null, &detail));
+        errors.push(context.fault("cel.expression", FieldErrorKind::TooLong, &Value::Null, &detail));
     } else if let Some(fault) =
         expression_fault(source, &["device"], |of| matches!(of, Type::Bool | Type::Dyn))
     {
-        errors.push(of.fault("cel.expression", FieldErrorKind::Invalid, expression, &fault));
+        errors.push(context.fault("cel.expression", FieldErrorKind::Invalid, expression, &fault));
     }
 }
 
@@ -44,36 +44,36 @@ pub(crate) fn feature_name(text: &str) -> Verdict {
 }
 
 /// Validates that the resource claims in the status of a pod are those of its spec.
-pub(crate) fn pod_claims(of: &Context<'_>, errors: &mut FieldErrors) {
+pub(crate) fn pod_claims(context: &Context<'_>, errors: &mut FieldErrors) {
     fn names<'v>(root: &'v Value, list: &str) -> Seen<&'v str> {
         items(root.at(["spec", list])).iter().map(|item| text(item, "name")).collect()
     }
-    let claims = names(of.root, "resourceClaims");
-    for (at, status) in of.items("resourceClaimStatuses").iter().enumerate() {
+    let claims = names(context.root, "resourceClaims");
+    for (at, status) in context.items("resourceClaimStatuses").iter().enumerate() {
         let name = text(status, "name");
         if !claims.contains(&name) {
             let path = format!("resourceClaimStatuses[{at}].name");
             let detail = "must match the name of an entry in `spec.resourceClaims`";
-            errors.push(of.fault(&path, FieldErrorKind::Invalid, &name.into(), detail));
+            errors.push(context.fault(&path, FieldErrorKind::Invalid, &name.into(), detail));
         }
     }
-    let mappings = items(of.at(&["extendedResourceClaimStatus", "requestMappings"]));
-    let (containers, first) = (names(of.root, "containers"), names(of.root, "initContainers"));
+    let mappings = items(context.at(&["extendedResourceClaimStatus", "requestMappings"]));
+    let (containers, first) = (names(context.root, "containers"), names(context.root, "initContainers"));
     for (at, mapping) in mappings.iter().enumerate() {
         let name = text(mapping, "containerName");
         if !containers.contains(&name) && !first.contains(&name) {
             let path = format!("extendedResourceClaimStatus.requestMappings[{at}].containerName");
             let detail =
                 "must match the name of an entry in spec.initContainers.name or spec.containers.name";
-            errors.push(of.fault(&path, FieldErrorKind::Invalid, &name.into(), detail));
+            errors.push(context.fault(&path, FieldErrorKind::Invalid, &name.into(), detail));
         }
     }
 }
 
 /// Validates the status of a claim: who it is reserved for and what is reported of its devices follow from its allocation.
 pub(super) fn claim_status(old: &Value, new: &Value) -> Vec<FieldError> {
-    fn device(of: &Value) -> [Option<&str>; 4] {
-        ["driver", "pool", "device", "shareID"].map(|name| of.get(name).and_then(Value::as_str))
+    fn device(value: &Value) -> [Option<&str>; 4] {
+        ["driver", "pool", "device", "shareID"].map(|name| value.get(name).and_then(Value::as_str))
     }
     let mut errors = Vec::new();
     let is_allocated = new.at(["status", "allocation"]).is_some_and(|value| !value.is_null());

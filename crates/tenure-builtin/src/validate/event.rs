@@ -12,26 +12,27 @@ const MOST_TEXT: usize = 128;
 const MOST_MESSAGE: usize = 1024;
 
 /// Validates an event with an `eventTime`: reporting controller, action and reason.
-fn timed_event(of: &Context<'_>, errors: &mut FieldErrors) {
-    let reporter = if of.get("regarding").is_some() { "reportingController" } else { "reportingComponent" };
-    let name = of.text(reporter);
+fn timed_event(context: &Context<'_>, errors: &mut FieldErrors) {
+    let reporter =
+        if context.get("regarding").is_some() { "reportingController" } else { "reportingComponent" };
+    let name = context.text(reporter);
     if name.is_empty() {
-        errors.push(of.fault("reportingController", FieldErrorKind::Required, &Value::Null, ""));
+        errors.push(context.fault("reportingController", FieldErrorKind::Required, &Value::Null, ""));
     } else {
-        of.invalid("reportingController", &name.into(), format::qualified_name(name), errors);
+        context.invalid("reportingController", &name.into(), format::qualified_name(name), errors);
     }
     let too_long = |field: &str, most: usize| {
         let detail = format!("can have at most {most} characters");
-        of.fault(field, FieldErrorKind::Invalid, &"".into(), &detail)
+        context.fault(field, FieldErrorKind::Invalid, &"".into(), &detail)
     };
     for field in EVENT_TEXTS {
-        match of.text(field).len() {
-            0 => errors.push(of.fault(field, FieldErrorKind::Required, &Value::Null, "")),
+        match context.text(field).len() {
+            0 => errors.push(context.fault(field, FieldErrorKind::Required, &Value::Null, "")),
             bytes if bytes > MOST_TEXT => errors.push(too_long(field, MOST_TEXT)),
             _ => {}
         }
     }
-    if of.text("message").len().max(of.text("note").len()) > MOST_MESSAGE {
+    if context.text("message").len().max(context.text("note").len()) > MOST_MESSAGE {
         errors.push(too_long("message", MOST_MESSAGE));
     }
 }
@@ -81,19 +82,19 @@ pub(super) fn updated_series(old: &Value, new: &Value) -> Vec<FieldError> {
 }
 
 /// Checks that an event is in the namespace of its object, and that one with an `eventTime` is complete.
-pub(crate) fn event(of: &Context<'_>, errors: &mut FieldErrors) {
-    if of.get("eventTime").is_some() {
-        timed_event(of, errors);
+pub(crate) fn event(context: &Context<'_>, errors: &mut FieldErrors) {
+    if context.get("eventTime").is_some() {
+        timed_event(context, errors);
     }
-    let namespace = of.at(&["metadata", "namespace"]).and_then(Value::as_str).unwrap_or_default();
-    let (field, about) = match of.get("regarding") {
+    let namespace = context.at(&["metadata", "namespace"]).and_then(Value::as_str).unwrap_or_default();
+    let (field, about) = match context.get("regarding") {
         Some(about) => ("regarding", Some(about)),
-        None => ("involvedObject", of.get("involvedObject")),
+        None => ("involvedObject", context.get("involvedObject")),
     };
     let named = about.and_then(|about| about.get("namespace")).and_then(Value::as_str).unwrap_or_default();
     // Events of cluster-scoped objects are in the default namespace, or that of the system if they have an `eventTime`. With
     // one, the namespace of an object is not compared.
-    let is_timed = of.get("eventTime").is_some();
+    let is_timed = context.get("eventTime").is_some();
     let agrees = match (named, is_timed) {
         ("", true) => matches!(namespace, "default" | "kube-system"),
         ("", false) => namespace == "default",
@@ -102,7 +103,7 @@ pub(crate) fn event(of: &Context<'_>, errors: &mut FieldErrors) {
     };
     if !agrees {
         let path = format!("{field}.namespace");
-        errors.push(of.fault(
+        errors.push(context.fault(
             &path,
             FieldErrorKind::Invalid,
             &named.into(),

@@ -12,8 +12,8 @@ const VERBS: [&str; 9] =
 const HASH_BITS: f64 = 60.0;
 
 /// Validates the hand size of shuffle sharding: the number of queues that a flow may use.
-pub(crate) fn hand_size(of: &Context<'_>, errors: &mut FieldErrors) {
-    let (queues, hand) = (of.number("queues").unwrap_or(0), of.number("handSize").unwrap_or(0));
+pub(crate) fn hand_size(context: &Context<'_>, errors: &mut FieldErrors) {
+    let (queues, hand) = (context.number("queues").unwrap_or(0), context.number("handSize").unwrap_or(0));
     let detail = if hand <= 0 {
         "must be positive".to_string()
     } else if hand > queues {
@@ -25,39 +25,49 @@ pub(crate) fn hand_size(of: &Context<'_>, errors: &mut FieldErrors) {
     } else {
         return;
     };
-    errors.push(of.fault("handSize", FieldErrorKind::Invalid, &hand.into(), &detail));
+    errors.push(context.fault("handSize", FieldErrorKind::Invalid, &hand.into(), &detail));
 }
 
 /// Validates a rule for requests of resources.
-pub(crate) fn resource_rule(of: &Context<'_>, errors: &mut FieldErrors) {
-    verbs(of, errors);
-    of.has_wildcard("apiGroups", "api groups", errors);
-    of.has_wildcard("resources", "resources", errors);
-    let namespaces = of.items("namespaces");
-    if namespaces.is_empty() && of.get("clusterScope") != Some(&Value::Bool(true)) {
+pub(crate) fn resource_rule(context: &Context<'_>, errors: &mut FieldErrors) {
+    verbs(context, errors);
+    context.has_wildcard("apiGroups", "api groups", errors);
+    context.has_wildcard("resources", "resources", errors);
+    let namespaces = context.items("namespaces");
+    if namespaces.is_empty() && context.get("clusterScope") != Some(&Value::Bool(true)) {
         let detail = "resource rules that are not cluster scoped must supply at least one namespace";
-        errors.push(of.fault("namespaces", FieldErrorKind::Required, &Value::Null, detail));
+        errors.push(context.fault("namespaces", FieldErrorKind::Required, &Value::Null, detail));
     }
-    if of.has_wildcard("namespaces", "namespaces", errors) {
+    if context.has_wildcard("namespaces", "namespaces", errors) {
         return;
     }
     for (at, namespace) in namespaces.iter().enumerate() {
         for fault in namespace.as_str().map(format::dns_label).unwrap_or_default() {
             let detail = format!("each member of this list must be '*' or a DNS-1123 label; {fault}");
-            errors.push(of.fault(&format!("namespaces[{at}]"), FieldErrorKind::Invalid, namespace, &detail));
+            errors.push(context.fault(
+                &format!("namespaces[{at}]"),
+                FieldErrorKind::Invalid,
+                namespace,
+                &detail,
+            ));
         }
     }
 }
 
 /// Validates a rule for requests of other paths.
-pub(crate) fn path_rule(of: &Context<'_>, errors: &mut FieldErrors) {
-    verbs(of, errors);
-    if of.has_wildcard("nonResourceURLs", "non-resource URLs", errors) {
+pub(crate) fn path_rule(context: &Context<'_>, errors: &mut FieldErrors) {
+    verbs(context, errors);
+    if context.has_wildcard("nonResourceURLs", "non-resource URLs", errors) {
         return;
     }
-    for (at, path) in of.items("nonResourceURLs").iter().enumerate() {
+    for (at, path) in context.items("nonResourceURLs").iter().enumerate() {
         if let Some(detail) = path.as_str().and_then(path_fault) {
-            errors.push(of.fault(&format!("nonResourceURLs[{at}]"), FieldErrorKind::Invalid, path, detail));
+            errors.push(context.fault(
+                &format!("nonResourceURLs[{at}]"),
+                FieldErrorKind::Invalid,
+                path,
+                detail,
+            ));
         }
     }
 }
@@ -76,11 +86,11 @@ fn path_fault(path: &str) -> Option<&'static str> {
     }
 }
 
-fn verbs(of: &Context<'_>, errors: &mut FieldErrors) {
+fn verbs(context: &Context<'_>, errors: &mut FieldErrors) {
     let is_known = |verb: &Value| verb.as_str().is_some_and(|verb| VERBS.contains(&verb));
-    if !of.has_wildcard("verbs", "verbs", errors) && !of.items("verbs").iter().all(is_known) {
+    if !context.has_wildcard("verbs", "verbs", errors) && !context.items("verbs").iter().all(is_known) {
         let detail = format!("supported values: {}", VERBS.map(|verb| format!("\"{verb}\"")).join(", "));
-        let given = of.get("verbs").cloned().unwrap_or_default();
-        errors.push(of.fault("verbs", FieldErrorKind::NotSupported, &given, &detail));
+        let given = context.get("verbs").cloned().unwrap_or_default();
+        errors.push(context.fault("verbs", FieldErrorKind::NotSupported, &given, &detail));
     }
 }

@@ -13,53 +13,54 @@ const JOB_LABELS: [(&str, &str); 4] = [
 ];
 
 /// Validates the spec of a job, also in the template of a cron job.
-pub(crate) fn job(of: &Context<'_>, errors: &mut FieldErrors) {
-    let policy = of.at(&["template", "spec", "restartPolicy"]).and_then(Value::as_str).unwrap_or_default();
+pub(crate) fn job(context: &Context<'_>, errors: &mut FieldErrors) {
+    let policy =
+        context.at(&["template", "spec", "restartPolicy"]).and_then(Value::as_str).unwrap_or_default();
     let path = "template.spec.restartPolicy";
     match policy {
         "OnFailure" | "Never" => {}
         "" | "Always" => {
             let detail = "valid values: \"OnFailure\", \"Never\"";
-            errors.push(of.fault(path, FieldErrorKind::Required, &Value::Null, detail));
+            errors.push(context.fault(path, FieldErrorKind::Required, &Value::Null, detail));
         }
         other => {
             let detail = "supported values: \"OnFailure\", \"Never\"";
-            errors.push(of.fault(path, FieldErrorKind::NotSupported, &other.into(), detail));
+            errors.push(context.fault(path, FieldErrorKind::NotSupported, &other.into(), detail));
         }
     }
-    let indexed = of.text("completionMode") == "Indexed";
-    if indexed && of.get("completions").is_none() {
+    let indexed = context.text("completionMode") == "Indexed";
+    if indexed && context.get("completions").is_none() {
         let detail = "when completion mode is Indexed";
-        errors.push(of.fault("completions", FieldErrorKind::Required, &Value::Null, detail));
+        errors.push(context.fault("completions", FieldErrorKind::Required, &Value::Null, detail));
     }
-    if of.get("backoffLimitPerIndex").is_some() && !indexed {
-        let value = of.get("backoffLimitPerIndex").cloned().unwrap_or_default();
-        errors.push(of.fault(
+    if context.get("backoffLimitPerIndex").is_some() && !indexed {
+        let value = context.get("backoffLimitPerIndex").cloned().unwrap_or_default();
+        errors.push(context.fault(
             "backoffLimitPerIndex",
             FieldErrorKind::Invalid,
             &value,
             "requires indexed completion mode",
         ));
     }
-    if of.get("maxFailedIndexes").is_some() && of.get("backoffLimitPerIndex").is_none() {
+    if context.get("maxFailedIndexes").is_some() && context.get("backoffLimitPerIndex").is_none() {
         let detail = "when maxFailedIndexes is specified";
-        errors.push(of.fault("backoffLimitPerIndex", FieldErrorKind::Required, &Value::Null, detail));
+        errors.push(context.fault("backoffLimitPerIndex", FieldErrorKind::Required, &Value::Null, detail));
     }
-    if of.get("podFailurePolicy").is_some() && policy != "Never" {
+    if context.get("podFailurePolicy").is_some() && policy != "Never" {
         let detail = "only \"Never\" is supported when podFailurePolicy is specified";
-        errors.push(of.fault(path, FieldErrorKind::Invalid, &policy.into(), detail));
+        errors.push(context.fault(path, FieldErrorKind::Invalid, &policy.into(), detail));
     }
-    match of.root.get("kind").and_then(Value::as_str) {
+    match context.root.get("kind").and_then(Value::as_str) {
         Some("Job") => {
-            if of.get("selector").is_none() {
-                errors.push(of.fault("selector", FieldErrorKind::Required, &Value::Null, ""));
+            if context.get("selector").is_none() {
+                errors.push(context.fault("selector", FieldErrorKind::Required, &Value::Null, ""));
             }
-            selector::matches_template(of, errors);
+            selector::matches_template(context, errors);
         }
-        _ if of.get("selector").is_some() => {
-            let value = of.get("selector").cloned().unwrap_or_default();
+        _ if context.get("selector").is_some() => {
+            let value = context.get("selector").cloned().unwrap_or_default();
             let detail = "`selector` will be auto-generated";
-            errors.push(of.fault("selector", FieldErrorKind::Invalid, &value, detail));
+            errors.push(context.fault("selector", FieldErrorKind::Invalid, &value, detail));
         }
         _ => {}
     }
@@ -92,16 +93,16 @@ pub(crate) fn generated_selector(job: &Value, errors: &mut FieldErrors) {
 }
 
 /// Validates the exit codes of a failure policy: zero is a success, and they are ordered.
-pub(crate) fn exit_codes(of: &Context<'_>, errors: &mut FieldErrors) {
-    let codes = of.items("values");
+pub(crate) fn exit_codes(context: &Context<'_>, errors: &mut FieldErrors) {
+    let codes = context.items("values");
     for (at, code) in codes.iter().enumerate() {
-        if of.text("operator") == "In" && code.as_i64() == Some(0) {
+        if context.text("operator") == "In" && code.as_i64() == Some(0) {
             let detail = "must not be 0 for the In operator";
-            errors.push(of.fault(&format!("values[{at}]"), FieldErrorKind::Invalid, code, detail));
+            errors.push(context.fault(&format!("values[{at}]"), FieldErrorKind::Invalid, code, detail));
         }
     }
     if !codes.is_sorted_by_key(|code| code.as_i64()) {
-        let given = of.get("values").cloned().unwrap_or_default();
-        errors.push(of.fault("values", FieldErrorKind::Invalid, &given, "must be ordered"));
+        let given = context.get("values").cloned().unwrap_or_default();
+        errors.push(context.fault("values", FieldErrorKind::Invalid, &given, "must be ordered"));
     }
 }

@@ -18,24 +18,25 @@ fn claimed_volumes(object: &Value) -> impl Iterator<Item = &str> {
 }
 
 /// Validates properties that span the containers and volumes of a pod.
-pub(crate) fn spec(of: &Context<'_>, errors: &mut FieldErrors) {
+pub(crate) fn spec(context: &Context<'_>, errors: &mut FieldErrors) {
     let mut names: Seen<&str> = Seen::default();
-    let mut volumes: Seen<&str> = of.items("volumes").iter().map(|volume| text(volume, "name")).collect();
-    volumes.extend(claimed_volumes(of.root));
+    let mut volumes: Seen<&str> =
+        context.items("volumes").iter().map(|volume| text(volume, "name")).collect();
+    volumes.extend(claimed_volumes(context.root));
     let mut host_ports = Seen::default();
-    let host_network = of.get("hostNetwork") == Some(&Value::Bool(true));
-    let grace = of.number("terminationGracePeriodSeconds").unwrap_or(30);
+    let host_network = context.get("hostNetwork") == Some(&Value::Bool(true));
+    let grace = context.number("terminationGracePeriodSeconds").unwrap_or(30);
     for list in CONTAINERS {
-        for (at, container) in of.items(list).iter().enumerate() {
+        for (at, container) in context.items(list).iter().enumerate() {
             let below = |name: &str| format!("{list}[{at}].{name}");
             let name = text(container, "name");
             if !name.is_empty() && !names.insert(name) {
-                errors.push(of.fault(&below("name"), FieldErrorKind::Duplicate, &name.into(), ""));
+                errors.push(context.fault(&below("name"), FieldErrorKind::Duplicate, &name.into(), ""));
             }
             let debugged = text(container, "targetContainerName");
             if !debugged.is_empty() && !names.contains(&debugged) {
                 let path = below("targetContainerName");
-                errors.push(of.fault(&path, FieldErrorKind::NotFound, &debugged.into(), ""));
+                errors.push(context.fault(&path, FieldErrorKind::NotFound, &debugged.into(), ""));
             }
             for hook in ["postStart", "preStop"] {
                 let sleep = container.at(["lifecycle", hook, "sleep", "seconds"]).and_then(Value::as_i64);
@@ -43,21 +44,21 @@ pub(crate) fn spec(of: &Context<'_>, errors: &mut FieldErrors) {
                     let detail =
                         format!("must be non-negative and less than terminationGracePeriodSeconds ({grace})");
                     let path = below(&format!("lifecycle.{hook}.sleep"));
-                    errors.push(of.fault(&path, FieldErrorKind::Invalid, &seconds.into(), &detail));
+                    errors.push(context.fault(&path, FieldErrorKind::Invalid, &seconds.into(), &detail));
                 }
             }
             for (number, mount) in items(container.get("volumeMounts")).iter().enumerate() {
                 let volume = text(mount, "name");
                 if !volumes.contains(&volume) {
                     let path = below(&format!("volumeMounts[{number}].name"));
-                    errors.push(of.fault(&path, FieldErrorKind::NotFound, &volume.into(), ""));
+                    errors.push(context.fault(&path, FieldErrorKind::NotFound, &volume.into(), ""));
                 }
             }
             for (number, device) in items(container.get("volumeDevices")).iter().enumerate() {
                 let volume = text(device, "name");
                 if !volumes.contains(&volume) {
                     let path = below(&format!("volumeDevices[{number}].name"));
-                    errors.push(of.fault(&path, FieldErrorKind::NotFound, &volume.into(), ""));
+                    errors.push(context.fault(&path, FieldErrorKind::NotFound, &volume.into(), ""));
                 }
             }
             // Init containers run one after the other.
@@ -66,45 +67,55 @@ pub(crate) fn spec(of: &Context<'_>, errors: &mut FieldErrors) {
             }
             for (number, port) in items(container.get("ports")).iter().enumerate() {
                 let path = || below(&format!("ports[{number}].hostPort"));
-                host_port(of, port, host_network, path, &mut host_ports, errors);
+                host_port(context, port, host_network, path, &mut host_ports, errors);
             }
             let mount = container.at(["securityContext", "procMount"]);
             if mount.and_then(Value::as_str) == Some("Unmasked")
-                && of.get("hostUsers") != Some(&Value::Bool(false))
+                && context.get("hostUsers") != Some(&Value::Bool(false))
             {
                 let detail = "`hostUsers` must be false to use `Unmasked`";
                 let path = below("securityContext.procMount");
-                errors.push(of.fault(&path, FieldErrorKind::Invalid, &"Unmasked".into(), detail));
+                errors.push(context.fault(&path, FieldErrorKind::Invalid, &"Unmasked".into(), detail));
             }
             if list == "initContainers" && text(container, "restartPolicy") != "Always" {
                 for probe in ["livenessProbe", "readinessProbe", "startupProbe", "lifecycle"] {
                     if container.get(probe).is_some_and(|value| !value.is_null()) {
                         let detail = "may not be set for init containers without restartPolicy=Always";
-                        errors.push(of.fault(&below(probe), FieldErrorKind::Forbidden, &Value::Null, detail));
+                        errors.push(context.fault(
+                            &below(probe),
+                            FieldErrorKind::Forbidden,
+                            &Value::Null,
+                            detail,
+                        ));
                     }
                 }
             }
         }
     }
-    object_meta::labels(&of.path.field("nodeSelector"), of.get("nodeSelector"), errors);
-    quota::overhead(of, "overhead", errors);
-    if of.root.get("kind").and_then(Value::as_str) == Some("Pod") {
-        source::tokens(of, errors);
+    object_meta::labels(&context.path.field("nodeSelector"), context.get("nodeSelector"), errors);
+    quota::overhead(context, "overhead", errors);
+    if context.root.get("kind").and_then(Value::as_str) == Some("Pod") {
+        source::tokens(context, errors);
     }
-    if of.text("dnsPolicy") == "None" && of.at(&["dnsConfig", "nameservers"]).is_none() {
+    if context.text("dnsPolicy") == "None" && context.at(&["dnsConfig", "nameservers"]).is_none() {
         let detail = "must provide at least one DNS nameserver when `dnsPolicy` is None";
-        errors.push(of.fault("dnsConfig", FieldErrorKind::Required, &Value::Null, detail));
+        errors.push(context.fault("dnsConfig", FieldErrorKind::Required, &Value::Null, detail));
     }
-    let flag = |name: &str| of.get(name) == Some(&Value::Bool(true));
+    let flag = |name: &str| context.get(name) == Some(&Value::Bool(true));
     if flag("shareProcessNamespace") && flag("hostPID") {
         let detail = "ShareProcessNamespace and HostPID cannot both be enabled";
-        errors.push(of.fault("shareProcessNamespace", FieldErrorKind::Invalid, &Value::Bool(true), detail));
+        errors.push(context.fault(
+            "shareProcessNamespace",
+            FieldErrorKind::Invalid,
+            &Value::Bool(true),
+            detail,
+        ));
     }
 }
 
 /// Validates a host port: it is used once, and equals the container port in the host network.
 fn host_port(
-    of: &Context<'_>,
+    context: &Context<'_>,
     port: &Value,
     host_network: bool,
     path: impl Fn() -> String,
@@ -118,24 +129,24 @@ fn host_port(
     }
     if host_network && host != number("containerPort") {
         let detail = "must match `containerPort` when `hostNetwork` is true";
-        errors.push(of.fault(&path(), FieldErrorKind::Invalid, &host.into(), detail));
+        errors.push(context.fault(&path(), FieldErrorKind::Invalid, &host.into(), detail));
     }
     let (protocol, address) = (text(port, "protocol"), text(port, "hostIP"));
     if !taken.insert((protocol.to_string(), address.to_string(), host)) {
         let value = Value::from(format!("{protocol}/{address}/{host}"));
-        errors.push(of.fault(&path(), FieldErrorKind::Duplicate, &value, ""));
+        errors.push(context.fault(&path(), FieldErrorKind::Duplicate, &value, ""));
     }
 }
 
 /// Validates the addresses of a pod and of its node: at most one of each family.
-pub(crate) fn addresses(of: &Context<'_>, errors: &mut FieldErrors) {
+pub(crate) fn addresses(context: &Context<'_>, errors: &mut FieldErrors) {
     for list in ["podIPs", "hostIPs"] {
-        let addresses = of.items(list);
+        let addresses = context.items(list);
         if let Some(first) = addresses.first().filter(|_| list == "hostIPs").map(|first| text(first, "ip"))
-            && first != of.text("hostIP")
+            && first != context.text("hostIP")
         {
             let detail = "must be equal to `hostIP`";
-            errors.push(of.fault("hostIPs[0].ip", FieldErrorKind::Invalid, &first.into(), detail));
+            errors.push(context.fault("hostIPs[0].ip", FieldErrorKind::Invalid, &first.into(), detail));
         }
         // An address that is not valid counts as well: only the colon determines the family.
         let mut families = Seen::default();
@@ -144,7 +155,7 @@ pub(crate) fn addresses(of: &Context<'_>, errors: &mut FieldErrors) {
             let address = text(address, "ip");
             has_one_of_each &= families.insert(address.contains(':'));
             for fault in format::ip(address) {
-                errors.push(of.fault(
+                errors.push(context.fault(
                     &format!("{list}[{at}]"),
                     FieldErrorKind::Invalid,
                     &address.into(),
@@ -154,30 +165,30 @@ pub(crate) fn addresses(of: &Context<'_>, errors: &mut FieldErrors) {
         }
         if !has_one_of_each {
             let detail = "may specify no more than one IP for each IP family";
-            let given = of.get(list).cloned().unwrap_or_default();
-            errors.push(of.fault(list, FieldErrorKind::Invalid, &given, detail));
+            let given = context.get(list).cloned().unwrap_or_default();
+            errors.push(context.fault(list, FieldErrorKind::Invalid, &given, detail));
         }
     }
 }
 
 /// Validates a container.
-pub(crate) fn container(of: &Context<'_>, errors: &mut FieldErrors) {
+pub(crate) fn container(context: &Context<'_>, errors: &mut FieldErrors) {
     for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
-        let Some(value) = of.get(probe) else { continue };
+        let Some(value) = context.get(probe) else { continue };
         let number = |name: &str| value.get(name).and_then(Value::as_i64);
         if probe != "readinessProbe" && number("successThreshold").is_some_and(|number| number > 1) {
             let path = format!("{probe}.successThreshold");
             let value = number("successThreshold").unwrap_or(0).into();
-            errors.push(of.fault(&path, FieldErrorKind::Invalid, &value, "must be 1"));
+            errors.push(context.fault(&path, FieldErrorKind::Invalid, &value, "must be 1"));
         }
         let path = || format!("{probe}.terminationGracePeriodSeconds");
         match number("terminationGracePeriodSeconds") {
             Some(number) if probe == "readinessProbe" => {
                 let detail = "must not be set for readinessProbes";
-                errors.push(of.fault(&path(), FieldErrorKind::Invalid, &number.into(), detail));
+                errors.push(context.fault(&path(), FieldErrorKind::Invalid, &number.into(), detail));
             }
             Some(number) if number <= 0 => {
-                errors.push(of.fault(
+                errors.push(context.fault(
                     &path(),
                     FieldErrorKind::Invalid,
                     &number.into(),
@@ -187,24 +198,24 @@ pub(crate) fn container(of: &Context<'_>, errors: &mut FieldErrors) {
             _ => {}
         }
     }
-    let security = |name: &str| of.at(&["securityContext", name]);
-    for (at, mount) in of.items("volumeMounts").iter().enumerate() {
+    let security = |name: &str| context.at(&["securityContext", name]);
+    for (at, mount) in context.items("volumeMounts").iter().enumerate() {
         let both_ways = text(mount, "mountPropagation") == "Bidirectional";
         if both_ways && security("privileged") != Some(&Value::Bool(true)) {
             let path = format!("volumeMounts[{at}].mountPropagation");
             let detail = "Bidirectional mount propagation is available only to privileged containers";
-            errors.push(of.fault(&path, FieldErrorKind::Forbidden, &Value::Null, detail));
+            errors.push(context.fault(&path, FieldErrorKind::Forbidden, &Value::Null, detail));
         }
     }
     if security("allowPrivilegeEscalation") == Some(&Value::Bool(false)) {
-        let added = of.at(&["securityContext", "capabilities", "add"]).and_then(Value::as_array);
+        let added = context.at(&["securityContext", "capabilities", "add"]).and_then(Value::as_array);
         let admin = added.is_some_and(|added| {
             added.iter().any(|name| matches!(name.as_str(), Some("SYS_ADMIN" | "CAP_SYS_ADMIN")))
         });
         if security("privileged") == Some(&Value::Bool(true)) || admin {
             let detail = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true";
-            let value = of.get("securityContext").cloned().unwrap_or_default();
-            errors.push(of.fault("securityContext", FieldErrorKind::Invalid, &value, detail));
+            let value = context.get("securityContext").cloned().unwrap_or_default();
+            errors.push(context.fault("securityContext", FieldErrorKind::Invalid, &value, detail));
         }
     }
 }
@@ -223,29 +234,29 @@ const ENV_FIELDS: [&str; 9] = [
 ];
 
 /// Validates the source of an environment variable.
-pub(crate) fn env(of: &Context<'_>, errors: &mut FieldErrors) {
-    let Some(Value::Object(source)) = of.get("valueFrom") else { return };
-    if !of.text("value").is_empty() {
+pub(crate) fn env(context: &Context<'_>, errors: &mut FieldErrors) {
+    let Some(Value::Object(source)) = context.get("valueFrom") else { return };
+    if !context.text("value").is_empty() {
         let detail = "may not be specified when `value` is not empty";
-        errors.push(of.fault("valueFrom", FieldErrorKind::Invalid, &"".into(), detail));
+        errors.push(context.fault("valueFrom", FieldErrorKind::Invalid, &"".into(), detail));
     }
     let kinds = ["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"];
     match source.iter().filter(|(name, value)| kinds.contains(&name.as_str()) && !value.is_null()).count() {
         0 => {
             let detail =
                 "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`";
-            errors.push(of.fault("valueFrom", FieldErrorKind::Invalid, &"".into(), detail));
+            errors.push(context.fault("valueFrom", FieldErrorKind::Invalid, &"".into(), detail));
         }
         1 => {}
         _ => {
             let detail = "may not have more than one field specified at a time";
-            errors.push(of.fault("valueFrom", FieldErrorKind::Invalid, &"".into(), detail));
+            errors.push(context.fault("valueFrom", FieldErrorKind::Invalid, &"".into(), detail));
         }
     }
     if let Some(path) = source.get("fieldRef").and_then(|of| of.get("fieldPath")) {
         let text = path.as_str().unwrap_or_default();
         if !source::is_subscript(text) && !ENV_FIELDS.contains(&text) {
-            errors.push(of.fault(
+            errors.push(context.fault(
                 "valueFrom.fieldRef.fieldPath",
                 FieldErrorKind::NotSupported,
                 path,
@@ -256,25 +267,30 @@ pub(crate) fn env(of: &Context<'_>, errors: &mut FieldErrors) {
 }
 
 /// Validates a source of several environment variables.
-pub(crate) fn env_from(of: &Context<'_>, errors: &mut FieldErrors) {
+pub(crate) fn env_from(context: &Context<'_>, errors: &mut FieldErrors) {
     let sources: Vec<&str> =
-        ["configMapRef", "secretRef"].into_iter().filter(|name| of.get(name).is_some()).collect();
+        ["configMapRef", "secretRef"].into_iter().filter(|name| context.get(name).is_some()).collect();
     match *sources {
         [one] => {
-            let name = of.at(&[one, "name"]).and_then(Value::as_str).unwrap_or_default();
+            let name = context.at(&[one, "name"]).and_then(Value::as_str).unwrap_or_default();
             if name.is_empty() {
-                errors.push(of.fault(&format!("{one}.name"), FieldErrorKind::Required, &Value::Null, ""));
+                errors.push(context.fault(
+                    &format!("{one}.name"),
+                    FieldErrorKind::Required,
+                    &Value::Null,
+                    "",
+                ));
             } else {
-                of.invalid(&format!("{one}.name"), &name.into(), format::dns_subdomain(name), errors);
+                context.invalid(&format!("{one}.name"), &name.into(), format::dns_subdomain(name), errors);
             }
         }
-        [] => errors.push(of.fault(
+        [] => errors.push(context.fault(
             "",
             FieldErrorKind::Invalid,
             &"".into(),
             "must specify one of: `configMapRef` or `secretRef`",
         )),
-        _ => errors.push(of.fault(
+        _ => errors.push(context.fault(
             "",
             FieldErrorKind::Invalid,
             &"".into(),
@@ -284,30 +300,30 @@ pub(crate) fn env_from(of: &Context<'_>, errors: &mut FieldErrors) {
 }
 
 /// Validates a toleration.
-pub(crate) fn toleration(of: &Context<'_>, errors: &mut FieldErrors) {
-    let (key, operator, effect) = (of.text("key"), of.text("operator"), of.text("effect"));
+pub(crate) fn toleration(context: &Context<'_>, errors: &mut FieldErrors) {
+    let (key, operator, effect) = (context.text("key"), context.text("operator"), context.text("effect"));
     for fault in Some(key).filter(|key| !key.is_empty()).map(format::qualified_name).unwrap_or_default() {
-        errors.push(of.fault("key", FieldErrorKind::Invalid, &key.into(), &fault));
+        errors.push(context.fault("key", FieldErrorKind::Invalid, &key.into(), &fault));
     }
     if key.is_empty() && operator != "Exists" {
         let detail =
             "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
-        errors.push(of.fault("operator", FieldErrorKind::Invalid, &operator.into(), detail));
+        errors.push(context.fault("operator", FieldErrorKind::Invalid, &operator.into(), detail));
     }
-    if of.get("tolerationSeconds").is_some() && effect != "NoExecute" {
+    if context.get("tolerationSeconds").is_some() && effect != "NoExecute" {
         let detail = "effect must be 'NoExecute' when `tolerationSeconds` is set";
-        errors.push(of.fault("effect", FieldErrorKind::Invalid, &effect.into(), detail));
+        errors.push(context.fault("effect", FieldErrorKind::Invalid, &effect.into(), detail));
     }
-    let value = of.text("value");
+    let value = context.text("value");
     match operator {
         "Equal" | "" => {
             for fault in format::label_value(value) {
-                errors.push(of.fault("operator", FieldErrorKind::Invalid, &value.into(), &fault));
+                errors.push(context.fault("operator", FieldErrorKind::Invalid, &value.into(), &fault));
             }
         }
         "Exists" if !value.is_empty() => {
             let detail = "value must be empty when `operator` is 'Exists'";
-            errors.push(of.fault("operator", FieldErrorKind::Invalid, &value.into(), detail));
+            errors.push(context.fault("operator", FieldErrorKind::Invalid, &value.into(), detail));
         }
         "Exists" => {}
         other => {
@@ -316,28 +332,28 @@ pub(crate) fn toleration(of: &Context<'_>, errors: &mut FieldErrors) {
                 "Lt" | "Gt" => "supported values: \"Equal\", \"Exists\", \"Lt\", \"Gt\"",
                 _ => "supported values: \"Equal\", \"Exists\"",
             };
-            errors.push(of.fault("operator", FieldErrorKind::NotSupported, &other.into(), detail));
+            errors.push(context.fault("operator", FieldErrorKind::NotSupported, &other.into(), detail));
         }
     }
 }
 
 /// Validates a port that is a number or a name.
-pub(crate) fn port(of: &Context<'_>, errors: &mut FieldErrors) {
-    number_or_name(of, "port", errors);
+pub(crate) fn port(context: &Context<'_>, errors: &mut FieldErrors) {
+    number_or_name(context, "port", errors);
 }
 
 /// Validates a field that is a port number or name.
-pub(super) fn number_or_name(of: &Context<'_>, name: &str, errors: &mut FieldErrors) {
-    match of.get(name) {
+pub(super) fn number_or_name(context: &Context<'_>, name: &str, errors: &mut FieldErrors) {
+    match context.get(name) {
         Some(Value::Int(1..=65_535)) => {}
         Some(Value::String(text)) => {
             for fault in format::port_name(text) {
-                errors.push(of.fault(name, FieldErrorKind::Invalid, &text.clone().into(), &fault));
+                errors.push(context.fault(name, FieldErrorKind::Invalid, &text.clone().into(), &fault));
             }
         }
         other => {
             let value = other.cloned().unwrap_or(0.into());
-            errors.push(of.fault(
+            errors.push(context.fault(
                 name,
                 FieldErrorKind::Invalid,
                 &value,
@@ -382,20 +398,20 @@ const VOLUME_SOURCES: [&str; 30] = [
 ];
 
 /// Validates that a volume has exactly one source.
-pub(crate) fn volume(of: &Context<'_>, errors: &mut FieldErrors) {
-    let sources: Vec<&str> = fields(of.node).filter(|name| *name != "name").collect();
+pub(crate) fn volume(context: &Context<'_>, errors: &mut FieldErrors) {
+    let sources: Vec<&str> = fields(context.node).filter(|name| *name != "name").collect();
     if sources.is_empty() {
-        errors.push(of.fault("", FieldErrorKind::Required, &Value::Null, "must specify a volume type"));
+        errors.push(context.fault("", FieldErrorKind::Required, &Value::Null, "must specify a volume type"));
     }
     // The first one in the order of Kubernetes counts.
     let place = |name: &str| VOLUME_SOURCES.iter().position(|of| *of == name).unwrap_or(VOLUME_SOURCES.len());
     let first = sources.iter().copied().min_by_key(|name| place(name));
     for extra in sources.iter().filter(|name| Some(**name) != first) {
         let detail = "may not specify more than 1 volume type";
-        errors.push(of.fault(extra, FieldErrorKind::Forbidden, &Value::Null, detail));
+        errors.push(context.fault(extra, FieldErrorKind::Forbidden, &Value::Null, detail));
     }
 }
 
-fn fields(of: &Object) -> impl Iterator<Item = &str> {
-    of.iter().filter(|(_, value)| !value.is_null()).map(|(name, _)| name.as_str())
+fn fields(object: &Object) -> impl Iterator<Item = &str> {
+    object.iter().filter(|(_, value)| !value.is_null()).map(|(name, _)| name.as_str())
 }

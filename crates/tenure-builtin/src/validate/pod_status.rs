@@ -17,8 +17,8 @@ fn by_name(list: &[Value]) -> HashMap<&str, &Value> {
     list.iter().rev().map(|item| (text(item, "name"), item)).collect()
 }
 
-fn at<'v>(of: &'v Value, path: [&str; 2]) -> &'v str {
-    of.at(path).and_then(Value::as_str).unwrap_or_default()
+fn at<'v>(value: &'v Value, path: [&str; 2]) -> &'v str {
+    value.at(path).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Returns the errors of an updated status.

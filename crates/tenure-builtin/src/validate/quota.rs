@@ -50,8 +50,8 @@ const PLAIN_SCOPES: [&str; 5] =
 /// the square of the list.
 const MAX_SHOWN_SCOPES: usize = 64;
 
-fn amount(of: &Context<'_>, list: &str, name: &str) -> Option<Quantity> {
-    let found = of.fields(list).iter().find(|(key, _)| key == name)?;
+fn amount(context: &Context<'_>, list: &str, name: &str) -> Option<Quantity> {
+    let found = context.fields(list).iter().find(|(key, _)| key == name)?;
     Quantity::parse(found.1.as_str()?)
 }
 
@@ -80,14 +80,14 @@ fn or_else(verdict: Verdict, is_wrong: bool, detail: &str) -> Verdict {
 }
 
 /// Validates the overhead of pods.
-pub(super) fn overhead(of: &Context<'_>, name: &str, errors: &mut FieldErrors) {
-    for (key, value) in of.fields(name) {
+pub(super) fn overhead(context: &Context<'_>, name: &str, errors: &mut FieldErrors) {
+    for (key, value) in context.fields(name) {
         for fault in container_resource_name(key) {
-            errors.push(of.fault(name, FieldErrorKind::Invalid, &key.clone().into(), &fault));
+            errors.push(context.fault(name, FieldErrorKind::Invalid, &key.clone().into(), &fault));
         }
-        if amount(of, name, key).is_some_and(|amount| amount.nanos() < 0) {
+        if amount(context, name, key).is_some_and(|amount| amount.nanos() < 0) {
             let path = format!("{name}[{key}]");
-            errors.push(of.fault(
+            errors.push(context.fault(
                 &path,
                 FieldErrorKind::Invalid,
                 value,
@@ -98,64 +98,64 @@ pub(super) fn overhead(of: &Context<'_>, name: &str, errors: &mut FieldErrors) {
 }
 
 /// Checks the overhead of a runtime class.
-pub(crate) fn fixed_overhead(of: &Context<'_>, errors: &mut FieldErrors) {
-    overhead(of, "podFixed", errors);
+pub(crate) fn fixed_overhead(context: &Context<'_>, errors: &mut FieldErrors) {
+    overhead(context, "podFixed", errors);
 }
 
 /// Validates the spec of a quota: its limits and scopes.
-pub(crate) fn quota(of: &Context<'_>, errors: &mut FieldErrors) {
-    amounts(of, "hard", errors);
-    scopes(of, errors);
+pub(crate) fn quota(context: &Context<'_>, errors: &mut FieldErrors) {
+    amounts(context, "hard", errors);
+    scopes(context, errors);
 }
 
 /// Validates the status of a quota.
-pub(crate) fn status(of: &Context<'_>, errors: &mut FieldErrors) {
-    amounts(of, "hard", errors);
-    amounts(of, "used", errors);
+pub(crate) fn status(context: &Context<'_>, errors: &mut FieldErrors) {
+    amounts(context, "hard", errors);
+    amounts(context, "used", errors);
 }
 
-fn amounts(of: &Context<'_>, list: &str, errors: &mut FieldErrors) {
-    for (name, value) in of.fields(list) {
+fn amounts(context: &Context<'_>, list: &str, errors: &mut FieldErrors) {
+    for (name, value) in context.fields(list) {
         let path = format!("{list}[{name}]");
-        of.invalid(&path, &name.clone().into(), resource_name(name), errors);
+        context.invalid(&path, &name.clone().into(), resource_name(name), errors);
         let is_quota = name.contains('/')
             || COUNTED.contains(&name.as_str())
             || MEASURED.contains(&name.as_str()) && name != "storage"
             || is_huge(name);
         if !is_quota {
             let detail = "must be a standard resource for quota";
-            errors.push(of.fault(&path, FieldErrorKind::Invalid, &name.clone().into(), detail));
+            errors.push(context.fault(&path, FieldErrorKind::Invalid, &name.clone().into(), detail));
         }
-        let Some(amount) = amount(of, list, name) else { continue };
+        let Some(amount) = amount(context, list, name) else { continue };
         let whole =
             COUNTED.contains(&name.as_str()) || name.contains('/') && !name.contains("kubernetes.io/");
         if amount.nanos() < 0 {
-            errors.push(of.fault(
+            errors.push(context.fault(
                 &path,
                 FieldErrorKind::Invalid,
                 value,
                 "must be greater than or equal to 0",
             ));
         } else if whole && !amount.is_whole() {
-            errors.push(of.fault(&path, FieldErrorKind::Invalid, value, "must be an integer"));
+            errors.push(context.fault(&path, FieldErrorKind::Invalid, value, "must be an integer"));
         }
     }
 }
 
-fn scopes(of: &Context<'_>, errors: &mut FieldErrors) {
-    let scopes = of.items("scopes");
-    let all = of.get("scopes").cloned().unwrap_or_default();
+fn scopes(context: &Context<'_>, errors: &mut FieldErrors) {
+    let scopes = context.items("scopes");
+    let all = context.get("scopes").cloned().unwrap_or_default();
     for (at, scope) in scopes.iter().enumerate() {
         let shown = if scopes.len() <= MAX_SHOWN_SCOPES { &all } else { scope };
         let name = scope.as_str().unwrap_or_default();
         let known =
             name == "PriorityClass" || name == "VolumeAttributesClass" || PLAIN_SCOPES.contains(&name);
         if !known {
-            errors.push(of.fault("scopes", FieldErrorKind::Invalid, shown, "unsupported scope"));
+            errors.push(context.fault("scopes", FieldErrorKind::Invalid, shown, "unsupported scope"));
         }
-        for _ in of.fields("hard").iter().filter(|(limit, _)| !is_scoped(name, limit)) {
+        for _ in context.fields("hard").iter().filter(|(limit, _)| !is_scoped(name, limit)) {
             let detail = "unsupported scope applied to resource";
-            errors.push(of.fault("scopes", FieldErrorKind::Invalid, shown, detail));
+            errors.push(context.fault("scopes", FieldErrorKind::Invalid, shown, detail));
         }
         let opposite = match name {
             "Terminating" => "NotTerminating",
@@ -163,7 +163,7 @@ fn scopes(of: &Context<'_>, errors: &mut FieldErrors) {
             _ => continue,
         };
         if scopes.iter().enumerate().any(|(place, other)| place != at && other.as_str() == Some(opposite)) {
-            errors.push(of.fault("scopes", FieldErrorKind::Invalid, shown, "conflicting scopes"));
+            errors.push(context.fault("scopes", FieldErrorKind::Invalid, shown, "conflicting scopes"));
         }
     }
 }
@@ -186,15 +186,15 @@ fn is_scoped(scope: &str, limit: &str) -> bool {
 }
 
 /// Validates a scope selector requirement.
-pub(crate) fn scope_requirement(of: &Context<'_>, errors: &mut FieldErrors) {
+pub(crate) fn scope_requirement(context: &Context<'_>, errors: &mut FieldErrors) {
     // Errors name the list, not its item.
-    let path = of.path.to_string();
+    let path = context.path.to_string();
     let list = path.rsplit_once('[').map_or(path.as_str(), |(list, _)| list);
     let fault = |name: &str, kind: FieldErrorKind, value: &Value, detail: &str| {
         FieldError::new(kind, format!("{list}.{name}"), value, detail)
     };
-    let (operator, given) = (of.text("operator"), !of.items("values").is_empty());
-    if PLAIN_SCOPES.contains(&of.text("scopeName")) && operator != "Exists" {
+    let (operator, given) = (context.text("operator"), !context.items("values").is_empty());
+    if PLAIN_SCOPES.contains(&context.text("scopeName")) && operator != "Exists" {
         let detail = "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
         errors.push(fault("operator", FieldErrorKind::Invalid, &operator.into(), detail));
     }
@@ -205,7 +205,7 @@ pub(crate) fn scope_requirement(of: &Context<'_>, errors: &mut FieldErrors) {
         }
         "Exists" | "DoesNotExist" if given => {
             let detail = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
-            let value = of.get("values").cloned().unwrap_or_default();
+            let value = context.get("values").cloned().unwrap_or_default();
             errors.push(fault("values", FieldErrorKind::Invalid, &value, detail));
         }
         _ => {}
@@ -216,65 +216,71 @@ pub(crate) fn scope_requirement(of: &Context<'_>, errors: &mut FieldErrors) {
 const LIMITS: [&str; 4] = ["min", "defaultRequest", "default", "max"];
 
 /// Validates a limit range item: names, minimum ≤ defaults ≤ maximum, and the ratio.
-pub(crate) fn limit(of: &Context<'_>, errors: &mut FieldErrors) {
-    let kind = of.text("type");
+pub(crate) fn limit(context: &Context<'_>, errors: &mut FieldErrors) {
+    let kind = context.text("type");
     let name_fault: fn(&str) -> Verdict =
         if matches!(kind, "Pod" | "Container") { container_resource_name } else { resource_name };
     for list in LIMITS.iter().chain(&["maxLimitRequestRatio"]) {
-        for (name, _) in of.fields(list) {
+        for (name, _) in context.fields(list) {
             for fault in name_fault(name) {
                 let path = format!("{list}[{name}]");
-                errors.push(of.fault(&path, FieldErrorKind::Invalid, &name.clone().into(), &fault));
+                errors.push(context.fault(&path, FieldErrorKind::Invalid, &name.clone().into(), &fault));
             }
         }
     }
-    order(of, errors);
-    ratio(of, errors);
-    let storage = ["min", "max"].iter().any(|list| amount(of, list, "storage").is_some());
+    order(context, errors);
+    ratio(context, errors);
+    let storage = ["min", "max"].iter().any(|list| amount(context, list, "storage").is_some());
     if kind == "PersistentVolumeClaim" && !storage {
         let detail = "either minimum or maximum storage value is required, but neither was provided";
-        errors.push(of.fault("limits", FieldErrorKind::Required, &Value::Null, detail));
+        errors.push(context.fault("limits", FieldErrorKind::Required, &Value::Null, detail));
     }
     if kind == "Pod" {
-        for list in ["default", "defaultRequest"].into_iter().filter(|list| !of.fields(list).is_empty()) {
+        for list in ["default", "defaultRequest"].into_iter().filter(|list| !context.fields(list).is_empty())
+        {
             let detail = "may not be specified when `type` is 'Pod'";
-            errors.push(of.fault(list, FieldErrorKind::Forbidden, &Value::Null, detail));
+            errors.push(context.fault(list, FieldErrorKind::Forbidden, &Value::Null, detail));
         }
     }
 }
 
-fn order(of: &Context<'_>, errors: &mut FieldErrors) {
+fn order(context: &Context<'_>, errors: &mut FieldErrors) {
     for (at, low) in LIMITS.iter().enumerate() {
-        for (name, value) in of.fields(low) {
-            let Some(less) = amount(of, low, name) else { continue };
+        for (name, value) in context.fields(low) {
+            let Some(less) = amount(context, low, name) else { continue };
             for high in &LIMITS[at + 1..] {
-                let Some(more) = amount(of, high, name).filter(|more| less > *more) else { continue };
+                let Some(more) = amount(context, high, name).filter(|more| less > *more) else { continue };
                 let detail = format!(
                     "{low} value {} is greater than {high} value {}",
                     less.canonical(),
                     more.canonical()
                 );
-                errors.push(of.fault(&format!("{low}[{name}]"), FieldErrorKind::Invalid, value, &detail));
+                errors.push(context.fault(
+                    &format!("{low}[{name}]"),
+                    FieldErrorKind::Invalid,
+                    value,
+                    &detail,
+                ));
             }
         }
     }
 }
 
-fn ratio(of: &Context<'_>, errors: &mut FieldErrors) {
+fn ratio(context: &Context<'_>, errors: &mut FieldErrors) {
     const ONE: i128 = 1_000_000_000;
-    for (name, value) in of.fields("maxLimitRequestRatio") {
+    for (name, value) in context.fields("maxLimitRequestRatio") {
         let path = format!("maxLimitRequestRatio[{name}]");
-        let Some(ratio) = amount(of, "maxLimitRequestRatio", name) else { continue };
+        let Some(ratio) = amount(context, "maxLimitRequestRatio", name) else { continue };
         if ratio.nanos() < ONE {
             let detail = format!("ratio {} is less than 1", ratio.canonical());
-            errors.push(of.fault(&path, FieldErrorKind::Invalid, value, &detail));
+            errors.push(context.fault(&path, FieldErrorKind::Invalid, value, &detail));
         }
-        if let (Some(least), Some(most)) = (amount(of, "min", name), amount(of, "max", name)) {
+        if let (Some(least), Some(most)) = (amount(context, "min", name), amount(context, "max", name)) {
             // In floats, since the product of two quantities may overflow.
             let widest = most.nanos() as f64 / least.nanos() as f64;
             if ratio.nanos() as f64 / ONE as f64 > widest {
                 let detail = format!("ratio {} is greater than max/min = {widest:.6}", ratio.canonical());
-                errors.push(of.fault(&path, FieldErrorKind::Invalid, value, &detail));
+                errors.push(context.fault(&path, FieldErrorKind::Invalid, value, &detail));
             }
         }
     }

@@ -7,8 +7,8 @@ use tenure_value::{Object, Value};
 /// Resources that a container may request without a domain in their name.
 const STANDARD: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 
-fn map<'c>(of: &'c Context<'_>, name: &str) -> &'c [(tenure_value::Text, Value)] {
-    of.get(name).and_then(Value::as_object).map(Object::fields).unwrap_or_default()
+fn map<'c>(context: &'c Context<'_>, name: &str) -> &'c [(tenure_value::Text, Value)] {
+    context.get(name).and_then(Value::as_object).map(Object::fields).unwrap_or_default()
 }
 
 fn amount(value: &Value) -> Option<Quantity> {
@@ -20,23 +20,23 @@ fn is_native(name: &str) -> bool {
 }
 
 /// Validates the resources of a container or a pod.
-pub(crate) fn requirements(of: &Context<'_>, errors: &mut FieldErrors) {
+pub(crate) fn requirements(context: &Context<'_>, errors: &mut FieldErrors) {
     for list in ["limits", "requests"] {
-        for (name, value) in map(of, list) {
+        for (name, value) in map(context, list) {
             let path = || format!("{list}[{name}]");
             let verdict = format::qualified_name(name);
             if !verdict.is_empty() {
-                of.invalid(list, &name.clone().into(), verdict, errors);
+                context.invalid(list, &name.clone().into(), verdict, errors);
             } else if !name.contains('/')
                 && !STANDARD.contains(&name.as_str())
                 && !name.starts_with("hugepages-")
             {
                 let detail = "must be a standard resource for containers";
-                errors.push(of.fault(list, FieldErrorKind::Invalid, &name.clone().into(), detail));
+                errors.push(context.fault(list, FieldErrorKind::Invalid, &name.clone().into(), detail));
             }
             let Some(quantity) = amount(value) else { continue };
             if quantity.nanos() < 0 {
-                errors.push(of.fault(
+                errors.push(context.fault(
                     &path(),
                     FieldErrorKind::Invalid,
                     value,
@@ -44,20 +44,20 @@ pub(crate) fn requirements(of: &Context<'_>, errors: &mut FieldErrors) {
                 ));
             }
             if !is_native(name) && !quantity.is_whole() {
-                errors.push(of.fault(&path(), FieldErrorKind::Invalid, value, "must be an integer"));
+                errors.push(context.fault(&path(), FieldErrorKind::Invalid, value, "must be an integer"));
             }
         }
     }
-    for (name, value) in map(of, "requests") {
-        let limit = of.at(&["limits", name]);
+    for (name, value) in map(context, "requests") {
+        let limit = context.at(&["limits", name]);
         let exact = !is_native(name) || name.starts_with("hugepages-");
         match (amount(value), limit.and_then(amount)) {
             (Some(request), Some(most)) if request > most => {
                 let detail = format!("must be less than or equal to {name} limit of {}", most.canonical());
-                errors.push(of.fault("requests", FieldErrorKind::Invalid, value, &detail));
+                errors.push(context.fault("requests", FieldErrorKind::Invalid, value, &detail));
             }
             (Some(request), Some(most)) if exact && request != most => {
-                errors.push(of.fault(
+                errors.push(context.fault(
                     "requests",
                     FieldErrorKind::Invalid,
                     value,
@@ -66,35 +66,35 @@ pub(crate) fn requirements(of: &Context<'_>, errors: &mut FieldErrors) {
             }
             (Some(_), None) if exact => {
                 let detail = "Limit must be set for non overcommitable resources";
-                errors.push(of.fault("limits", FieldErrorKind::Required, &Value::Null, detail));
+                errors.push(context.fault("limits", FieldErrorKind::Required, &Value::Null, detail));
             }
             _ => {}
         }
     }
 }
 
-fn storage(of: &Context<'_>, path: &[&str], name: &str, errors: &mut FieldErrors) {
-    match of.at(path).map(|value| (value, amount(value))) {
-        None => errors.push(of.fault(name, FieldErrorKind::Required, &Value::Null, "")),
+fn storage(context: &Context<'_>, path: &[&str], name: &str, errors: &mut FieldErrors) {
+    match context.at(path).map(|value| (value, amount(value))) {
+        None => errors.push(context.fault(name, FieldErrorKind::Required, &Value::Null, "")),
         Some((value, Some(amount))) if amount.nanos() <= 0 => {
-            errors.push(of.fault(name, FieldErrorKind::Invalid, value, "must be greater than zero"));
+            errors.push(context.fault(name, FieldErrorKind::Invalid, value, "must be greater than zero"));
         }
         _ => {}
     }
 }
 
 /// Validates that a claim requests storage.
-pub(crate) fn volume_requirements(of: &Context<'_>, errors: &mut FieldErrors) {
-    storage(of, &["resources", "requests", "storage"], "resources[storage]", errors);
+pub(crate) fn volume_requirements(context: &Context<'_>, errors: &mut FieldErrors) {
+    storage(context, &["resources", "requests", "storage"], "resources[storage]", errors);
 }
 
 /// Validates that a volume has a capacity.
-pub(crate) fn capacity(of: &Context<'_>, errors: &mut FieldErrors) {
-    let capacity = of.fields("capacity");
+pub(crate) fn capacity(context: &Context<'_>, errors: &mut FieldErrors) {
+    let capacity = context.fields("capacity");
     if !capacity.is_empty() && (capacity.len() > 1 || capacity[0].0 != "storage") {
-        let value = of.get("capacity").cloned().unwrap_or_default();
+        let value = context.get("capacity").cloned().unwrap_or_default();
         let detail = "supported values: \"storage\"";
-        errors.push(of.fault("capacity", FieldErrorKind::NotSupported, &value, detail));
+        errors.push(context.fault("capacity", FieldErrorKind::NotSupported, &value, detail));
     }
-    storage(of, &["capacity", "storage"], "capacity[storage]", errors);
+    storage(context, &["capacity", "storage"], "capacity[storage]", errors);
 }

@@ -5,9 +5,9 @@ use tenure_meta::{FieldErrorKind, FieldErrors, format, object_meta};
 use tenure_value::{Object, Value};
 
 /// Validates a label selector.
-pub(crate) fn label_selector(of: &Context<'_>, errors: &mut FieldErrors) {
-    object_meta::labels(&of.path.field("matchLabels"), of.get("matchLabels"), errors);
-    for (at, expression) in of.items("matchExpressions").iter().enumerate() {
+pub(crate) fn label_selector(context: &Context<'_>, errors: &mut FieldErrors) {
+    object_meta::labels(&context.path.field("matchLabels"), context.get("matchLabels"), errors);
+    for (at, expression) in context.items("matchExpressions").iter().enumerate() {
         let below = format!("matchExpressions[{at}]");
         let text = |name: &str| expression.get(name).and_then(Value::as_str).unwrap_or_default();
         let values = expression
@@ -18,7 +18,7 @@ pub(crate) fn label_selector(of: &Context<'_>, errors: &mut FieldErrors) {
         match text("operator") {
             "In" | "NotIn" if values.is_empty() => {
                 let detail = "must be specified when `operator` is 'In' or 'NotIn'";
-                errors.push(of.fault(
+                errors.push(context.fault(
                     &format!("{below}.values"),
                     FieldErrorKind::Required,
                     &Value::Null,
@@ -27,7 +27,7 @@ pub(crate) fn label_selector(of: &Context<'_>, errors: &mut FieldErrors) {
             }
             "Exists" | "DoesNotExist" if !values.is_empty() => {
                 let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-                errors.push(of.fault(
+                errors.push(context.fault(
                     &format!("{below}.values"),
                     FieldErrorKind::Forbidden,
                     &Value::Null,
@@ -37,7 +37,7 @@ pub(crate) fn label_selector(of: &Context<'_>, errors: &mut FieldErrors) {
             "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
             other => {
                 let path = format!("{below}.operator");
-                errors.push(of.fault(
+                errors.push(context.fault(
                     &path,
                     FieldErrorKind::Invalid,
                     &other.into(),
@@ -46,7 +46,7 @@ pub(crate) fn label_selector(of: &Context<'_>, errors: &mut FieldErrors) {
             }
         }
         for fault in format::qualified_name(text("key")) {
-            errors.push(of.fault(
+            errors.push(context.fault(
                 &format!("{below}.key"),
                 FieldErrorKind::Invalid,
                 &text("key").into(),
@@ -55,7 +55,7 @@ pub(crate) fn label_selector(of: &Context<'_>, errors: &mut FieldErrors) {
         }
         for (number, value) in values.iter().enumerate() {
             for fault in value.as_str().map(format::label_value).unwrap_or_default() {
-                errors.push(of.fault(
+                errors.push(context.fault(
                     &format!("{below}.values[{number}]"),
                     FieldErrorKind::Invalid,
                     value,
@@ -88,8 +88,8 @@ pub(super) fn selects(selector: Option<&Value>, labels: &Object) -> bool {
 }
 
 /// Validates that the selector of a workload matches the labels of its template.
-pub(crate) fn selects_template(of: &Context<'_>, errors: &mut FieldErrors) {
-    let selector = of.get("selector");
+pub(crate) fn selects_template(context: &Context<'_>, errors: &mut FieldErrors) {
+    let selector = context.get("selector");
     let empty = |name: &str| {
         selector.and_then(|of| of.get(name)).is_none_or(|part| match part {
             Value::Object(fields) => fields.is_empty(),
@@ -97,7 +97,7 @@ pub(crate) fn selects_template(of: &Context<'_>, errors: &mut FieldErrors) {
             _ => true,
         })
     };
-    let kind = of.root.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let kind = context.root.get("kind").and_then(Value::as_str).unwrap_or_default();
     if let Some(selector) = selector
         && empty("matchLabels")
         && empty("matchExpressions")
@@ -105,68 +105,68 @@ pub(crate) fn selects_template(of: &Context<'_>, errors: &mut FieldErrors) {
         // A replica set is taken for the deployment that has it.
         let what = if kind == "ReplicaSet" { "deployment".into() } else { kind.to_lowercase() };
         let detail = format!("empty selector is invalid for {what}");
-        errors.push(of.fault("selector", FieldErrorKind::Invalid, selector, &detail));
+        errors.push(context.fault("selector", FieldErrorKind::Invalid, selector, &detail));
         return;
     }
-    match selector.filter(|selector| !is_valid(of, selector)) {
-        None => matches_template(of, errors),
+    match selector.filter(|selector| !is_valid(context, selector)) {
+        None => matches_template(context, errors),
         Some(_) if kind == "DaemonSet" => {}
         // Nothing is said about the template of a selector that cannot be read.
         Some(selector) => {
-            let template = of.path.field("template").to_string();
+            let template = context.path.field("template").to_string();
             errors.retain(|error| !error.path.starts_with(&template));
             let detail = if kind == "StatefulSet" { "" } else { "invalid label selector" };
-            errors.push(of.fault("selector", FieldErrorKind::Invalid, selector, detail));
+            errors.push(context.fault("selector", FieldErrorKind::Invalid, selector, detail));
         }
     }
 }
 
 /// Whether a selector can be read.
-fn is_valid(of: &Context<'_>, selector: &Value) -> bool {
+fn is_valid(context: &Context<'_>, selector: &Value) -> bool {
     let mut found = FieldErrors::default();
     if let Some(node) = selector.as_object() {
-        label_selector(&Context { root: of.root, node, path: of.path }, &mut found);
+        label_selector(&Context { root: context.root, node, path: context.path }, &mut found);
     }
     found.is_empty()
 }
 
 /// The same, and a selector may be empty, which matches all.
-pub(super) fn matches_template(of: &Context<'_>, errors: &mut FieldErrors) {
-    let selector = of.get("selector");
-    let labels = of.at(&["template", "metadata", "labels"]);
-    if selector.is_some_and(|selector| !is_valid(of, selector)) {
+pub(super) fn matches_template(context: &Context<'_>, errors: &mut FieldErrors) {
+    let selector = context.get("selector");
+    let labels = context.at(&["template", "metadata", "labels"]);
+    if selector.is_some_and(|selector| !is_valid(context, selector)) {
         return;
     }
     if !selects(selector, &labels.and_then(Value::as_object).cloned().unwrap_or_default()) {
-        mismatch(of, labels, errors);
+        mismatch(context, labels, errors);
     }
 }
 
 /// The same for a selector that is a map of labels.
-pub(crate) fn selects_template_by_map(of: &Context<'_>, errors: &mut FieldErrors) {
-    let selector = of.get("selector").and_then(Value::as_object).cloned().unwrap_or_default();
-    let labels = of.at(&["template", "metadata", "labels"]);
-    if of.get("template").is_none() {
-        errors.push(of.fault("template", FieldErrorKind::Required, &Value::Null, ""));
+pub(crate) fn selects_template_by_map(context: &Context<'_>, errors: &mut FieldErrors) {
+    let selector = context.get("selector").and_then(Value::as_object).cloned().unwrap_or_default();
+    let labels = context.at(&["template", "metadata", "labels"]);
+    if context.get("template").is_none() {
+        errors.push(context.fault("template", FieldErrorKind::Required, &Value::Null, ""));
         return;
     }
     let have = labels.and_then(Value::as_object).cloned().unwrap_or_default();
     if selector.is_empty() {
-        errors.push(of.fault("selector", FieldErrorKind::Required, &Value::Null, ""));
+        errors.push(context.fault("selector", FieldErrorKind::Required, &Value::Null, ""));
     } else if !selector.iter().all(|(name, value)| have.get(name) == Some(value)) {
-        mismatch(of, labels, errors);
+        mismatch(context, labels, errors);
     }
 }
 
 /// Validates labels and annotations of a template.
-pub(crate) fn template_metadata(of: &Context<'_>, errors: &mut FieldErrors) {
-    object_meta::labels(&of.path.field("labels"), of.at(&["metadata", "labels"]), errors);
-    let path = of.path.field("annotations").to_string();
-    object_meta::annotations(&path, of.at(&["metadata", "annotations"]), errors);
+pub(crate) fn template_metadata(context: &Context<'_>, errors: &mut FieldErrors) {
+    object_meta::labels(&context.path.field("labels"), context.at(&["metadata", "labels"]), errors);
+    let path = context.path.field("annotations").to_string();
+    object_meta::annotations(&path, context.at(&["metadata", "annotations"]), errors);
 }
 
-fn mismatch(of: &Context<'_>, labels: Option<&Value>, errors: &mut FieldErrors) {
+fn mismatch(context: &Context<'_>, labels: Option<&Value>, errors: &mut FieldErrors) {
     let value = labels.cloned().unwrap_or_default();
     let detail = "`selector` does not match template `labels`";
-    errors.push(of.fault("template.metadata.labels", FieldErrorKind::Invalid, &value, detail));
+    errors.push(context.fault("template.metadata.labels", FieldErrorKind::Invalid, &value, detail));
 }

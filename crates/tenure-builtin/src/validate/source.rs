@@ -33,52 +33,60 @@ pub(super) fn is_subscript(path: &str) -> bool {
 }
 
 /// Validates a downward API file.
-pub(crate) fn file(of: &Context<'_>, errors: &mut FieldErrors) {
-    if let Some(path) = of.at(&["fieldRef", "fieldPath"]) {
+pub(crate) fn file(context: &Context<'_>, errors: &mut FieldErrors) {
+    if let Some(path) = context.at(&["fieldRef", "fieldPath"]) {
         let text = path.as_str().unwrap_or_default();
         if !text.is_empty() && !is_subscript(text) && !FILE_FIELDS.contains(&text) {
             let detail = format!("supported values: {}", FILE_FIELDS.join(", "));
-            errors.push(of.fault("fieldRef.fieldPath", FieldErrorKind::NotSupported, path, &detail));
+            errors.push(context.fault("fieldRef.fieldPath", FieldErrorKind::NotSupported, path, &detail));
         }
     }
-    let container = of.at(&["resourceFieldRef", "containerName"]).and_then(Value::as_str).unwrap_or_default();
-    if of.get("resourceFieldRef").is_some() && container.is_empty() {
-        errors.push(of.fault("resourceFieldRef.containerName", FieldErrorKind::Required, &Value::Null, ""));
+    let container =
+        context.at(&["resourceFieldRef", "containerName"]).and_then(Value::as_str).unwrap_or_default();
+    if context.get("resourceFieldRef").is_some() && container.is_empty() {
+        errors.push(context.fault(
+            "resourceFieldRef.containerName",
+            FieldErrorKind::Required,
+            &Value::Null,
+            "",
+        ));
     }
 }
 
 /// Validates the resource and its divisor.
-pub(crate) fn amount(of: &Context<'_>, errors: &mut FieldErrors) {
-    let name = of.text("resource");
+pub(crate) fn amount(context: &Context<'_>, errors: &mut FieldErrors) {
+    let name = context.text("resource");
     if name.is_empty() {
         return;
     }
     let huge = ["limits.hugepages-", "requests.hugepages-"].iter().any(|start| name.starts_with(start));
     if !huge && !AMOUNTS.contains(&name) {
         let detail = format!("supported values: {}", AMOUNTS.join(", "));
-        errors.push(of.fault("resource", FieldErrorKind::NotSupported, &name.into(), &detail));
+        errors.push(context.fault("resource", FieldErrorKind::NotSupported, &name.into(), &detail));
         return;
     }
     let units: &[&str] = if name.ends_with(".cpu") { &PROCESSOR_UNITS } else { &BYTE_UNITS };
-    let Some(divisor) = of.get("divisor").and_then(Value::as_str).and_then(Quantity::parse) else { return };
+    let Some(divisor) = context.get("divisor").and_then(Value::as_str).and_then(Quantity::parse) else {
+        return;
+    };
     let known = units.iter().filter_map(|unit| Quantity::parse(unit)).any(|unit| unit == divisor);
     if divisor.nanos() != 0 && !known {
         let detail = format!("supported with this resource: {}", units.join(", "));
-        errors.push(of.fault("divisor", FieldErrorKind::Invalid, &name.into(), &detail));
+        errors.push(context.fault("divisor", FieldErrorKind::Invalid, &name.into(), &detail));
     }
 }
 
 /// Validates that no two sources of a projected volume have the same path.
-pub(crate) fn projected(of: &Context<'_>, errors: &mut FieldErrors) {
+pub(crate) fn projected(context: &Context<'_>, errors: &mut FieldErrors) {
     let mut taken: Seen<&str> = Seen::default();
-    for source in of.items("sources") {
+    for source in context.items("sources") {
         let listed = ["secret", "configMap", "downwardAPI"].into_iter().flat_map(|name| {
             let items = source.at([name, "items"]).and_then(Value::as_array);
             items.map(|items| items.items()).unwrap_or_default().iter().map(|item| item.get("path"))
         });
         for path in listed.flatten().filter_map(Value::as_str) {
             if !path.is_empty() && !taken.insert(path) {
-                errors.push(of.fault(
+                errors.push(context.fault(
                     "",
                     FieldErrorKind::Invalid,
                     &path.into(),
@@ -90,17 +98,17 @@ pub(crate) fn projected(of: &Context<'_>, errors: &mut FieldErrors) {
 }
 
 /// Validates that a pod without a service account does not project a token.
-pub(super) fn tokens(of: &Context<'_>, errors: &mut FieldErrors) {
-    if !of.text("serviceAccountName").is_empty() {
+pub(super) fn tokens(context: &Context<'_>, errors: &mut FieldErrors) {
+    if !context.text("serviceAccountName").is_empty() {
         return;
     }
-    for (at, volume) in of.items("volumes").iter().enumerate() {
+    for (at, volume) in context.items("volumes").iter().enumerate() {
         let sources = volume.at(["projected", "sources"]).and_then(Value::as_array);
         for (number, source) in sources.map(|list| list.items()).unwrap_or_default().iter().enumerate() {
             if source.get("serviceAccountToken").is_some_and(|token| !token.is_null()) {
                 let path = format!("volumes[{at}].projected.sources[{number}].serviceAccountToken");
                 let detail = "must not be specified when serviceAccountName is not set";
-                errors.push(of.fault(&path, FieldErrorKind::Forbidden, &Value::Null, detail));
+                errors.push(context.fault(&path, FieldErrorKind::Forbidden, &Value::Null, detail));
             }
         }
     }

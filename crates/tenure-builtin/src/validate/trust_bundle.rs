@@ -21,10 +21,11 @@ const TRUE: &[u8] = &[0x01, 0x01, 0xFF];
 const OCTET_STRING: u8 = 0x04;
 
 /// The name of a bundle begins with the name of its signer, with `:` for `/` and another `:` behind it.
-pub(crate) fn name(of: &Context<'_>, errors: &mut FieldErrors) {
-    let name = of.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
-    let signer = of.at(&["spec", "signerName"]).and_then(Value::as_str).unwrap_or_default();
-    let invalid = |detail: &str| of.fault("metadata.name", FieldErrorKind::Invalid, &name.into(), detail);
+pub(crate) fn name(context: &Context<'_>, errors: &mut FieldErrors) {
+    let name = context.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
+    let signer = context.at(&["spec", "signerName"]).and_then(Value::as_str).unwrap_or_default();
+    let invalid =
+        |detail: &str| context.fault("metadata.name", FieldErrorKind::Invalid, &name.into(), detail);
     let rest = match signer {
         "" if name.contains(':') => {
             errors.push(invalid("ClusterTrustBundle without signer name must not have \":\" in its name"));
@@ -51,11 +52,11 @@ pub(crate) fn name(of: &Context<'_>, errors: &mut FieldErrors) {
 }
 
 /// A bundle has one or more certificates of authorities, each once, and nothing between their PEM blocks counts.
-pub(crate) fn bundle(of: &Context<'_>, errors: &mut FieldErrors) {
-    let text = of.text("trustBundle");
+pub(crate) fn bundle(context: &Context<'_>, errors: &mut FieldErrors) {
+    let text = context.text("trustBundle");
     if text.len() > MOST {
         let detail = format!("may not be more than {MOST} bytes");
-        errors.push(of.fault("trustBundle", FieldErrorKind::TooLong, &Value::Null, &detail));
+        errors.push(context.fault("trustBundle", FieldErrorKind::TooLong, &Value::Null, &detail));
         return;
     }
     let omitted = Value::from("<value omitted>");
@@ -78,7 +79,7 @@ pub(crate) fn bundle(of: &Context<'_>, errors: &mut FieldErrors) {
         }));
     }
     for fault in faults {
-        errors.push(of.fault("trustBundle", FieldErrorKind::Invalid, &omitted, &fault));
+        errors.push(context.fault("trustBundle", FieldErrorKind::Invalid, &omitted, &fault));
     }
 }
 

@@ -312,8 +312,8 @@ fn is_empty(value: &Value) -> bool {
 
 /// Whether every item that still exists, identified by a key, is unchanged.
 fn kept_items(was: &Value, is: &Value, key: &str) -> bool {
-    fn items(of: &Value) -> &[Value] {
-        of.as_array().map(|items| items.items()).unwrap_or_default()
+    fn items(value: &Value) -> &[Value] {
+        value.as_array().map(|items| items.items()).unwrap_or_default()
     }
     // Several items may have one key; then all of them must equal the old one.
     let mut after: HashMap<Option<&Value>, Option<&Value>> = HashMap::new();

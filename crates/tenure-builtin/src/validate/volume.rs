@@ -43,8 +43,8 @@ fn is_qualified(text: &str) -> bool {
 }
 
 /// Validates that the URI of an Azure disk is that of its kind.
-pub(crate) fn azure_disk(of: &Context<'_>, errors: &mut FieldErrors) {
-    let (uri, kind) = (of.text("diskURI"), of.text("kind"));
+pub(crate) fn azure_disk(context: &Context<'_>, errors: &mut FieldErrors) {
+    let (uri, kind) = (context.text("diskURI"), context.text("kind"));
     let (start, form) = match kind {
         "" => return,
         "Managed" => (
@@ -55,13 +55,13 @@ pub(crate) fn azure_disk(of: &Context<'_>, errors: &mut FieldErrors) {
     };
     if !uri.starts_with(start) {
         let detail = format!("supported values: \"{form}\"");
-        errors.push(of.fault("diskURI", FieldErrorKind::NotSupported, &uri.into(), &detail));
+        errors.push(context.fault("diskURI", FieldErrorKind::NotSupported, &uri.into(), &detail));
     }
 }
 
 /// Validates that the registry of a Quobyte volume consists of hosts with ports.
-pub(crate) fn quobyte(of: &Context<'_>, errors: &mut FieldErrors) {
-    let registry = of.text("registry");
+pub(crate) fn quobyte(context: &Context<'_>, errors: &mut FieldErrors) {
+    let registry = context.text("registry");
     let has_port = |pair: &str| match pair.rsplit_once(':') {
         Some((host, _)) if host.starts_with('[') => host.ends_with(']'),
         Some((host, _)) => !host.contains(':'),
@@ -69,25 +69,25 @@ pub(crate) fn quobyte(of: &Context<'_>, errors: &mut FieldErrors) {
     };
     if !registry.is_empty() && !registry.split(',').all(has_port) {
         let detail = "must be a host:port pair or multiple pairs separated by commas";
-        errors.push(of.fault("registry", FieldErrorKind::Invalid, &registry.into(), detail));
+        errors.push(context.fault("registry", FieldErrorKind::Invalid, &registry.into(), detail));
     }
 }
 
 /// Validates the sources of a claim: without a group they are claims, and if both name one, they name the same.
-pub(crate) fn claim_sources(of: &Context<'_>, errors: &mut FieldErrors) {
+pub(crate) fn claim_sources(context: &Context<'_>, errors: &mut FieldErrors) {
     for name in ["dataSource", "dataSourceRef"] {
-        let Some(source) = of.get(name) else { continue };
+        let Some(source) = context.get(name) else { continue };
         let kind = text(source, "kind");
         if text(source, "apiGroup").is_empty() && kind != "PersistentVolumeClaim" {
             let detail = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
-            errors.push(of.fault(name, FieldErrorKind::Invalid, &kind.into(), detail));
+            errors.push(context.fault(name, FieldErrorKind::Invalid, &kind.into(), detail));
         }
     }
-    if let (Some(source), Some(reference)) = (of.get("dataSource"), of.get("dataSourceRef"))
+    if let (Some(source), Some(reference)) = (context.get("dataSource"), context.get("dataSourceRef"))
         && ["apiGroup", "kind", "name"].iter().any(|name| text(source, name) != text(reference, name))
     {
         let value = Value::Object(Object::default());
-        errors.push(of.fault("", FieldErrorKind::Invalid, &value, "must match dataSourceRef"));
+        errors.push(context.fault("", FieldErrorKind::Invalid, &value, "must match dataSourceRef"));
     }
 }
 

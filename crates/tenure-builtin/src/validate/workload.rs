@@ -26,7 +26,7 @@ fn share(value: &Value) -> Result<(i64, bool), &'static str> {
 
 /// Validates a field that is a number or a percentage, and returns its number.
 fn checked_share(
-    of: &Context<'_>,
+    context: &Context<'_>,
     below: &str,
     value: Option<&Value>,
     errors: &mut FieldErrors,
@@ -34,32 +34,46 @@ fn checked_share(
     let value = value?;
     match share(value) {
         Ok((number, true)) if number > 100 => {
-            errors.push(of.fault(below, FieldErrorKind::Invalid, value, "must not be greater than 100%"));
+            errors.push(context.fault(
+                below,
+                FieldErrorKind::Invalid,
+                value,
+                "must not be greater than 100%",
+            ));
             None
         }
         Ok((number, _)) => Some(number),
         Err(detail) => {
-            errors.push(of.fault(below, FieldErrorKind::Invalid, value, detail));
+            errors.push(context.fault(below, FieldErrorKind::Invalid, value, detail));
             None
         }
     }
 }
 
 /// Validates the strategy of a deployment.
-pub(crate) fn rolling_update(of: &Context<'_>, errors: &mut FieldErrors) {
-    let update = of.at(&["strategy", "rollingUpdate"]).filter(|value| !value.is_null());
-    match of.at(&["strategy", "type"]).and_then(Value::as_str) {
+pub(crate) fn rolling_update(context: &Context<'_>, errors: &mut FieldErrors) {
+    let update = context.at(&["strategy", "rollingUpdate"]).filter(|value| !value.is_null());
+    match context.at(&["strategy", "type"]).and_then(Value::as_str) {
         Some("Recreate") if update.is_some() => {
             let detail = "may not be specified when strategy `type` is 'Recreate'";
-            errors.push(of.fault("strategy.rollingUpdate", FieldErrorKind::Forbidden, &Value::Null, detail));
+            errors.push(context.fault(
+                "strategy.rollingUpdate",
+                FieldErrorKind::Forbidden,
+                &Value::Null,
+                detail,
+            ));
         }
         Some("RollingUpdate") => {
             let part = |name: &str| update.and_then(|of| of.get(name));
-            let down =
-                checked_share(of, "strategy.rollingUpdate.maxUnavailable", part("maxUnavailable"), errors);
+            let down = checked_share(
+                context,
+                "strategy.rollingUpdate.maxUnavailable",
+                part("maxUnavailable"),
+                errors,
+            );
             let surge = part("maxSurge").map(share);
             if let (Some(Err(detail)), Some(value)) = (&surge, part("maxSurge")) {
-                errors.push(of.fault(
+                errors.push(context.fault(
                     "strategy.rollingUpdate.maxSurge",
                     FieldErrorKind::Invalid,
                     value,
@@ -69,7 +83,7 @@ pub(crate) fn rolling_update(of: &Context<'_>, errors: &mut FieldErrors) {
             if let (Some(0), Some(Ok((0, _)))) = (down, surge) {
                 let detail = "may not be 0 when `maxSurge` is 0";
                 let value = part("maxUnavailable").cloned().unwrap_or_default();
-                errors.push(of.fault(
+                errors.push(context.fault(
                     "strategy.rollingUpdate.maxUnavailable",
                     FieldErrorKind::Invalid,
                     &value,
@@ -80,37 +94,53 @@ pub(crate) fn rolling_update(of: &Context<'_>, errors: &mut FieldErrors) {
         _ => {}
     }
     if let (Some(deadline), ready) =
-        (of.number("progressDeadlineSeconds"), of.number("minReadySeconds").unwrap_or(0))
+        (context.number("progressDeadlineSeconds"), context.number("minReadySeconds").unwrap_or(0))
         && deadline <= ready
     {
         let detail = "must be greater than minReadySeconds";
-        errors.push(of.fault("progressDeadlineSeconds", FieldErrorKind::Invalid, &deadline.into(), detail));
+        errors.push(context.fault(
+            "progressDeadlineSeconds",
+            FieldErrorKind::Invalid,
+            &deadline.into(),
+            detail,
+        ));
     }
 }
 
 /// Validates the update strategy of a daemon set.
-pub(crate) fn daemon_update(of: &Context<'_>, errors: &mut FieldErrors) {
-    if of.at(&["updateStrategy", "type"]).and_then(Value::as_str) != Some("RollingUpdate") {
+pub(crate) fn daemon_update(context: &Context<'_>, errors: &mut FieldErrors) {
+    if context.at(&["updateStrategy", "type"]).and_then(Value::as_str) != Some("RollingUpdate") {
         return;
     }
-    let Some(update) = of.at(&["updateStrategy", "rollingUpdate"]) else {
-        errors.push(of.fault("updateStrategy.rollingUpdate", FieldErrorKind::Required, &Value::Null, ""));
+    let Some(update) = context.at(&["updateStrategy", "rollingUpdate"]) else {
+        errors.push(context.fault(
+            "updateStrategy.rollingUpdate",
+            FieldErrorKind::Required,
+            &Value::Null,
+            "",
+        ));
         return;
     };
     let down = checked_share(
-        of,
+        context,
         "updateStrategy.rollingUpdate.maxUnavailable",
         update.get("maxUnavailable"),
         errors,
     );
-    let surge = checked_share(of, "updateStrategy.rollingUpdate.maxSurge", update.get("maxSurge"), errors);
+    let surge =
+        checked_share(context, "updateStrategy.rollingUpdate.maxSurge", update.get("maxSurge"), errors);
     let detail = match (down, surge.or(Some(0))) {
         (Some(0), Some(0)) => "cannot be 0 when maxUnavailable is 0",
         (Some(1..), Some(1..)) => "may not be set when maxUnavailable is non-zero",
         _ => return,
     };
     let value = update.get("maxSurge").cloned().unwrap_or(0.into());
-    errors.push(of.fault("updateStrategy.rollingUpdate.maxSurge", FieldErrorKind::Invalid, &value, detail));
+    errors.push(context.fault(
+        "updateStrategy.rollingUpdate.maxSurge",
+        FieldErrorKind::Invalid,
+        &value,
+        detail,
+    ));
 }
 
 /// Checks a new stateful set: the name of its service never changes, so that an update tolerates the one that is stored.
@@ -122,37 +152,38 @@ pub(crate) fn new_stateful_set(set: &Value, errors: &mut FieldErrors) {
 }
 
 /// Validates the names of the claims of a stateful set, which are those of volumes of its pods.
-pub(crate) fn stateful_claims(of: &Context<'_>, errors: &mut FieldErrors) {
-    for (at, claim) in of.items("volumeClaimTemplates").iter().enumerate() {
+pub(crate) fn stateful_claims(context: &Context<'_>, errors: &mut FieldErrors) {
+    for (at, claim) in context.items("volumeClaimTemplates").iter().enumerate() {
         let path = format!("template.spec.volumes[{at}].name");
         let name = claim.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
         if name.is_empty() {
-            errors.push(of.fault(&path, FieldErrorKind::Required, &Value::Null, ""));
+            errors.push(context.fault(&path, FieldErrorKind::Required, &Value::Null, ""));
         } else {
-            of.invalid(&path, &name.into(), format::dns_label(name), errors);
+            context.invalid(&path, &name.into(), format::dns_label(name), errors);
         }
     }
 }
 
 /// Validates the update strategy of a stateful set.
-pub(crate) fn stateful_update(of: &Context<'_>, errors: &mut FieldErrors) {
-    let update = of.at(&["updateStrategy", "rollingUpdate"]).filter(|value| !value.is_null());
-    let kind = of.at(&["updateStrategy", "type"]).and_then(Value::as_str);
+pub(crate) fn stateful_update(context: &Context<'_>, errors: &mut FieldErrors) {
+    let update = context.at(&["updateStrategy", "rollingUpdate"]).filter(|value| !value.is_null());
+    let kind = context.at(&["updateStrategy", "type"]).and_then(Value::as_str);
     match (kind, update) {
         (Some("OnDelete"), Some(value)) => {
             let detail = "only allowed for updateStrategy 'RollingUpdate'";
-            errors.push(of.fault_of_struct("updateStrategy.rollingUpdate", value, detail));
+            errors.push(context.fault_of_struct("updateStrategy.rollingUpdate", value, detail));
         }
         (Some(other), _) if !matches!(other, "OnDelete" | "RollingUpdate") => {
-            let value = of.get("updateStrategy").cloned().unwrap_or_default();
+            let value = context.get("updateStrategy").cloned().unwrap_or_default();
             let detail = "must be 'RollingUpdate' or 'OnDelete'";
-            errors.push(of.fault_of_struct("updateStrategy", &value, detail));
+            errors.push(context.fault_of_struct("updateStrategy", &value, detail));
         }
         (Some("RollingUpdate"), Some(update)) => {
             let down = update.get("maxUnavailable").filter(|value| !value.is_null());
-            if checked_share(of, "updateStrategy.rollingUpdate.maxUnavailable", down, errors) == Some(0) {
+            if checked_share(context, "updateStrategy.rollingUpdate.maxUnavailable", down, errors) == Some(0)
+            {
                 let value = down.cloned().unwrap_or_default();
-                errors.push(of.fault(
+                errors.push(context.fault(
                     "updateStrategy.rollingUpdate.maxUnavailable",
                     FieldErrorKind::Invalid,
                     &value,
@@ -165,102 +196,104 @@ pub(crate) fn stateful_update(of: &Context<'_>, errors: &mut FieldErrors) {
 }
 
 /// Validates a pod disruption budget.
-pub(crate) fn budget(of: &Context<'_>, errors: &mut FieldErrors) {
-    if of.get("minAvailable").is_some() && of.get("maxUnavailable").is_some() {
+pub(crate) fn budget(context: &Context<'_>, errors: &mut FieldErrors) {
+    if context.get("minAvailable").is_some() && context.get("maxUnavailable").is_some() {
         let detail = "minAvailable and maxUnavailable cannot be both set";
-        errors.push(of.fault("", FieldErrorKind::Invalid, &Value::Object(Object::default()), detail));
+        errors.push(context.fault("", FieldErrorKind::Invalid, &Value::Object(Object::default()), detail));
     }
     for name in ["minAvailable", "maxUnavailable"] {
-        checked_share(of, name, of.get(name), errors);
+        checked_share(context, name, context.get(name), errors);
     }
 }
 
 /// Validates a rule of a role.
-pub(crate) fn policy_rule(of: &Context<'_>, errors: &mut FieldErrors) {
-    if of.items("verbs").is_empty() {
+pub(crate) fn policy_rule(context: &Context<'_>, errors: &mut FieldErrors) {
+    if context.items("verbs").is_empty() {
         let detail = "verbs must contain at least one value";
-        errors.push(of.fault("verbs", FieldErrorKind::Required, &Value::Null, detail));
+        errors.push(context.fault("verbs", FieldErrorKind::Required, &Value::Null, detail));
     }
-    let namespaced = of.root.get("kind").and_then(Value::as_str) == Some("Role");
-    let mixed = ["apiGroups", "resources", "resourceNames"].iter().any(|name| !of.items(name).is_empty());
-    if !of.items("nonResourceURLs").is_empty() {
+    let namespaced = context.root.get("kind").and_then(Value::as_str) == Some("Role");
+    let mixed =
+        ["apiGroups", "resources", "resourceNames"].iter().any(|name| !context.items(name).is_empty());
+    if !context.items("nonResourceURLs").is_empty() {
         let detail = match () {
             () if namespaced => "namespaced rules cannot apply to non-resource URLs",
             () if mixed => "rules cannot apply to both regular resources and non-resource URLs",
             () => return,
         };
-        let value = of.get("nonResourceURLs").cloned().unwrap_or_default();
-        errors.push(of.fault("nonResourceURLs", FieldErrorKind::Invalid, &value, detail));
+        let value = context.get("nonResourceURLs").cloned().unwrap_or_default();
+        errors.push(context.fault("nonResourceURLs", FieldErrorKind::Invalid, &value, detail));
         return;
     }
     for (name, what) in [
         ("apiGroups", "resource rules must supply at least one api group"),
         ("resources", "resource rules must supply at least one resource"),
     ] {
-        if of.items(name).is_empty() {
-            errors.push(of.fault(name, FieldErrorKind::Required, &Value::Null, what));
+        if context.items(name).is_empty() {
+            errors.push(context.fault(name, FieldErrorKind::Required, &Value::Null, what));
         }
     }
 }
 
 /// Validates the subjects of a binding.
-pub(crate) fn subject(of: &Context<'_>, errors: &mut FieldErrors) {
-    let group = of.text("apiGroup");
-    let expected = match of.text("kind") {
+pub(crate) fn subject(context: &Context<'_>, errors: &mut FieldErrors) {
+    let group = context.text("apiGroup");
+    let expected = match context.text("kind") {
         "ServiceAccount" => "",
         "User" | "Group" => "rbac.authorization.k8s.io",
         other => {
             let detail = "supported values: \"ServiceAccount\", \"User\", \"Group\"";
-            errors.push(of.fault("kind", FieldErrorKind::NotSupported, &other.into(), detail));
+            errors.push(context.fault("kind", FieldErrorKind::NotSupported, &other.into(), detail));
             return;
         }
     };
     if group != expected {
         let detail = format!("supported values: \"{expected}\"");
-        errors.push(of.fault("apiGroup", FieldErrorKind::NotSupported, &group.into(), &detail));
+        errors.push(context.fault("apiGroup", FieldErrorKind::NotSupported, &group.into(), &detail));
     }
-    let name = Some(of.text("name")).filter(|name| of.text("kind") == "ServiceAccount" && !name.is_empty());
+    let name = Some(context.text("name"))
+        .filter(|name| context.text("kind") == "ServiceAccount" && !name.is_empty());
     for fault in name.map(format::dns_subdomain).unwrap_or_default() {
-        errors.push(of.fault("name", FieldErrorKind::Invalid, &of.text("name").into(), &fault));
+        errors.push(context.fault("name", FieldErrorKind::Invalid, &context.text("name").into(), &fault));
     }
 }
 
 /// Validates the kind of role that a binding refers to.
-pub(crate) fn role_ref(of: &Context<'_>, errors: &mut FieldErrors) {
-    let kinds: &[&str] = match of.root.get("kind").and_then(Value::as_str) {
+pub(crate) fn role_ref(context: &Context<'_>, errors: &mut FieldErrors) {
+    let kinds: &[&str] = match context.root.get("kind").and_then(Value::as_str) {
         Some("ClusterRoleBinding") => &["ClusterRole"],
         _ => &["Role", "ClusterRole"],
     };
-    let kind = of.at(&["roleRef", "kind"]).and_then(Value::as_str).unwrap_or_default();
+    let kind = context.at(&["roleRef", "kind"]).and_then(Value::as_str).unwrap_or_default();
     if !kinds.contains(&kind) {
         let listed: Vec<String> = kinds.iter().map(|kind| format!("{kind:?}")).collect();
         let detail = format!("supported values: {}", listed.join(", "));
-        errors.push(of.fault("roleRef.kind", FieldErrorKind::NotSupported, &kind.into(), &detail));
+        errors.push(context.fault("roleRef.kind", FieldErrorKind::NotSupported, &kind.into(), &detail));
     }
 }
 
 /// Validates the port of the service of an ingress.
-pub(crate) fn ingress_backend(of: &Context<'_>, errors: &mut FieldErrors) {
+pub(crate) fn ingress_backend(context: &Context<'_>, errors: &mut FieldErrors) {
     let is_given = |name: &str| {
-        let part = of.at(&["service", "port", name]);
+        let part = context.at(&["service", "port", name]);
         part.is_some_and(|value| !matches!(value, Value::Null | Value::Int(0)) && value.as_str() != Some(""))
     };
-    match (of.get("service").is_some(), is_given("name"), is_given("number")) {
+    match (context.get("service").is_some(), is_given("name"), is_given("number")) {
         (true, false, false) => {
             let detail = "port name or number is required";
-            errors.push(of.fault("", FieldErrorKind::Required, &Value::Null, detail));
+            errors.push(context.fault("", FieldErrorKind::Required, &Value::Null, detail));
         }
         (true, true, true) => {
             let detail = "cannot set both port name & port number";
-            errors.push(of.fault("", FieldErrorKind::Invalid, &"".into(), detail));
+            errors.push(context.fault("", FieldErrorKind::Invalid, &"".into(), detail));
         }
         _ => {}
     }
 }
 
 /// Validates the taints of a node, which are reported as parts of its metadata.
-pub(crate) fn node_taints(of: &Context<'_>, errors: &mut FieldErrors) {
-    let spec = Value::Object(of.node.clone());
+pub(crate) fn node_taints(context: &Context<'_>, errors: &mut FieldErrors) {
+    let spec = Value::Object(context.node.clone());
     errors.extend(taints(&spec));
 }
 
@@ -303,11 +336,11 @@ fn taints(spec: &Value) -> Vec<FieldError> {
 }
 
 /// Validates that service accounts of a cluster role binding have a namespace.
-pub(crate) fn account_namespace(of: &Context<'_>, errors: &mut FieldErrors) {
-    for (at, subject) in of.items("subjects").iter().enumerate() {
+pub(crate) fn account_namespace(context: &Context<'_>, errors: &mut FieldErrors) {
+    for (at, subject) in context.items("subjects").iter().enumerate() {
         let text = |name: &str| subject.get(name).and_then(Value::as_str).unwrap_or_default();
         if text("kind") == "ServiceAccount" && text("namespace").is_empty() {
-            errors.push(of.fault(
+            errors.push(context.fault(
                 &format!("subjects[{at}].namespace"),
                 FieldErrorKind::Required,
                 &Value::Null,
@@ -318,12 +351,12 @@ pub(crate) fn account_namespace(of: &Context<'_>, errors: &mut FieldErrors) {
 }
 
 /// Validates the port of a network policy.
-pub(crate) fn network_port(of: &Context<'_>, errors: &mut FieldErrors) {
-    let port = of.get("port");
+pub(crate) fn network_port(context: &Context<'_>, errors: &mut FieldErrors) {
+    let port = context.get("port");
     if port.is_some() {
-        pod::number_or_name(of, "port", errors);
+        pod::number_or_name(context, "port", errors);
     }
-    if let Some(end) = of.number("endPort") {
+    if let Some(end) = context.number("endPort") {
         let detail = match port {
             None => "must be set together with port",
             Some(Value::Int(port)) if end < *port => "must be greater than or equal to `port`",
@@ -331,40 +364,45 @@ pub(crate) fn network_port(of: &Context<'_>, errors: &mut FieldErrors) {
             _ if !(1..=65_535).contains(&end) => "must be between 1 and 65535, inclusive",
             _ => return,
         };
-        errors.push(of.fault("endPort", FieldErrorKind::Invalid, &end.into(), detail));
+        errors.push(context.fault("endPort", FieldErrorKind::Invalid, &end.into(), detail));
     }
 }
 
 /// Validates that the exceptions of an IP block are inside of it.
-pub(crate) fn network_block(of: &Context<'_>, errors: &mut FieldErrors) {
-    let whole = format::network(of.text("cidr"));
-    for (at, part) in of.items("except").iter().enumerate() {
+pub(crate) fn network_block(context: &Context<'_>, errors: &mut FieldErrors) {
+    let whole = format::network(context.text("cidr"));
+    for (at, part) in context.items("except").iter().enumerate() {
         let (Some(whole), Some(part_of)) = (whole, part.as_str().and_then(format::network)) else { continue };
         if !part_of.is_strictly_within(whole) {
             let detail = "must be a strict subset of `cidr`";
-            errors.push(of.fault(&format!("except[{at}]"), FieldErrorKind::Invalid, part, detail));
+            errors.push(context.fault(&format!("except[{at}]"), FieldErrorKind::Invalid, part, detail));
         }
     }
 }
 
 /// Validates that each of several ports has a name.
-pub(crate) fn endpoint_ports(of: &Context<'_>, errors: &mut FieldErrors) {
-    let ports = of.items("ports");
+pub(crate) fn endpoint_ports(context: &Context<'_>, errors: &mut FieldErrors) {
+    let ports = context.items("ports");
     for (at, port) in ports.iter().enumerate().filter(|_| ports.len() > 1) {
         if port.get("name").and_then(Value::as_str).unwrap_or_default().is_empty() {
-            errors.push(of.fault(&format!("ports[{at}].name"), FieldErrorKind::Required, &Value::Null, ""));
+            errors.push(context.fault(
+                &format!("ports[{at}].name"),
+                FieldErrorKind::Required,
+                &Value::Null,
+                "",
+            ));
         }
     }
 }
 
 /// Validates that a namespace is terminating only if it is being deleted.
-pub(crate) fn namespace_phase(of: &Context<'_>, errors: &mut FieldErrors) {
-    let deleted = of.root.at(["metadata", "deletionTimestamp"]).is_some_and(|time| !time.is_null());
+pub(crate) fn namespace_phase(context: &Context<'_>, errors: &mut FieldErrors) {
+    let deleted = context.root.at(["metadata", "deletionTimestamp"]).is_some_and(|time| !time.is_null());
     let (expected, when) = if deleted { ("Terminating", "is not empty") } else { ("Active", "is empty") };
-    let phase = of.text("phase");
+    let phase = context.text("phase");
     if !phase.is_empty() && phase != expected {
         let detail = format!("may only be '{expected}' if `deletionTimestamp` {when}");
-        errors.push(of.fault("phase", FieldErrorKind::Invalid, &phase.into(), &detail));
+        errors.push(context.fault("phase", FieldErrorKind::Invalid, &phase.into(), &detail));
     }
 }
 
@@ -374,24 +412,24 @@ const SYSTEM_CLASSES: [(&str, i64); 2] =
     [("system-node-critical", 2_000_001_000), ("system-cluster-critical", 2_000_000_000)];
 
 /// Validates a priority class.
-pub(crate) fn priority_class(of: &Context<'_>, errors: &mut FieldErrors) {
-    let name = of.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
-    let value = of.number("value").unwrap_or(0);
+pub(crate) fn priority_class(context: &Context<'_>, errors: &mut FieldErrors) {
+    let name = context.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
+    let value = context.number("value").unwrap_or(0);
     if name.starts_with("system-") {
         if !SYSTEM_CLASSES.contains(&(name, value)) {
             let detail = "priority class names with 'system-' prefix are reserved for system use only";
-            errors.push(of.fault("metadata.name", FieldErrorKind::Forbidden, &Value::Null, detail));
+            errors.push(context.fault("metadata.name", FieldErrorKind::Forbidden, &Value::Null, detail));
         }
     } else if value > MOST_PRIORITY {
         let detail = format!("maximum allowed value of a user defined priority is {MOST_PRIORITY}");
-        errors.push(of.fault("value", FieldErrorKind::Forbidden, &Value::Null, &detail));
+        errors.push(context.fault("value", FieldErrorKind::Forbidden, &Value::Null, &detail));
     }
 }
 
 /// Validates that the addresses of an endpoint slice match its address type.
-pub(crate) fn slice_addresses(of: &Context<'_>, errors: &mut FieldErrors) {
-    let kind = of.text("addressType");
-    for (at, endpoint) in of.items("endpoints").iter().enumerate() {
+pub(crate) fn slice_addresses(context: &Context<'_>, errors: &mut FieldErrors) {
+    let kind = context.text("addressType");
+    for (at, endpoint) in context.items("endpoints").iter().enumerate() {
         let list =
             endpoint.get("addresses").and_then(Value::as_array).map(|list| list.items()).unwrap_or_default();
         for (number, address) in list.iter().enumerate() {
@@ -407,7 +445,7 @@ pub(crate) fn slice_addresses(of: &Context<'_>, errors: &mut FieldErrors) {
                 _ => Vec::new(),
             };
             let path = format!("endpoints[{at}].addresses[{number}]");
-            of.invalid(&path, address, fault, errors);
+            context.invalid(&path, address, fault, errors);
         }
     }
 }

@@ -12,11 +12,11 @@ pub fn read(name: &str) -> Value {
 }
 
 /// Returns the items of a list member.
-pub fn items<'v>(of: &'v Value, name: &str) -> &'v [Value] {
-    of.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
+pub fn items<'v>(value: &'v Value, name: &str) -> &'v [Value] {
+    value.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
 }
 
 /// Returns a string member.
-pub fn text<'v>(of: &'v Value, name: &str) -> &'v str {
-    of.get(name).and_then(Value::as_str).unwrap_or_default()
+pub fn text<'v>(value: &'v Value, name: &str) -> &'v str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
 }

@@ -200,14 +200,14 @@ fn openapi_in_protobuf(documents: &Documents, name: &str, document: &Document) -
 /// Returns what custom kinds publish, of one group and version or of all.
 fn components(
     catalog: &Snapshot,
-    of: Option<(&str, &str)>,
+    group_version: Option<(&str, &str)>,
     dialect: OpenApiVersion,
 ) -> Vec<tenure_openapi::Component> {
     let mut found = Vec::new();
     for kind in catalog.custom_kinds() {
         let definition = &kind.definition;
         for version in definition.served() {
-            if of.is_some_and(|(group, name)| definition.group != group || version.name != name) {
+            if group_version.is_some_and(|(group, name)| definition.group != group || version.name != name) {
                 continue;
             }
             let kinds = [definition.names.kind.clone(), definition.names.list_kind.clone()];

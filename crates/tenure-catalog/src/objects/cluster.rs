@@ -87,8 +87,8 @@ fn handler_of(objects: &Objects, variant: &ResourceVariant) -> Result<ResourceHa
 }
 
 /// Returns a converted object with the fields of the server, which conversion drops.
-fn with_managers(converted: Value, of: &Value) -> Value {
-    let kept = metadata(of);
+fn with_managers(converted: Value, given: &Value) -> Value {
+    let kept = metadata(given);
     let fields = ["managedFields", "resourceVersion"].iter().fold(metadata(&converted), |fields, name| {
         match kept.get(name) {
             Some(value) => fields.with(*name, value.clone()),

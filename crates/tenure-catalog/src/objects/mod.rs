@@ -101,8 +101,8 @@ impl Objects {
     }
 
     /// Reads all objects of a resource in a namespace, or in all of them, as they are stored.
-    pub async fn read_all(&self, of: &Resource, namespace: &str) -> Result<Vec<Stored>, ApiError> {
-        read_all(&*self.store, of, namespace).await
+    pub async fn read_all(&self, resource: &Resource, namespace: &str) -> Result<Vec<Stored>, ApiError> {
+        read_all(&*self.store, resource, namespace).await
     }
 
     /// Reads a cluster-scoped object of a built-in resource, given by its group and name, as it is stored.
@@ -128,7 +128,11 @@ impl Objects {
 }
 
 /// Reads all objects of a resource in a namespace, or in all of them, as they are stored.
-pub async fn read_all(store: &dyn Store, of: &Resource, namespace: &str) -> Result<Vec<Stored>, ApiError> {
-    let listing = store.list(ListRequest::prefix(prefix(of, namespace))).await?;
+pub async fn read_all(
+    store: &dyn Store,
+    resource: &Resource,
+    namespace: &str,
+) -> Result<Vec<Stored>, ApiError> {
+    let listing = store.list(ListRequest::prefix(prefix(resource, namespace))).await?;
     listing.entries.iter().map(Stored::read).collect()
 }

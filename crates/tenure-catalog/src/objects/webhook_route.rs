@@ -79,16 +79,22 @@ fn find((group, version, resource): (&str, &str, &str)) -> Result<&'static Resou
     found.map(|of| &**of).ok_or_else(|| format!("{resource} are not served"))
 }
 
-async fn get(store: &dyn Store, of: &Resource, namespace: &str, name: &str) -> Result<Option<Value>, String> {
-    let entry = store.get(key(of, namespace, name).as_bytes()).await.map_err(|error| error.to_string())?;
+async fn get(
+    store: &dyn Store,
+    resource: &Resource,
+    namespace: &str,
+    name: &str,
+) -> Result<Option<Value>, String> {
+    let entry =
+        store.get(key(resource, namespace, name).as_bytes()).await.map_err(|error| error.to_string())?;
     entry
         .map(|entry| Stored::read(&entry).map(|stored| stored.object))
         .transpose()
         .map_err(|why| why.to_string())
 }
 
-async fn list(store: &dyn Store, of: &Resource, namespace: &str) -> Result<Vec<Value>, String> {
-    let found = read_all(store, of, namespace).await.map_err(|failure| failure.to_string())?;
+async fn list(store: &dyn Store, resource: &Resource, namespace: &str) -> Result<Vec<Value>, String> {
+    let found = read_all(store, resource, namespace).await.map_err(|failure| failure.to_string())?;
     Ok(found.into_iter().map(|stored| stored.object).collect())
 }
 
@@ -99,9 +105,12 @@ mod tests {
     use tenure_apply::Managers;
     use tenure_store::{Expected, MemoryStore, Transaction};
 
-    async fn put(store: &MemoryStore, of: &Resource, name: &str, object: &str) {
+    async fn put(store: &MemoryStore, resource: &Resource, name: &str, object: &str) {
         let value = encode(&object.parse().unwrap(), &Managers::default()).unwrap();
-        store.commit(Transaction::new().put(key(of, "n", name), Expected::Absent, value)).await.unwrap();
+        store
+            .commit(Transaction::new().put(key(resource, "n", name), Expected::Absent, value))
+            .await
+            .unwrap();
     }
 
     #[tokio::test]

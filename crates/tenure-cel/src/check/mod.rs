@@ -447,14 +447,14 @@ impl Checker<'_> {
         Type::named(name)
     }
 
-    fn comprehension(&mut self, of: &Comprehension) -> Type {
-        let range = self.expr(of.range);
+    fn comprehension(&mut self, node: &Comprehension) -> Type {
+        let range = self.expr(node.range);
         let range = self.solution.resolve(&range, false);
-        let accumulator = self.expr(of.init);
+        let accumulator = self.expr(node.init);
         let depth = self.scopes.len();
-        self.scopes.push((of.accumulator.clone(), accumulator.clone()));
+        self.scopes.push((node.accumulator.clone(), accumulator.clone()));
         let (first, second) = match &range {
-            Type::List(item) if of.second.is_some() => (Type::Int, (**item).clone()),
+            Type::List(item) if node.second.is_some() => (Type::Int, (**item).clone()),
             Type::List(item) => ((**item).clone(), Type::Dyn),
             Type::Map(key, value) => ((**key).clone(), (**value).clone()),
             Type::Dyn | Type::Error => (Type::Dyn, Type::Dyn),
@@ -466,20 +466,20 @@ impl Checker<'_> {
                 let message = format!(
                     "expression of type '{other}' cannot be range of a comprehension (must be list, map, or dynamic)"
                 );
-                self.fail(of.range, message);
+                self.fail(node.range, message);
                 (Type::Error, Type::Error)
             }
         };
-        self.scopes.push((of.variable.clone(), first));
-        if let Some(name) = &of.second {
+        self.scopes.push((node.variable.clone(), first));
+        if let Some(name) = &node.second {
             self.scopes.push((name.clone(), second));
         }
-        let condition = self.expr(of.condition);
-        self.assert_type(of.condition, &condition, &Type::Bool);
-        let step = self.expr(of.step);
-        self.assert_type(of.step, &step, &accumulator);
+        let condition = self.expr(node.condition);
+        self.assert_type(node.condition, &condition, &Type::Bool);
+        let step = self.expr(node.step);
+        self.assert_type(node.step, &step, &accumulator);
         self.scopes.truncate(depth + 1);
-        let result = self.expr(of.result);
+        let result = self.expr(node.result);
         self.scopes.truncate(depth);
         self.solution.resolve(&result, false)
     }

@@ -188,23 +188,27 @@ fn parse_network(text: &str) -> Result<Network, String> {
     }
 }
 
-fn is_local_multicast(of: &IpAddr) -> bool {
-    match of {
-        IpAddr::V4(of) => matches!(of.octets(), [224, 0, 0, _]),
-        IpAddr::V6(of) => of.segments()[0] & 0xff0f == 0xff02,
+fn is_local_multicast(address: &IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => matches!(address.octets(), [224, 0, 0, _]),
+        IpAddr::V6(address) => address.segments()[0] & 0xff0f == 0xff02,
     }
 }
 
-fn is_local_unicast(of: &IpAddr) -> bool {
-    match of {
-        IpAddr::V4(of) => of.is_link_local(),
-        IpAddr::V6(of) => of.segments()[0] & 0xffc0 == 0xfe80,
+fn is_local_unicast(address: &IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.is_link_local(),
+        IpAddr::V6(address) => address.segments()[0] & 0xffc0 == 0xfe80,
     }
 }
 
-fn is_global_unicast(of: &IpAddr) -> bool {
-    let is_broadcast = matches!(of, IpAddr::V4(of) if of.is_broadcast());
-    !(is_broadcast || of.is_unspecified() || of.is_loopback() || of.is_multicast() || is_local_unicast(of))
+fn is_global_unicast(address: &IpAddr) -> bool {
+    let is_broadcast = matches!(address, IpAddr::V4(address) if address.is_broadcast());
+    !(is_broadcast
+        || address.is_unspecified()
+        || address.is_loopback()
+        || address.is_multicast()
+        || is_local_unicast(address))
 }
 
 impl Opaque for Address {

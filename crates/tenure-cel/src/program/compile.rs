@@ -272,52 +272,52 @@ impl Compiler<'_> {
         })
     }
 
-    fn comprehension(&mut self, of: &Comprehension) -> Result<NodeId, Error> {
+    fn comprehension(&mut self, fold: &Comprehension) -> Result<NodeId, Error> {
         if let (Expr::List { elements, .. }, Expr::Literal(Literal::Bool(false))) =
-            (self.checked.ast.node(of.range), self.checked.ast.node(of.condition))
+            (self.checked.ast.node(fold.range), self.checked.ast.node(fold.condition))
             && elements.is_empty()
         {
-            let value = self.expr(of.init)?;
+            let value = self.expr(fold.init)?;
             let depth = self.scopes.len();
-            let slot = self.slot(&of.accumulator);
-            let body = self.expr(of.result)?;
+            let slot = self.slot(&fold.accumulator);
+            let body = self.expr(fold.result)?;
             self.scopes.truncate(depth);
             return Ok(self.push(Node::Bind { slot, value, body }));
         }
-        let range = self.expr(of.range)?;
-        let init = self.expr(of.init)?;
+        let range = self.expr(fold.range)?;
+        let init = self.expr(fold.init)?;
         let depth = self.scopes.len();
-        let accumulator = self.slot(&of.accumulator);
-        let variable = self.slot(&of.variable);
-        let second = of.second.as_ref().map(|name| self.slot(name));
-        let condition = self.expr(of.condition)?;
-        let body = match self.collecting(of)? {
+        let accumulator = self.slot(&fold.accumulator);
+        let variable = self.slot(&fold.variable);
+        let second = fold.second.as_ref().map(|name| self.slot(name));
+        let condition = self.expr(fold.condition)?;
+        let body = match self.collecting(fold)? {
             Some(body) => body,
-            None => Body::Fold { init, condition, step: self.expr(of.step)? },
+            None => Body::Fold { init, condition, step: self.expr(fold.step)? },
         };
         self.scopes.truncate(depth + 1);
-        let result = self.expr(of.result)?;
+        let result = self.expr(fold.result)?;
         self.scopes.truncate(depth);
         Ok(self.push(Node::Loop(Box::new(Loop { range, variable, second, accumulator, body, result }))))
     }
 
     /// Recognizes the loops of macros that collect items, which need no new list per step.
-    fn collecting(&mut self, of: &Comprehension) -> Result<Option<Body>, Error> {
+    fn collecting(&mut self, comprehension: &Comprehension) -> Result<Option<Body>, Error> {
         let ast = &self.checked.ast;
-        if !matches!(ast.node(of.condition), Expr::Literal(Literal::Bool(true))) {
+        if !matches!(ast.node(comprehension.condition), Expr::Literal(Literal::Bool(true))) {
             return Ok(None);
         }
         let is_accumulator =
-            |id: ExprId| matches!(ast.node(id), Expr::Ident(name) if *name == of.accumulator);
-        let (filter, step) = match ast.node(of.step) {
+            |id: ExprId| matches!(ast.node(id), Expr::Ident(name) if *name == comprehension.accumulator);
+        let (filter, step) = match ast.node(comprehension.step) {
             Expr::Call { function, args, .. } if function == op::CONDITIONAL => match args[..] {
                 [filter, step, otherwise] if is_accumulator(otherwise) => (Some(filter), step),
                 _ => return Ok(None),
             },
-            _ => (None, of.step),
+            _ => (None, comprehension.step),
         };
         let Expr::Call { function, args, .. } = ast.node(step) else { return Ok(None) };
-        match (function.as_str(), &args[..], ast.node(of.init)) {
+        match (function.as_str(), &args[..], ast.node(comprehension.init)) {
             (op::ADD, [so_far, one], Expr::List { elements, .. })
                 if is_accumulator(*so_far) && elements.is_empty() =>
             {

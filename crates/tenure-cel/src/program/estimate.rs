@@ -246,12 +246,13 @@ impl Estimator<'_> {
         Estimated { cost: cost.saturating_add(sum), size, elements, path: Path::None }
     }
 
-    fn index(&self, id: ExprId, operand: ExprId, of: &Estimated, sum: u64) -> Estimated {
+    fn index(&self, id: ExprId, operand: ExprId, estimated: &Estimated, sum: u64) -> Estimated {
         let path = match self.checked.ty(operand) {
             Type::Optional(_) => Path::None,
-            _ => self.step(&of.path, |decl| decl.element().cloned()),
+            _ => self.step(&estimated.path, |decl| decl.element().cloned()),
         };
-        let size = of.elements.map(|elements| elements.value).or_else(|| self.declared_size(id, &path));
+        let size =
+            estimated.elements.map(|elements| elements.value).or_else(|| self.declared_size(id, &path));
         Estimated { cost: sum.saturating_add(1), size, elements: None, path }
     }
 
@@ -279,25 +280,25 @@ impl Estimator<'_> {
         Argument { size: part.size(), ty, item, constant }
     }
 
-    fn comprehension(&mut self, id: ExprId, of: &Comprehension) -> Estimated {
-        let range = self.expr(of.range);
-        let init = self.expr(of.init);
+    fn comprehension(&mut self, id: ExprId, fold: &Comprehension) -> Estimated {
+        let range = self.expr(fold.range);
+        let init = self.expr(fold.init);
         let mut cost = range.cost.saturating_add(init.cost);
         let depth = self.locals.len();
         let local = |name: &Text, path, size, elements| Local { name: name.clone(), path, size, elements };
-        self.locals.push(local(&of.accumulator, init.path.clone(), init.size, init.elements));
-        let is_bind = matches!(self.checked.ast.node(of.range), Expr::List { elements, .. } if elements.is_empty())
-            && matches!(self.checked.ast.node(of.condition), Expr::Literal(Literal::Bool(false)))
-            && of.accumulator != ACCUMULATOR;
+        self.locals.push(local(&fold.accumulator, init.path.clone(), init.size, init.elements));
+        let is_bind = matches!(self.checked.ast.node(fold.range), Expr::List { elements, .. } if elements.is_empty())
+            && matches!(self.checked.ast.node(fold.condition), Expr::Literal(Literal::Bool(false)))
+            && fold.accumulator != ACCUMULATOR;
         if is_bind {
-            let result = self.expr(of.result);
+            let result = self.expr(fold.result);
             self.locals.truncate(depth);
             cost = cost.saturating_add(result.cost);
             return Estimated { cost, path: Path::None, ..result };
         }
         let is_list = match range.elements {
             Some(elements) => elements.is_list,
-            None => matches!(self.checked.ty(of.range), Type::List(_)),
+            None => matches!(self.checked.ty(fold.range), Type::List(_)),
         };
         let values = self.step(&range.path, |decl| decl.element().cloned());
         // Keys are strings without a declared length; indices have no size.
@@ -306,23 +307,23 @@ impl Estimator<'_> {
             false => self.step(&range.path, |decl| decl.is_map().then(|| Decl::of(Type::String))),
         };
         let (key_size, value_size) = (range.elements.map(|of| of.key), range.elements.map(|of| of.value));
-        match &of.second {
+        match &fold.second {
             Some(second) => {
-                self.locals.push(local(&of.variable, keys, key_size, None));
+                self.locals.push(local(&fold.variable, keys, key_size, None));
                 self.locals.push(local(second, values, value_size, None));
             }
-            None if is_list => self.locals.push(local(&of.variable, values, value_size, None)),
-            None => self.locals.push(local(&of.variable, keys, key_size, None)),
+            None if is_list => self.locals.push(local(&fold.variable, values, value_size, None)),
+            None => self.locals.push(local(&fold.variable, keys, key_size, None)),
         }
-        let each = self.expr(of.condition).cost;
-        let step = self.expr(of.step);
+        let each = self.expr(fold.condition).cost;
+        let step = self.expr(fold.step);
         let each = each.saturating_add(step.cost);
         self.locals.truncate(depth + 1);
-        cost = cost.saturating_add(self.expr(of.result).cost);
+        cost = cost.saturating_add(self.expr(fold.result).cost);
         self.locals.truncate(depth);
         let count = range.size();
         cost = cost.saturating_add(count.max.saturating_mul(each));
-        let (size, elements) = match self.checked.ast.node(of.init) {
+        let (size, elements) = match self.checked.ast.node(fold.init) {
             Expr::Literal(_) => (init.size, None),
             Expr::List { .. } | Expr::Map(_) => (Some(count), step.elements),
             _ => (self.declared_size(id, &Path::None), None),

@@ -148,8 +148,8 @@ impl<'v> Run<'_, 'v> {
     }
 
     #[inline(never)]
-    fn not_strictly_false(&mut self, of: NodeId) -> EvalResult<'v> {
-        let value = match self.truth(of) {
+    fn not_strictly_false(&mut self, node: NodeId) -> EvalResult<'v> {
+        let value = match self.truth(node) {
             Err(error) if !error.is_absorbable() => return Err(error),
             other => other.unwrap_or(true),
         };
@@ -305,8 +305,8 @@ impl<'v> Run<'_, 'v> {
     }
 
     #[inline(never)]
-    fn comprehension(&mut self, of: &Loop) -> EvalResult<'v> {
-        let range = match self.eval(of.range)? {
+    fn comprehension(&mut self, shape: &Loop) -> EvalResult<'v> {
+        let range = match self.eval(shape.range)? {
             Val::List(list) => Range::List(list, 0),
             Val::Map(map) => {
                 let keys = map.keys();
@@ -315,25 +315,25 @@ impl<'v> Run<'_, 'v> {
             }
             _ => return Err(no_such_overload()),
         };
-        let result = match of.body {
-            Body::Fold { init, condition, step } => self.fold(of, range, init, condition, step),
-            Body::Collect { filter, item } => self.collect(of, range, filter, item),
-            Body::CollectMap { filter, key, value } => self.collect_map(of, range, filter, key, value),
+        let result = match shape.body {
+            Body::Fold { init, condition, step } => self.fold(shape, range, init, condition, step),
+            Body::Collect { filter, item } => self.collect(shape, range, filter, item),
+            Body::CollectMap { filter, key, value } => self.collect_map(shape, range, filter, key, value),
         };
         match result {
             Err(error) if !error.is_absorbable() => return Err(error),
-            other => self.locals[of.accumulator] = other,
+            other => self.locals[shape.accumulator] = other,
         }
-        self.eval(of.result)
+        self.eval(shape.result)
     }
 
     /// Sets the loop variables to the next item and returns whether there is one.
-    fn advance(&mut self, of: &Loop, range: &mut Range<'v>) -> bool {
+    fn advance(&mut self, shape: &Loop, range: &mut Range<'v>) -> bool {
         let (first, second) = match range {
             Range::List(list, at) => {
                 let Some(item) = list.get(*at) else { return false };
                 *at += 1;
-                match of.second {
+                match shape.second {
                     Some(_) => (Ok(Val::Int((*at - 1) as i64)), Some(item)),
                     None => (item, None),
                 }
@@ -341,12 +341,12 @@ impl<'v> Run<'_, 'v> {
             Range::Map(map, keys) => {
                 let Some(key) = keys.next() else { return false };
                 let value =
-                    of.second.map(|_| map.find(&key).unwrap_or_else(|| Err(missing(&Val::Null, &key))));
+                    shape.second.map(|_| map.find(&key).unwrap_or_else(|| Err(missing(&Val::Null, &key))));
                 (Ok(key), value)
             }
         };
-        self.locals[of.variable] = first;
-        if let (Some(slot), Some(value)) = (of.second, second) {
+        self.locals[shape.variable] = first;
+        if let (Some(slot), Some(value)) = (shape.second, second) {
             self.locals[slot] = value;
         }
         true
@@ -354,14 +354,14 @@ impl<'v> Run<'_, 'v> {
 
     fn fold(
         &mut self,
-        of: &Loop,
+        shape: &Loop,
         mut range: Range<'v>,
         init: NodeId,
         condition: NodeId,
         step: NodeId,
     ) -> EvalResult<'v> {
-        self.locals[of.accumulator] = self.eval(init);
-        while self.advance(of, &mut range) {
+        self.locals[shape.accumulator] = self.eval(init);
+        while self.advance(shape, &mut range) {
             if matches!(self.eval(condition)?, Val::Bool(false)) {
                 break;
             }
@@ -371,20 +371,20 @@ impl<'v> Run<'_, 'v> {
             {
                 return next;
             }
-            self.locals[of.accumulator] = next;
+            self.locals[shape.accumulator] = next;
         }
-        std::mem::replace(&mut self.locals[of.accumulator], Ok(Val::Null))
+        std::mem::replace(&mut self.locals[shape.accumulator], Ok(Val::Null))
     }
 
     fn collect(
         &mut self,
-        of: &Loop,
+        shape: &Loop,
         mut range: Range<'v>,
         filter: Option<NodeId>,
         item: NodeId,
     ) -> EvalResult<'v> {
         let mut items = Vec::new();
-        while self.advance(of, &mut range) {
+        while self.advance(shape, &mut range) {
             if let Some(filter) = filter
                 && !self.truth(filter)?
             {
@@ -402,14 +402,14 @@ impl<'v> Run<'_, 'v> {
 
     fn collect_map(
         &mut self,
-        of: &Loop,
+        shape: &Loop,
         mut range: Range<'v>,
         filter: Option<NodeId>,
         key: Option<NodeId>,
         value: NodeId,
     ) -> EvalResult<'v> {
         let mut made = BTreeMap::new();
-        while self.advance(of, &mut range) {
+        while self.advance(shape, &mut range) {
             if let Some(filter) = filter
                 && !self.truth(filter)?
             {
@@ -464,15 +464,15 @@ fn map_key(key: &Val<'_>) -> Result<MapKey, Error> {
     .ok_or_else(|| Error::evaluate(format!("unsupported key type: {}", key.type_name())))
 }
 
-fn field_of<'v>(of: &Val<'v>, field: &str) -> Option<EvalResult<'v>> {
-    match of {
+fn field_of<'v>(value: &Val<'v>, field: &str) -> Option<EvalResult<'v>> {
+    match value {
         Val::Map(map) => map.get(field),
         _ => None,
     }
 }
 
-fn item_of<'v>(of: &Val<'v>, index: &Val<'v>) -> Result<Option<EvalResult<'v>>, Error> {
-    match (of, index) {
+fn item_of<'v>(value: &Val<'v>, index: &Val<'v>) -> Result<Option<EvalResult<'v>>, Error> {
+    match (value, index) {
         (Val::List(list), index) => {
             let at = match index {
                 Val::Double(number) if number.fract() == 0.0 => Some(*number as i128),
@@ -488,9 +488,9 @@ fn item_of<'v>(of: &Val<'v>, index: &Val<'v>) -> Result<Option<EvalResult<'v>>, 
     }
 }
 
-fn missing(of: &Val<'_>, index: &Val<'_>) -> Error {
+fn missing(value: &Val<'_>, index: &Val<'_>) -> Error {
     let shown = crate::library::shown(index);
-    match of {
+    match value {
         Val::List(_) => Error::evaluate(format!("index out of bounds: {shown}")),
         _ => Error::evaluate(format!("no such key: {shown}")),
     }

@@ -268,21 +268,21 @@ impl Parser<'_> {
 
     /// Parses a selection, a call, an index or the fields of an object after an expression; `None` if none
     /// follows.
-    fn suffix(&mut self, of: ExprId) -> Result<Option<ExprId>, Issue> {
+    fn suffix(&mut self, id: ExprId) -> Result<Option<ExprId>, Issue> {
         if let Some(dot) = self.eat(".")? {
             let optional = self.eat("?")?.is_some();
             let name = self.selector()?;
             return match if optional { None } else { self.eat("(")? } {
                 Some(open) => {
                     let args = self.list_of(")", false)?.0;
-                    let node = Expr::Call { function: name, target: Some(of), args: args.into() };
+                    let node = Expr::Call { function: name, target: Some(id), args: args.into() };
                     self.node(open, node, true)
                 }
                 None if optional => {
                     let name = self.node(dot, Expr::Literal(Literal::String(name)), false)?;
-                    self.call(dot, op::OPT_SELECT, vec![of, name], true)
+                    self.call(dot, op::OPT_SELECT, vec![id, name], true)
                 }
-                None => self.node(dot, Expr::Select { operand: of, field: name, test: false }, true),
+                None => self.node(dot, Expr::Select { operand: id, field: name, test: false }, true),
             }
             .map(Some);
         }
@@ -291,9 +291,9 @@ impl Parser<'_> {
             let index = self.expr()?;
             self.expect("]")?;
             let name = if optional { op::OPT_INDEX } else { op::INDEX };
-            return self.call(open, name, vec![of, index], true).map(Some);
+            return self.call(open, name, vec![id, index], true).map(Some);
         }
-        match self.qualified_name(of) {
+        match self.qualified_name(id) {
             Some(name) => self.message(name).map(Some),
             None => Ok(None),
         }

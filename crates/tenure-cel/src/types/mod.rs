@@ -68,8 +68,8 @@ impl Type {
     }
 
     /// Returns the type of optional values of a type.
-    pub fn optional(of: Type) -> Type {
-        Type::Optional(Arc::new(of))
+    pub fn optional(ty: Type) -> Type {
+        Type::Optional(Arc::new(ty))
     }
 
     /// Returns a type of a function library.

@@ -179,7 +179,7 @@ impl<'c> Line<'c> {
     }
 
     /// Returns something of the object that the line names.
-    fn live(&self, of: impl Fn(&LiveObject) -> Vec<String>) -> Vec<String> {
+    fn live(&self, words: impl Fn(&LiveObject) -> Vec<String>) -> Vec<String> {
         let (kind, name) = match self.positionals.as_slice() {
             [object, ..] if object.contains('/') => object.split_once('/').unwrap_or_default(),
             [kind, name, ..] => (kind.as_str(), name.as_str()),
@@ -188,7 +188,7 @@ impl<'c> Line<'c> {
         self.ask(async |cluster| {
             let resource = cluster.kind_named(kind).await.ok()?;
             let live = cluster.find_live(&resource.path(&cluster.namespace, name)).await.ok()??;
-            Some(of(&live))
+            Some(words(&live))
         })
     }
 

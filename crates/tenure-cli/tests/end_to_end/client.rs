@@ -92,6 +92,6 @@ impl Watch {
 }
 
 /// Returns a text inside a document; empty if there is none.
-pub fn text<'v>(of: &'v Value, path: &[&str]) -> &'v str {
-    of.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default()
+pub fn text<'v>(value: &'v Value, path: &[&str]) -> &'v str {
+    value.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default()
 }

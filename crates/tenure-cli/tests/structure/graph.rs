@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 type Siblings = BTreeMap<String, BTreeMap<String, String>>;
 
 /// Returns the circles of a crate, each described in a line.
-pub fn circles(of: &Crate) -> Vec<String> {
+pub fn circles(library: &Crate) -> Vec<String> {
     let mut graphs: BTreeMap<Names, Siblings> = BTreeMap::new();
-    for (importer, module) in &of.modules {
+    for (importer, module) in &library.modules {
         for path in &module.mentions {
-            let Some(imported) = of.home(path) else { continue };
+            let Some(imported) = library.home(path) else { continue };
             let common = importer.iter().zip(&imported).take_while(|(a, b)| a == b).count();
             if common == importer.len() || common == imported.len() {
                 continue;

@@ -224,10 +224,10 @@ fn conditions(status: &Object) -> &[Value] {
     status.get("conditions").and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
 }
 
-fn holds(status: &Object, of: &str) -> bool {
+fn holds(status: &Object, name: &str) -> bool {
     conditions(status)
         .iter()
-        .any(|condition| condition.text("type") == of && condition.text("status") == "True")
+        .any(|condition| condition.text("type") == name && condition.text("status") == "True")
 }
 
 /// Sets a condition; its transition time changes only with its status.

@@ -193,8 +193,8 @@ enum Case {
     Mixed,
 }
 
-fn check_subresources(of: &Value, path: &str, errors: &mut FieldErrors) {
-    let Some(scale) = of.get("scale").filter(|scale| !scale.is_null()) else { return };
+fn check_subresources(value: &Value, path: &str, errors: &mut FieldErrors) {
+    let Some(scale) = value.get("scale").filter(|scale| !scale.is_null()) else { return };
     for (name, roots, is_required) in [
         ("specReplicasPath", &["spec"][..], true),
         ("statusReplicasPath", &["status"], true),
@@ -300,10 +300,10 @@ fn check_selectable(version: &Value, path: &str, errors: &mut FieldErrors) {
     }
 }
 
-fn check_conversion(of: &Value, errors: &mut FieldErrors) {
-    let webhook = of.get("webhook").filter(|webhook| !webhook.is_null());
-    match of.text("strategy").as_str() {
-        "" if of.is_null() => {}
+fn check_conversion(value: &Value, errors: &mut FieldErrors) {
+    let webhook = value.get("webhook").filter(|webhook| !webhook.is_null());
+    match value.text("strategy").as_str() {
+        "" if value.is_null() => {}
         "" => errors.push(FieldError::required("spec.conversion.strategy", "")),
         "None" => {
             if webhook.is_some() {

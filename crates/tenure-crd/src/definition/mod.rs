@@ -226,11 +226,11 @@ impl Definition {
     }
 }
 
-fn conversion(of: &Value) -> Conversion {
-    if of.text("strategy") != "Webhook" {
+fn conversion(value: &Value) -> Conversion {
+    if value.text("strategy") != "Webhook" {
         return Conversion::None;
     }
-    let webhook = of.get("webhook").unwrap_or(&Value::Null);
+    let webhook = value.get("webhook").unwrap_or(&Value::Null);
     let client = webhook.get("clientConfig").unwrap_or(&Value::Null);
     Conversion::Webhook(Box::new(Webhook {
         target: WebhookTarget::read(client),

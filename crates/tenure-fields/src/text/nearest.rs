@@ -12,19 +12,19 @@ const LONGEST: usize = 300;
 
 impl Path {
     /// Whether a document of this type contains the path, or only lacks fields of it that the type declares.
-    pub fn is_known(&self, value: &Value, of: TypeRef<'_>) -> bool {
-        let (mut value, mut of) = (Some(value), of);
+    pub fn is_known(&self, value: &Value, ty: TypeRef<'_>) -> bool {
+        let (mut value, mut ty) = (Some(value), ty);
         for element in self.elements() {
-            value = value.and_then(|value| resolve::step(value, element, of));
-            let is_declared = matches!(element, PathElement::Field(name) if of.field(name).is_some());
+            value = value.and_then(|value| resolve::step(value, element, ty));
+            let is_declared = matches!(element, PathElement::Field(name) if ty.field(name).is_some());
             if value.is_none() && !is_declared {
                 return false;
             }
             let below = match element {
-                PathElement::Field(name) => of.below(name),
-                _ => of.item(),
+                PathElement::Field(name) => ty.below(name),
+                _ => ty.item(),
             };
-            of = below.unwrap_or_else(TypeRef::untyped);
+            ty = below.unwrap_or_else(TypeRef::untyped);
         }
         true
     }
@@ -41,14 +41,14 @@ impl Path {
     /// let nearest = Path::nearest(".spec.replcias", &deployment, of);
     /// assert_eq!(nearest.unwrap().to_string(), ".spec.replicas");
     /// ```
-    pub fn nearest(text: &str, value: &Value, of: TypeRef<'_>) -> Option<Path> {
+    pub fn nearest(text: &str, value: &Value, ty: TypeRef<'_>) -> Option<Path> {
         let wanted = plain(text);
         if wanted.len() > LONGEST {
             return None;
         }
         let mut search =
             Nearest { last: last(&wanted).to_owned(), wanted, best: None, same_name: None, left: CANDIDATES };
-        search.visit(&mut Path::default(), value, of);
+        search.visit(&mut Path::default(), value, ty);
         let limit = (search.wanted.chars().count() / 4).max(2);
         match search.best {
             Some((distance, path)) if distance <= limit => Some(path),
@@ -68,21 +68,21 @@ struct Nearest {
 }
 
 impl Nearest {
-    fn visit(&mut self, path: &mut Path, value: &Value, of: TypeRef<'_>) {
+    fn visit(&mut self, path: &mut Path, value: &Value, ty: TypeRef<'_>) {
         match value {
             Value::Object(object) => {
                 for (name, value) in object.iter() {
-                    let below = of.below(name).unwrap_or_else(TypeRef::untyped);
+                    let below = ty.below(name).unwrap_or_else(TypeRef::untyped);
                     self.enter(path, PathElement::Field(name.clone()), Some((value, below)));
                 }
-                for (field, _) in of.fields().filter(|(field, _)| object.get(&field.name).is_none()) {
+                for (field, _) in ty.fields().filter(|(field, _)| object.get(&field.name).is_none()) {
                     self.enter(path, PathElement::Field(field.name.clone()), None);
                 }
             }
             Value::Array(items) => {
-                let below = of.item().unwrap_or_else(TypeRef::untyped);
+                let below = ty.item().unwrap_or_else(TypeRef::untyped);
                 for (at, item) in items.iter().enumerate() {
-                    let element = match of.get() {
+                    let element = match ty.get() {
                         Type::List(list) if list.topology != ListTopology::Atomic => {
                             PathElement::of_item(item, list).ok()
                         }

@@ -31,12 +31,12 @@ impl Path {
     ///     assert_eq!(Path::parse_in(same, TypeRef::untyped(), Some(&value)).unwrap(), path);
     /// }
     /// ```
-    pub fn parse_in(text: &str, of: TypeRef<'_>, value: Option<&Value>) -> Result<Path, Error> {
+    pub fn parse_in(text: &str, ty: TypeRef<'_>, value: Option<&Value>) -> Result<Path, Error> {
         let (inside, start) = without_frame(text);
         let mut search = Search { text: inside, path: Vec::new(), steps: 0, furthest: None };
         let found = match inside.strip_prefix('/') {
-            Some(tokens) => search.pointer(tokens, of, value),
-            None => search.read(0, of, value),
+            Some(tokens) => search.pointer(tokens, ty, value),
+            None => search.read(0, ty, value),
         };
         if found {
             return Ok(search.path.into());
@@ -70,16 +70,16 @@ struct Search<'t> {
 
 impl<'t> Search<'t> {
     /// Parses the text from an offset on, and returns whether an alternative reaches its end.
-    fn read(&mut self, at: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
+    fn read(&mut self, at: usize, ty: TypeRef<'_>, value: Option<&Value>) -> bool {
         self.steps += 1;
         if self.steps > MAX_ATTEMPTS || self.path.len() >= Limits::DEPTH {
             return self.fail(at, "the path is too ambiguous; quote its names");
         }
         match self.text.as_bytes().get(at) {
             None => true,
-            Some(b'[') => self.item(at, of, value),
-            Some(b'.') => self.field(at + 1, of, value),
-            Some(_) if at == 0 => self.field(0, of, value),
+            Some(b'[') => self.item(at, ty, value),
+            Some(b'.') => self.field(at + 1, ty, value),
+            Some(_) if at == 0 => self.field(0, ty, value),
             Some(_) => self.fail(at, "expected a dot or an opening bracket"),
         }
     }
@@ -92,40 +92,40 @@ impl<'t> Search<'t> {
     }
 
     /// Parses the tokens of a JSON pointer, which name everything exactly.
-    fn pointer(&mut self, tokens: &str, of: TypeRef<'_>, value: Option<&Value>) -> bool {
-        let (mut of, mut value, mut at) = (of, value, 1);
+    fn pointer(&mut self, tokens: &str, ty: TypeRef<'_>, value: Option<&Value>) -> bool {
+        let (mut ty, mut value, mut at) = (ty, value, 1);
         for token in tokens.split('/') {
             let name = token.replace("~1", "/").replace("~0", "~");
-            let is_list = matches!(of.get(), Type::List(_)) || matches!(value, Some(Value::Array(_)));
+            let is_list = matches!(ty.get(), Type::List(_)) || matches!(value, Some(Value::Array(_)));
             let (element, below) = match (is_list, token.parse()) {
                 (true, Err(_)) => return self.fail(at, "expected the index of an item of the list"),
-                (true, Ok(index)) => match selector::element(&Selector::Index(index), of, value) {
-                    Ok(element) => (element, of.item()),
+                (true, Ok(index)) => match selector::element(&Selector::Index(index), ty, value) {
+                    Ok(element) => (element, ty.item()),
                     Err(problem) => return self.fail(at, problem),
                 },
                 (false, _) => {
-                    let below = of.below(&name);
+                    let below = ty.below(&name);
                     (PathElement::Field(Text::from(name)), below)
                 }
             };
             let Some(below) = below.filter(|_| self.path.len() < Limits::DEPTH) else {
                 return self.fail(at, format!("field {token:?} does not exist here"));
             };
-            value = value.and_then(|value| resolve::step(value, &element, of));
-            of = below;
+            value = value.and_then(|value| resolve::step(value, &element, ty));
+            ty = below;
             at += token.len() + 1;
             self.path.push(element);
         }
         true
     }
 
-    fn item(&mut self, at: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
+    fn item(&mut self, at: usize, ty: TypeRef<'_>, value: Option<&Value>) -> bool {
         let mut cursor = Cursor { text: self.text, at };
         match cursor.selector() {
             Err(Error::Path { offset, problem, .. }) => self.fail(offset, problem),
             Err(error) => self.fail(at, error.to_string()),
-            Ok(Selector::Name(name)) => self.known(name, at, cursor.at, of, value),
-            Ok(selector) => self.selected(&selector, at, cursor.at, of, value),
+            Ok(Selector::Name(name)) => self.known(name, at, cursor.at, ty, value),
+            Ok(selector) => self.selected(&selector, at, cursor.at, ty, value),
         }
     }
 
@@ -135,43 +135,43 @@ impl<'t> Search<'t> {
         selector: &Selector,
         at: usize,
         end: usize,
-        of: TypeRef<'_>,
+        ty: TypeRef<'_>,
         value: Option<&Value>,
     ) -> bool {
-        let Some(item) = of.item() else {
+        let Some(item) = ty.item() else {
             return self.fail(at, "expected a field; there is no list here");
         };
-        match selector::element(selector, of, value) {
+        match selector::element(selector, ty, value) {
             Err(problem) => self.fail(at, problem),
             Ok(element) => {
-                let below = value.and_then(|value| resolve::step(value, &element, of));
+                let below = value.and_then(|value| resolve::step(value, &element, ty));
                 self.step(element, end, item, below)
             }
         }
     }
 
     /// Adds an element and continues; removes it if that fails.
-    fn step(&mut self, element: PathElement, at: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
+    fn step(&mut self, element: PathElement, at: usize, ty: TypeRef<'_>, value: Option<&Value>) -> bool {
         self.path.push(element);
-        let found = self.read(at, of, value);
+        let found = self.read(at, ty, value);
         if !found {
             self.path.pop();
         }
         found
     }
 
-    fn field(&mut self, at: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
-        self.quoted(at, of, value)
-            || self.escaped(at, of, value)
-            || self.existing(at, of, value)
-            || self.declared(at, of, value)
-            || self.fields_v1(at, of, value)
-            || self.cut(at, of)
+    fn field(&mut self, at: usize, ty: TypeRef<'_>, value: Option<&Value>) -> bool {
+        self.quoted(at, ty, value)
+            || self.escaped(at, ty, value)
+            || self.existing(at, ty, value)
+            || self.declared(at, ty, value)
+            || self.fields_v1(at, ty, value)
+            || self.cut(at, ty)
     }
 
     /// Continues after a name that is known exactly.
-    fn known(&mut self, name: Text, at: usize, end: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
-        let Some(below) = of.below(&name) else {
+    fn known(&mut self, name: Text, at: usize, end: usize, ty: TypeRef<'_>, value: Option<&Value>) -> bool {
+        let Some(below) = ty.below(&name) else {
             return self.fail(at, format!("field {name:?} does not exist here"));
         };
         let value = value.and_then(|value| value.get(&name));
@@ -179,7 +179,7 @@ impl<'t> Search<'t> {
     }
 
     /// Tries a name with escaped dots, as `kubectl` writes them in JSONPath.
-    fn escaped(&mut self, at: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
+    fn escaped(&mut self, at: usize, ty: TypeRef<'_>, value: Option<&Value>) -> bool {
         let rest = self.text.get(at..).unwrap_or_default();
         let (mut name, mut end, mut characters) = (String::new(), rest.len(), rest.char_indices());
         while let Some((position, character)) = characters.next() {
@@ -192,24 +192,24 @@ impl<'t> Search<'t> {
                 other => name.push(other),
             }
         }
-        name.len() < end && self.known(Text::from(name), at, at + end, of, value)
+        name.len() < end && self.known(Text::from(name), at, at + end, ty, value)
     }
 
     /// Tries an element as `FieldsV1` writes it, such as `k:{"name":"web"}` or `f:spec`.
-    fn fields_v1(&mut self, at: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
+    fn fields_v1(&mut self, at: usize, ty: TypeRef<'_>, value: Option<&Value>) -> bool {
         let mut cursor = Cursor { text: self.text, at };
         if cursor.rest().starts_with("f:") {
-            return self.field(at + 2, of, value);
+            return self.field(at + 2, ty, value);
         }
         match cursor.fields_v1() {
-            Ok(Some(selector)) => self.selected(&selector, at, cursor.at, of, value),
+            Ok(Some(selector)) => self.selected(&selector, at, cursor.at, ty, value),
             _ => false,
         }
     }
 
-    fn name(&mut self, at: usize, end: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
+    fn name(&mut self, at: usize, end: usize, ty: TypeRef<'_>, value: Option<&Value>) -> bool {
         let name = self.text.get(at..end).unwrap_or_default();
-        match of.below(name) {
+        match ty.below(name) {
             Some(below) => {
                 let value = value.and_then(|value| value.get(name));
                 self.step(PathElement::Field(Text::new(name)), end, below, value)
@@ -219,30 +219,30 @@ impl<'t> Search<'t> {
     }
 
     /// Tries a quoted name.
-    fn quoted(&mut self, at: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
+    fn quoted(&mut self, at: usize, ty: TypeRef<'_>, value: Option<&Value>) -> bool {
         let mut cursor = Cursor { text: self.text, at };
         if cursor.peek() != Some('"') {
             return false;
         }
         let Ok(name) = cursor.string() else { return false };
-        self.known(Text::from(name), at, cursor.at, of, value)
+        self.known(Text::from(name), at, cursor.at, ty, value)
     }
 
     /// Tries the names in the document, longest first.
-    fn existing(&mut self, at: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
+    fn existing(&mut self, at: usize, ty: TypeRef<'_>, value: Option<&Value>) -> bool {
         let Some(Value::Object(object)) = value else { return false };
         let mut ends: Vec<usize> = object.iter().filter_map(|(name, _)| self.end_of(at, name)).collect();
         ends.sort_unstable();
-        ends.into_iter().rev().any(|end| self.name(at, end, of, value))
+        ends.into_iter().rev().any(|end| self.name(at, end, ty, value))
     }
 
     /// Tries the names in the type, longest first.
-    fn declared(&mut self, at: usize, of: TypeRef<'_>, value: Option<&Value>) -> bool {
-        let Type::Struct(fields) = of.get() else { return false };
+    fn declared(&mut self, at: usize, ty: TypeRef<'_>, value: Option<&Value>) -> bool {
+        let Type::Struct(fields) = ty.get() else { return false };
         let mut ends: Vec<usize> =
             fields.fields.iter().filter_map(|field| self.end_of(at, &field.name)).collect();
         ends.sort_unstable();
-        ends.into_iter().rev().any(|end| self.name(at, end, of, value))
+        ends.into_iter().rev().any(|end| self.name(at, end, ty, value))
     }
 
     /// Returns the end of a name if the text contains it at this position as a whole.
@@ -252,19 +252,19 @@ impl<'t> Search<'t> {
     }
 
     /// Tries names that are neither in the document nor in the type.
-    fn cut(&mut self, at: usize, of: TypeRef<'_>) -> bool {
+    fn cut(&mut self, at: usize, ty: TypeRef<'_>) -> bool {
         let rest = self.text.get(at..).unwrap_or_default();
         let mut ends = rest.match_indices(['.', '[']).map(|(end, _)| end).chain([rest.len()]);
-        match of.get() {
-            Type::Map(map) if is_leaf(of.slot(&map.value)) => self.name(at, self.text.len(), of, None),
-            Type::Map(_) => ends.any(|end| self.name(at, at + end, of, None)),
+        match ty.get() {
+            Type::Map(map) if is_leaf(ty.slot(&map.value)) => self.name(at, self.text.len(), ty, None),
+            Type::Map(_) => ends.any(|end| self.name(at, at + end, ty, None)),
             Type::Struct(fields) if fields.unknown == UnknownFields::Foreign => {
                 let end = ends.next().unwrap_or_default();
                 self.fail(at, format!("field {:?} does not exist here", &rest[..end]))
             }
             Type::Struct(_) | Type::Untyped => match ends.next() {
                 Some(0) | None => self.fail(at, "expected a name; an empty one is written \"\""),
-                Some(end) => self.name(at, at + end, of, None),
+                Some(end) => self.name(at, at + end, ty, None),
             },
             Type::List(_) => self.fail(at, "expected an item of a list in brackets"),
             Type::Scalar(_) => self.fail(at, "a scalar has no fields"),
@@ -273,8 +273,8 @@ impl<'t> Search<'t> {
 }
 
 /// Whether values of this type have no children.
-fn is_leaf(of: TypeRef<'_>) -> bool {
-    match of.get() {
+fn is_leaf(ty: TypeRef<'_>) -> bool {
+    match ty.get() {
         Type::Scalar(_) => true,
         Type::List(list) => list.topology == ListTopology::Atomic,
         Type::Map(map) => map.relation == Relation::Atomic,

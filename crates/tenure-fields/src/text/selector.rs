@@ -36,13 +36,13 @@ impl Wanted {
     }
 
     /// Returns the value, of this type if it is a word.
-    fn value(&self, of: Option<TypeRef<'_>>) -> Value {
+    fn value(&self, ty: Option<TypeRef<'_>>) -> Value {
         let word = match self {
             Wanted::Exact(value) => return value.clone(),
             Wanted::Word(word) => word,
         };
         let is_string =
-            matches!(of.map(TypeRef::get), Some(Type::Scalar(scalar)) if scalar.kind == ScalarKind::String);
+            matches!(ty.map(TypeRef::get), Some(Type::Scalar(scalar)) if scalar.kind == ScalarKind::String);
         let parsed = json::parse(word.as_bytes(), &Limits::default()).ok().filter(|_| !is_string);
         parsed.unwrap_or_else(|| Value::String(word.clone()))
     }
@@ -203,10 +203,10 @@ impl Cursor<'_> {
 /// is named by what was given.
 pub(super) fn element(
     selector: &Selector,
-    of: TypeRef<'_>,
+    ty: TypeRef<'_>,
     value: Option<&Value>,
 ) -> Result<PathElement, String> {
-    let list = match of.get() {
+    let list = match ty.get() {
         Type::List(list) if list.topology != ListTopology::Atomic => Some(list),
         _ => None,
     };
@@ -240,20 +240,20 @@ pub(super) fn element(
                     Err(format!("several items match, such as {first} and {second}; name one of them"))
                 }
                 (Some(element), _) => Ok(element),
-                (None, _) => Ok(PathElement::Key(given(fields, of))),
+                (None, _) => Ok(PathElement::Key(given(fields, ty))),
             }
         }
     }
 }
 
 /// Returns the keys of an item as they were given, with the defaults of those that were not.
-fn given(fields: &[(Text, Wanted)], of: TypeRef<'_>) -> Object {
-    let item = of.item();
+fn given(fields: &[(Text, Wanted)], ty: TypeRef<'_>) -> Object {
+    let item = ty.item();
     let mut keys: Vec<(Text, Value)> = fields
         .iter()
         .map(|(name, wanted)| (name.clone(), wanted.value(item.and_then(|item| item.below(name)))))
         .collect();
-    if let Type::List(list) = of.get()
+    if let Type::List(list) = ty.get()
         && let ListTopology::Keyed(declared) = &list.topology
     {
         for key in declared.iter().filter(|key| fields.iter().all(|(name, _)| *name != key.name)) {

@@ -161,7 +161,7 @@ impl Decoder<'_> {
     /// Traverses the fields of document and type together.
     fn fields(
         &mut self,
-        of: &StructShape,
+        shape: &StructShape,
         fields: &Object,
         path: &FieldPath<'_>,
         before: Previous<'_>,
@@ -169,14 +169,14 @@ impl Decoder<'_> {
         let mut walk = Rebuild::new(fields.fields());
         if let Some(changes) = before.changes(fields) {
             for ChangedField { place, name, value, before } in changes {
-                if let Some(field) = of.field(name) {
+                if let Some(field) = shape.field(name) {
                     walk.keep_to(place);
                     self.field(field, value, &path.field(name), before, &mut walk)?;
                 }
             }
             return Ok(walk.finish().map(Value::from));
         }
-        let mut known = of.steps();
+        let mut known = shape.steps();
         while let Some((name, value)) = walk.next() {
             let (passed, field) = known.to(name);
             self.missing(passed, &mut walk);
@@ -185,7 +185,7 @@ impl Decoder<'_> {
                     let before = before.field(walk.place(), name, value);
                     self.field(field, value, &path.field(name), before, &mut walk)?;
                 }
-                None if of.unknown == UnknownFields::Preserved => walk.keep(),
+                None if shape.unknown == UnknownFields::Preserved => walk.keep(),
                 None => {
                     if self.strict_errors.len() < MAX_STRICT_ERRORS {
                         self.strict_errors.push(format!("unknown field \"{}\"", path.field(name)));
@@ -254,12 +254,12 @@ fn wrong(path: &FieldPath<'_>, message: impl Into<String>) -> Box<DecodeError> {
 impl Decoder<'_> {
     fn scalar(
         &mut self,
-        of: ScalarShape,
+        shape: ScalarShape,
         value: &Value,
         path: &FieldPath<'_>,
         rounding: Rounding,
     ) -> Changed {
-        match (of, value) {
+        match (shape, value) {
             (ScalarShape::Boolean, Value::Bool(_))
             | (ScalarShape::String, Value::String(_))
             | (ScalarShape::Int64, Value::Int(_))

@@ -82,7 +82,7 @@ impl Encoder<'_> {
     fn node(
         &mut self,
         shape: ShapeId,
-        of: &StructShape,
+        structure: &StructShape,
         fields: &Object,
         before: Previous<'_>,
     ) -> Option<Object> {
@@ -91,23 +91,23 @@ impl Encoder<'_> {
             self.rules.run(shape, &mut edit);
         }
         let ruled = edit.finish();
-        let changed = self.parts(of, ruled.as_ref().unwrap_or(fields), before);
+        let changed = self.parts(structure, ruled.as_ref().unwrap_or(fields), before);
         changed.or(ruled)
     }
 
     /// Traverses the children of a node together with the type.
-    fn parts(&mut self, of: &StructShape, fields: &Object, before: Previous<'_>) -> Option<Object> {
+    fn parts(&mut self, shape: &StructShape, fields: &Object, before: Previous<'_>) -> Option<Object> {
         let mut walk = Rebuild::new(fields.fields());
         if let Some(changes) = before.changes(fields) {
             for ChangedField { place, name, value, before } in changes {
-                if let Some(field) = of.field(name) {
+                if let Some(field) = shape.field(name) {
                     walk.keep_to(place);
                     self.field(field, value, before, &mut walk);
                 }
             }
             return walk.finish();
         }
-        let mut known = of.steps();
+        let mut known = shape.steps();
         while let Some((name, value)) = walk.next() {
             let (passed, field) = known.to(name);
             self.absent(passed, &mut walk);

@@ -86,10 +86,10 @@ fn embedding<'v>(row: &'v Value, field: &str) -> Option<&'v str> {
 }
 
 /// Returns the type of the elements of a list or a map, where its name says it.
-fn element(of: &str) -> Option<&str> {
-    match of.strip_prefix("map[") {
+fn element(name: &str) -> Option<&str> {
+    match name.strip_prefix("map[") {
         Some(rest) => rest.split_once(']').map(|(_, element)| element),
-        None => of.strip_prefix("[]"),
+        None => name.strip_prefix("[]"),
     }
 }
 
@@ -107,8 +107,8 @@ fn type_word(shapes: &Shapes, shape: ShapeId) -> String {
     }
 }
 
-fn scalar_word(of: ScalarShape) -> &'static str {
-    match of {
+fn scalar_word(shape: ScalarShape) -> &'static str {
+    match shape {
         ScalarShape::Boolean => "bool",
         ScalarShape::Int32 => "int32",
         ScalarShape::Int64 => "int64",

@@ -19,12 +19,12 @@ fn metadata(object: &Value) -> Object {
     object.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
-fn text<'o>(of: &'o Object, name: &str) -> &'o str {
-    of.get(name).and_then(Value::as_str).unwrap_or_default()
+fn text<'o>(object: &'o Object, name: &str) -> &'o str {
+    object.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn items<'o>(of: &'o Object, name: &str) -> &'o [Value] {
-    of.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
+fn items<'o>(object: &'o Object, name: &str) -> &'o [Value] {
+    object.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
 }
 
 /// Validates the metadata of a new object.
@@ -84,8 +84,8 @@ fn invalid(path: &str, value: &str, verdict: Verdict, errors: &mut FieldErrors) 
 }
 
 /// Validates name, namespace and generation.
-fn name_and_place(rules: &Rules, of: &Object, errors: &mut FieldErrors) {
-    let (name, prefix, names) = (text(of, "name"), text(of, "generateName"), rules.names);
+fn name_and_place(rules: &Rules, object: &Object, errors: &mut FieldErrors) {
+    let (name, prefix, names) = (text(object, "name"), text(object, "generateName"), rules.names);
     if !prefix.is_empty() {
         invalid("metadata.generateName", prefix, format::name_prefix(names, prefix), errors);
     }
@@ -93,7 +93,7 @@ fn name_and_place(rules: &Rules, of: &Object, errors: &mut FieldErrors) {
         "" => errors.push(FieldError::required("metadata.name", "name or generateName is required")),
         name => invalid("metadata.name", name, format::object_name(names, name), errors),
     }
-    let namespace = text(of, "namespace");
+    let namespace = text(object, "namespace");
     match rules.scope {
         Scope::Namespaced if namespace.is_empty() => {
             errors.push(FieldError::required("metadata.namespace", ""))
@@ -101,8 +101,8 @@ fn name_and_place(rules: &Rules, of: &Object, errors: &mut FieldErrors) {
         Scope::Namespaced => invalid("metadata.namespace", namespace, format::dns_label(namespace), errors),
         Scope::Cluster => {}
     }
-    if of.get("generation").and_then(Value::as_i64).is_some_and(|generation| generation < 0) {
-        let value = of.get("generation").cloned().unwrap_or_default();
+    if object.get("generation").and_then(Value::as_i64).is_some_and(|generation| generation < 0) {
+        let value = object.get("generation").cloned().unwrap_or_default();
         errors.push(FieldError::invalid("metadata.generation", &value, "must be greater than or equal to 0"));
     }
 }
@@ -132,37 +132,37 @@ struct RepeatedFaults {
     managers: Vec<FieldError>,
 }
 
-fn repeated_faults(rules: &Rules, of: &Object) -> RepeatedFaults {
+fn repeated_faults(rules: &Rules, object: &Object) -> RepeatedFaults {
     let (mut labels, mut held) = (FieldErrors::default(), FieldErrors::default());
-    labels_and_owners(rules, of, &mut labels);
-    managers(of, &mut held);
+    labels_and_owners(rules, object, &mut labels);
+    managers(object, &mut held);
     RepeatedFaults { labels_and_owners: labels.into_vec(), managers: held.into_vec() }
 }
 
 /// Validates labels, annotations, owners, finalizers and managers.
-fn parts(of: &Object, faults: &RepeatedFaults, errors: &mut FieldErrors) {
+fn parts(object: &Object, faults: &RepeatedFaults, errors: &mut FieldErrors) {
     errors.extend(faults.labels_and_owners.iter().cloned());
-    let finalizers = items(of, "finalizers");
+    let finalizers = items(object, "finalizers");
     for finalizer in finalizers {
         let name = finalizer.as_str().unwrap_or_default();
         invalid("metadata.finalizers", name, format::qualified_name(name), errors);
     }
     if ["orphan", "foregroundDeletion"].iter().all(|name| finalizers.contains(&Value::from(*name))) {
         let detail = "finalizer orphan and foregroundDeletion cannot be both set";
-        let value = of.get("finalizers").cloned().unwrap_or_default();
+        let value = object.get("finalizers").cloned().unwrap_or_default();
         errors.push(FieldError::invalid("metadata.finalizers", &value, detail));
     }
     errors.extend(faults.managers.iter().cloned());
 }
 
-fn labels_and_owners(rules: &Rules, of: &Object, errors: &mut FieldErrors) {
-    labels(&FieldPath::root().field("metadata").field("labels"), of.get("labels"), errors);
-    annotations("metadata.annotations", of.get("annotations"), errors);
-    owners(rules, of, errors);
+fn labels_and_owners(rules: &Rules, object: &Object, errors: &mut FieldErrors) {
+    labels(&FieldPath::root().field("metadata").field("labels"), object.get("labels"), errors);
+    annotations("metadata.annotations", object.get("annotations"), errors);
+    owners(rules, object, errors);
 }
 
-fn managers(of: &Object, errors: &mut FieldErrors) {
-    for (at, entry) in items(of, "managedFields").iter().enumerate() {
+fn managers(object: &Object, errors: &mut FieldErrors) {
+    for (at, entry) in items(object, "managedFields").iter().enumerate() {
         let manager = entry.get("manager").and_then(Value::as_str).unwrap_or_default();
         if manager.len() > MOST_MANAGER_BYTES {
             let path = format!("metadata.managedFields[{at}].manager");
@@ -172,11 +172,11 @@ fn managers(of: &Object, errors: &mut FieldErrors) {
 }
 
 /// Validates finalizers without a domain: only those that Kubernetes knows have none.
-fn kube_finalizers(rules: &Rules, of: &Object, errors: &mut FieldErrors) {
+fn kube_finalizers(rules: &Rules, object: &Object, errors: &mut FieldErrors) {
     if rules.plain_finalizers {
         return;
     }
-    for (at, finalizer) in items(of, "finalizers").iter().enumerate() {
+    for (at, finalizer) in items(object, "finalizers").iter().enumerate() {
         let name = finalizer.as_str().unwrap_or_default();
         let standard = format::STANDARD_FINALIZERS.contains(&name) || name == CRD_CLEANUP_FINALIZER;
         if !name.contains('/') && !standard {
@@ -223,9 +223,9 @@ pub fn version_fault(api_version: &str) -> Option<&'static str> {
     too_many.then_some("must be a version, or a group and a version with one slash between them")
 }
 
-fn owners(rules: &Rules, of: &Object, errors: &mut FieldErrors) {
+fn owners(rules: &Rules, object: &Object, errors: &mut FieldErrors) {
     let mut controller: Option<String> = None;
-    for (at, owner) in items(of, "ownerReferences").iter().enumerate() {
+    for (at, owner) in items(object, "ownerReferences").iter().enumerate() {
         let part = |name: &str| owner.get(name).and_then(Value::as_str).unwrap_or_default();
         let place = match rules.indexed_owners {
             true => format!("metadata.ownerReferences[{at}]"),
@@ -253,7 +253,7 @@ fn owners(rules: &Rules, of: &Object, errors: &mut FieldErrors) {
         if owner.get("controller") == Some(&Value::Bool(true)) {
             let name = format!("{}/{}", part("kind"), part("name"));
             if let Some(first) = &controller {
-                let value = of.get("ownerReferences").cloned().unwrap_or_default();
+                let value = object.get("ownerReferences").cloned().unwrap_or_default();
                 let detail = format!(
                     "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {name}"
                 );

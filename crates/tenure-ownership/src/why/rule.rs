@@ -98,9 +98,9 @@ impl Walk<'_> {
     }
 }
 
-fn is_atomic(of: TypeRef<'_>) -> bool {
-    match of.get() {
-        Type::Struct(of) => of.relation == Relation::Atomic,
+fn is_atomic(ty: TypeRef<'_>) -> bool {
+    match ty.get() {
+        Type::Struct(ty) => ty.relation == Relation::Atomic,
         Type::Map(map) => map.relation == Relation::Atomic,
         Type::List(list) => list.topology == ListTopology::Atomic,
         Type::Scalar(_) | Type::Untyped => false,

@@ -29,9 +29,10 @@ pub fn examples() -> Vec<Example> {
 }
 
 /// Whether both encodings are of the same version of the object.
-fn is_of_one_version(of: &Example) -> bool {
+fn is_of_one_version(example: &Example) -> bool {
     let version = |object: &Value| object.at(["metadata", "resourceVersion"]).cloned();
-    protobuf::decode(&of.protobuf, &Limits::default()).is_ok_and(|read| version(&read) == version(&of.json))
+    protobuf::decode(&example.protobuf, &Limits::default())
+        .is_ok_and(|read| version(&read) == version(&example.json))
 }
 
 #[test]

@@ -125,10 +125,10 @@ fn check_markers(node: &Object, path: &Path, report: &mut Report) {
 }
 
 /// Checks that a node has the type that a marker requires, and reports it otherwise.
-fn check_type(node: &Object, of: &str, marker: &str, path: &Path, report: &mut Report) -> bool {
-    let right = format!("must be {of} if {marker} is specified");
+fn check_type(node: &Object, name: &str, marker: &str, path: &Path, report: &mut Report) -> bool {
+    let right = format!("must be {name} if {marker} is specified");
     match node.get("type") {
-        Some(Value::String(word)) if word == of => return true,
+        Some(Value::String(word)) if word == name => return true,
         Some(word) if !is_empty(word) => report.invalid(&path.child("type"), word, &right),
         _ => report.required(&path.child("type"), &right),
     }

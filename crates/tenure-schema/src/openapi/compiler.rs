@@ -234,9 +234,9 @@ impl<'d> Compiler<'d> {
     }
 
     /// Returns the id of an unnamed type; equal types have the same id.
-    fn nameless(&mut self, of: Type) -> TypeId {
+    fn nameless(&mut self, ty: Type) -> TypeId {
         let builder = &mut self.builder;
-        *self.nameless.entry(of).or_insert_with_key(|of| builder.add(of.clone()))
+        *self.nameless.entry(ty).or_insert_with_key(|of| builder.add(of.clone()))
     }
 
     /// Compiles a node that is not a reference.

@@ -40,7 +40,7 @@ impl CustomResources {
     }
 
     /// Replaces the declarations of apiVersion, kind and metadata.
-    pub fn add_identity(&self, of: &mut Struct, required: Required) {
+    pub fn add_identity(&self, shape: &mut Struct, required: Required) {
         let field = |name: &str, of: TypeId, required: bool| Field {
             name: Text::new(name),
             slot: Slot { of, nullable: false, default: None },
@@ -53,10 +53,10 @@ impl CustomResources {
             field("kind", self.text, required),
             field("metadata", self.object_meta, false),
         ];
-        let mut fields = std::mem::take(&mut of.fields).into_vec();
+        let mut fields = std::mem::take(&mut shape.fields).into_vec();
         fields.retain(|field| identity.iter().all(|own| own.name != field.name));
         fields.extend(identity);
-        of.fields = fields.into();
+        shape.fields = fields.into();
     }
 }
 

@@ -114,11 +114,11 @@ impl<'s> DeltaWriter<'s> {
     }
 
     /// Returns the number of a type of the schema; an unnamed one gets it from what it consists of.
-    fn number(&mut self, of: TypeId) -> u32 {
-        if let Some(number) = self.numbers.get(&of) {
+    fn number(&mut self, ty: TypeId) -> u32 {
+        if let Some(number) = self.numbers.get(&ty) {
             return *number;
         }
-        let record = self.record(of);
+        let record = self.record(ty);
         let number = match self.unnamed.get(&record) {
             Some(number) => *number,
             None => {
@@ -128,13 +128,13 @@ impl<'s> DeltaWriter<'s> {
                 number
             }
         };
-        self.numbers.insert(of, number);
+        self.numbers.insert(ty, number);
         number
     }
 
     /// Returns the record of a type with the numbers of the delta.
-    fn record(&mut self, of: TypeId) -> Vec<u8> {
-        let mut numbered = self.schema.at(of).get().clone();
+    fn record(&mut self, ty: TypeId) -> Vec<u8> {
+        let mut numbered = self.schema.at(ty).get().clone();
         numbered.for_each_slot(|slot| slot.of = TypeId(self.number(slot.of)));
         self.writer.of(&numbered);
         mem::take(&mut self.writer.records)

@@ -145,14 +145,14 @@ impl SchemaBuilder {
     }
 
     /// Sets the type of a reserved id.
-    pub fn set(&mut self, id: TypeId, of: Type) {
-        self.types[id.0 as usize] = of;
+    pub fn set(&mut self, id: TypeId, ty: Type) {
+        self.types[id.0 as usize] = ty;
     }
 
     /// Adds a type.
-    pub fn add(&mut self, of: Type) -> TypeId {
+    pub fn add(&mut self, ty: Type) -> TypeId {
         let id = self.reserve();
-        self.set(id, of);
+        self.set(id, ty);
         id
     }
 
@@ -172,13 +172,13 @@ impl SchemaBuilder {
     }
 
     /// Copies a type of another schema with all types that it refers to, and returns its id here.
-    pub fn import(&mut self, of: TypeRef<'_>) -> TypeId {
+    pub fn import(&mut self, ty: TypeRef<'_>) -> TypeId {
         let mut copied = BTreeMap::new();
         let mut waiting = Vec::new();
-        let root = self.import_one(of, &mut copied, &mut waiting);
-        while let Some((id, of)) = waiting.pop() {
-            let mut copy = of.get().clone();
-            copy.for_each_slot(|slot| slot.of = self.import_one(of.slot(slot), &mut copied, &mut waiting));
+        let root = self.import_one(ty, &mut copied, &mut waiting);
+        while let Some((id, ty)) = waiting.pop() {
+            let mut copy = ty.get().clone();
+            copy.for_each_slot(|slot| slot.of = self.import_one(ty.slot(slot), &mut copied, &mut waiting));
             self.set(id, copy);
         }
         root
@@ -186,16 +186,16 @@ impl SchemaBuilder {
 
     fn import_one<'s>(
         &mut self,
-        of: TypeRef<'s>,
+        ty: TypeRef<'s>,
         copied: &mut BTreeMap<TypeId, TypeId>,
         waiting: &mut Vec<(TypeId, TypeRef<'s>)>,
     ) -> TypeId {
-        *copied.entry(of.id()).or_insert_with(|| {
+        *copied.entry(ty.id()).or_insert_with(|| {
             let id = self.reserve();
-            if let Some(name) = of.name() {
+            if let Some(name) = ty.name() {
                 self.name(name.clone(), id);
             }
-            waiting.push((id, of));
+            waiting.push((id, ty));
             id
         })
     }

@@ -58,36 +58,36 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub fn of(&mut self, of: &Type) {
-        match of {
-            Type::Struct(of) => self.record(of),
-            Type::Map(of) => {
+    pub fn of(&mut self, ty: &Type) {
+        match ty {
+            Type::Struct(ty) => self.record(ty),
+            Type::Map(ty) => {
                 self.byte(tag::MAP);
-                self.byte(bit(of.relation == Relation::Atomic, flag::ATOMIC));
-                self.slot(&of.value, 0);
+                self.byte(bit(ty.relation == Relation::Atomic, flag::ATOMIC));
+                self.slot(&ty.value, 0);
             }
-            Type::List(of) => self.list(of),
-            Type::Scalar(of) => {
+            Type::List(ty) => self.list(ty),
+            Type::Scalar(ty) => {
                 self.byte(tag::SCALAR);
-                let number = SCALARS.iter().position(|kind| *kind == of.kind).unwrap_or_default();
+                let number = SCALARS.iter().position(|kind| *kind == ty.kind).unwrap_or_default();
                 self.byte(number as u8);
-                self.text(&of.format);
-                self.number(of.values.len() as u64);
-                of.values.iter().for_each(|allowed| self.value(allowed));
+                self.text(&ty.format);
+                self.number(ty.values.len() as u64);
+                ty.values.iter().for_each(|allowed| self.value(allowed));
             }
             Type::Untyped => self.byte(tag::UNTYPED),
         }
     }
 
-    fn record(&mut self, of: &Struct) {
+    fn record(&mut self, shape: &Struct) {
         self.byte(tag::STRUCT);
         self.byte(
-            bit(of.relation == Relation::Atomic, flag::ATOMIC)
-                | bit(of.unknown == UnknownFields::Preserved, flag::PRESERVES_UNKNOWN)
-                | bit(of.embedded_resource, flag::EMBEDDED_RESOURCE),
+            bit(shape.relation == Relation::Atomic, flag::ATOMIC)
+                | bit(shape.unknown == UnknownFields::Preserved, flag::PRESERVES_UNKNOWN)
+                | bit(shape.embedded_resource, flag::EMBEDDED_RESOURCE),
         );
-        self.number(of.fields.len() as u64);
-        of.fields.iter().for_each(|field| self.field(field));
+        self.number(shape.fields.len() as u64);
+        shape.fields.iter().for_each(|field| self.field(field));
     }
 
     fn field(&mut self, field: &Field) {
@@ -111,9 +111,9 @@ impl Writer {
         marks.recommended_keys.iter().for_each(|key| self.text(key));
     }
 
-    fn list(&mut self, of: &List) {
+    fn list(&mut self, shape: &List) {
         self.byte(tag::LIST);
-        match &of.topology {
+        match &shape.topology {
             ListTopology::Atomic => self.byte(list::ATOMIC),
             ListTopology::Set => self.byte(list::SET),
             ListTopology::Keyed(keys) => {
@@ -126,7 +126,7 @@ impl Writer {
                 }
             }
         }
-        self.slot(&of.item, 0);
+        self.slot(&shape.item, 0);
     }
 
     fn slot(&mut self, slot: &Slot, flags: u8) {
@@ -135,8 +135,8 @@ impl Writer {
         slot.default.iter().for_each(|default| self.value(default));
     }
 
-    fn value(&mut self, of: &Value) {
-        match of {
+    fn value(&mut self, given: &Value) {
+        match given {
             Value::Null => self.byte(value::NULL),
             Value::Bool(false) => self.byte(value::FALSE),
             Value::Bool(true) => self.byte(value::TRUE),

@@ -230,10 +230,10 @@ impl Server {
 }
 
 impl Write {
-    fn read(place: usize, of: &Value) -> Result<Write, ApiError> {
+    fn read(place: usize, value: &Value) -> Result<Write, ApiError> {
         let at = format!("requests[{place}]");
         let invalid = |why: String| ApiError::bad_request(format!("{at}{why}"));
-        let Some(fields) = of.as_object() else {
+        let Some(fields) = value.as_object() else {
             return Err(invalid(" must be an object with method, path and body".into()));
         };
         const KNOWN: [&str; 5] = ["method", "path", "contentType", "body", "absent"];

@@ -28,8 +28,8 @@ pub(super) fn conversion_error(value: &Value, ty: TypeRef<'_>) -> Option<String>
     }
 }
 
-fn scalar_error(of: &Scalar, value: &Value) -> Option<String> {
-    let wanted = match (of.kind, of.format.as_str()) {
+fn scalar_error(scalar: &Scalar, value: &Value) -> Option<String> {
+    let wanted = match (scalar.kind, scalar.format.as_str()) {
         (ScalarKind::Boolean, _) => "bool",
         (ScalarKind::Integer, "int64") => "int64",
         (ScalarKind::Integer, _) => "int32",

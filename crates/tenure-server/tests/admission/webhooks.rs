@@ -25,8 +25,8 @@ fn deployment(name: &str) -> String {
     )
 }
 
-fn text(of: &Value, path: &[&str]) -> String {
-    of.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default().to_string()
+fn text(value: &Value, path: &[&str]) -> String {
+    value.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default().to_string()
 }
 
 #[test]

@@ -66,8 +66,8 @@ fn request(case: &Value, live: &Value) -> Request {
     request.body(text(recorded, "contentType"), body)
 }
 
-fn uid(of: &Value) -> &str {
-    of.at(["metadata", "uid"]).and_then(Value::as_str).unwrap_or("?")
+fn uid(value: &Value) -> &str {
+    value.at(["metadata", "uid"]).and_then(Value::as_str).unwrap_or("?")
 }
 
 /// Replaces values that differ between runs with the recorded ones.

@@ -20,14 +20,14 @@ const ORPHAN: &str = r#"{"propagationPolicy":"Orphan"}"#;
 const LONG_ENOUGH: Duration = Duration::from_millis(3500);
 
 /// A reference to an owner.
-fn owner(of: &Value, blocks: bool) -> String {
-    let field = |name: &str| of.get(name).cloned().unwrap_or_default();
+fn owner(value: &Value, blocks: bool) -> String {
+    let field = |name: &str| value.get(name).cloned().unwrap_or_default();
     format!(
         r#"{{"apiVersion":{},"kind":{},"name":{},"uid":{},"blockOwnerDeletion":{blocks}}}"#,
         field("apiVersion"),
         field("kind"),
-        metadata(of, "name"),
-        metadata(of, "uid")
+        metadata(value, "name"),
+        metadata(value, "uid")
     )
 }
 

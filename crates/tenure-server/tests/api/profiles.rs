@@ -16,12 +16,12 @@ fn conversations() -> Vec<Value> {
     yaml::parse_all(text, &Limits::default()).expect("the conversations are YAML")
 }
 
-fn text<'v>(of: &'v Value, name: &str) -> &'v str {
-    of.get(name).and_then(Value::as_str).unwrap_or_default()
+fn text<'v>(value: &'v Value, name: &str) -> &'v str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn items<'v>(of: &'v Value, name: &str) -> &'v [Value] {
-    of.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
+fn items<'v>(value: &'v Value, name: &str) -> &'v [Value] {
+    value.get(name).and_then(Value::as_array).map(|items| items.items()).unwrap_or_default()
 }
 
 #[test]

@@ -230,11 +230,11 @@ pub const MERGE_PATCH: &str = "application/merge-patch+json";
 pub const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
 
 /// Returns the resource version of an object or a list.
-pub fn version(of: &Value) -> String {
-    metadata(of, "resourceVersion").as_str().unwrap_or_default().to_string()
+pub fn version(value: &Value) -> String {
+    metadata(value, "resourceVersion").as_str().unwrap_or_default().to_string()
 }
 
 /// Returns a field of an object's metadata; `null` if there is none.
-pub fn metadata(of: &Value, name: &str) -> Value {
-    of.at(["metadata", name]).cloned().unwrap_or_default()
+pub fn metadata(value: &Value, name: &str) -> Value {
+    value.at(["metadata", name]).cloned().unwrap_or_default()
 }

@@ -102,8 +102,8 @@ fn watch(to: SocketAddr, path: &str, accept: &str, changes: impl FnOnce()) -> Re
     read_response(&bytes).expect("a response")
 }
 
-fn keys(of: Option<&Value>) -> Value {
-    let object = of.and_then(Value::as_object).cloned().unwrap_or_default();
+fn keys(value: Option<&Value>) -> Value {
+    let object = value.and_then(Value::as_object).cloned().unwrap_or_default();
     Value::array(object.iter().map(|(name, _)| Value::from(name.clone())))
 }
 

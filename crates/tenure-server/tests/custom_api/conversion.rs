@@ -51,8 +51,8 @@ fn object(version: &str, name: &str, spec: &str) -> String {
     )
 }
 
-fn spec(of: &Value) -> String {
-    of.get("spec").map(Value::to_string).unwrap_or_default()
+fn spec(value: &Value) -> String {
+    value.get("spec").map(Value::to_string).unwrap_or_default()
 }
 
 const SPLIT: &str = r#"{"host":"h","port":"80"}"#;

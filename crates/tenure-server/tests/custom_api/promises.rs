@@ -41,8 +41,8 @@ fn unquoted(header: &str) -> String {
     words.replace("\\\"", "\"")
 }
 
-fn items(of: &Value) -> Vec<Value> {
-    of.get("items").and_then(Value::as_array).map(|items| items.to_vec()).unwrap_or_default()
+fn items(value: &Value) -> Vec<Value> {
+    value.get("items").and_then(Value::as_array).map(|items| items.to_vec()).unwrap_or_default()
 }
 
 fn names(list: &Value) -> Vec<String> {

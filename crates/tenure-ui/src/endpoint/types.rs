@@ -23,6 +23,6 @@ pub(crate) async fn type_at(cluster: &Cluster, query: &Query) -> Result<Value, P
 }
 
 /// Returns the type of the entries of a list, or the type itself.
-fn ty_of_entries(of: TypeRef<'_>) -> TypeRef<'_> {
-    of.locate("[]").map_or(of, |place| place.of)
+fn ty_of_entries(ty: TypeRef<'_>) -> TypeRef<'_> {
+    ty.locate("[]").map_or(ty, |place| place.of)
 }

@@ -108,8 +108,8 @@ fn with(schema: Value, name: &'static str, value: impl Into<Value>) -> Value {
     }
 }
 
-fn typed(of: &'static str) -> Value {
-    Value::object([("type", Value::from(of))])
+fn typed(name: &'static str) -> Value {
+    Value::object([("type", Value::from(name))])
 }
 
 /// Returns the schema of an object.
