@@ -20,8 +20,7 @@ impl Config {
     /// Returns the flow of a request. The mandatory schema `catch-all` takes what no other matches.
     pub fn classify(&self, user: &UserInfo, request: &Attributes) -> Flow {
         let schemas = self.schemas();
-        let matching = self.subjects.candidates(user).filter(|place| schemas[*place].matches(user, request));
-        let place = matching.min().unwrap_or_else(|| {
+        let place = schemas.iter().position(|schema| schema.matches(user, request)).unwrap_or_else(|| {
             let is_catch_all = |schema: &FlowSchema| schema.name == "catch-all";
             schemas.iter().position(is_catch_all).unwrap_or(schemas.len().saturating_sub(1))
         });

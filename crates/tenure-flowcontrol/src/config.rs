@@ -1,7 +1,7 @@
 //! Flow schemas and priority levels as the server uses them, read from the stored objects. The mandatory objects
 //! apply even if they are missing, so that every request has a flow.
 
-use crate::{bootstrap, rule::Rule, subjects::SubjectIndex};
+use crate::{bootstrap, rule::Rule};
 use std::collections::HashMap;
 use tenure_value::{Text, Value};
 
@@ -78,7 +78,6 @@ pub(crate) enum Distinguisher {
 pub struct Config {
     levels: Vec<PriorityLevel>,
     schemas: Vec<FlowSchema>,
-    pub(crate) subjects: SubjectIndex,
 }
 
 impl Default for Config {
@@ -124,8 +123,7 @@ impl Config {
             .filter_map(|of| FlowSchema::read(of, &places))
             .collect();
         schemas.sort_by(|a, b| (a.precedence, &a.name).cmp(&(b.precedence, &b.name)));
-        let subjects = SubjectIndex::new(schemas.iter().map(|schema| schema.rules.as_slice()));
-        Config { levels, schemas, subjects }
+        Config { levels, schemas }
     }
 
     /// Returns the levels.

@@ -36,7 +36,6 @@ mod rule;
 mod scheduler;
 mod seats;
 mod status;
-mod subjects;
 mod work_estimate;
 
 pub use classify::Flow;

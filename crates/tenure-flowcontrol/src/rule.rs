@@ -6,13 +6,13 @@ use tenure_value::{Text, Value};
 /// One rule of a schema.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rule {
-    pub(crate) subjects: Vec<Subject>,
+    subjects: Vec<Subject>,
     resources: Vec<ResourceRule>,
     urls: Vec<UrlRule>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Subject {
+enum Subject {
     User(Text),
     Group(Text),
     /// The name is `*` for all accounts of the namespace.
