@@ -19,10 +19,10 @@ fn weak_keys_of_the_built_in_types() {
         "io.k8s.api.core.v1.PodSpec.imagePullSecrets by name: entries with equal list map keys are accepted",
         "io.k8s.api.core.v1.PodSpec.topologySpreadConstraints by topologyKey, better topologyKey+whenUnsatisfiable: list map keys are more specific",
         "io.k8s.api.core.v1.PodStatus.hostIPs by ip: the key is not declared unique",
+        "io.k8s.api.core.v1.PodVolumeHealth.healthConditions by status, better status+reason: list map keys are more specific",
         "io.k8s.api.core.v1.ServiceAccount.secrets by name: the key is optional",
         "io.k8s.api.core.v1.ServiceSpec.ports by port, better port+protocol: list map keys are more specific",
-        "io.k8s.api.flowcontrol.v1.FlowSchemaStatus.conditions by type: the key is optional",
-        "io.k8s.api.flowcontrol.v1.PriorityLevelConfigurationStatus.conditions by type: the key is optional",
+        "io.k8s.api.core.v1.VolumeHealthStatus.healthConditions by status, better status+reason: list map keys are more specific",
     ];
     assert_eq!(descriptions(Schema::builtin()), expected);
 }
@@ -51,7 +51,9 @@ fn recommended_keys_start_with_the_merge_key_and_name_fields_of_the_entries() {
         "NodeStatus.addresses type,address",
         "PodSpec.tolerations key,operator,effect",
         "PodSpec.topologySpreadConstraints topologyKey,whenUnsatisfiable",
+        "PodVolumeHealth.healthConditions status,reason",
         "ServiceSpec.ports port,protocol",
+        "VolumeHealthStatus.healthConditions status,reason",
         "Scheduling.tolerations key,operator,effect",
     ];
     assert_eq!(found, expected);

@@ -210,7 +210,7 @@ fn lists_are_selected_paged_and_watched() {
 fn discovery_finds_built_in_and_custom_kinds() {
     with_client(async |client| {
         let version = client.apiserver_version().await?;
-        assert_eq!((version.major.as_str(), version.minor.as_str()), ("1", "36"));
+        assert_eq!((version.major.as_str(), version.minor.as_str()), ("1", "37"));
         let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
         let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
         let definition = typed(json!({
