@@ -28,7 +28,7 @@ use tenure_catalog::{
 };
 use tenure_http::{
     BodySender, BodyStream, Encoding, Format, Request, Response, View,
-    compression::{accepts_gzip, gzipped},
+    compression::{GzipStream, accepts_gzip},
     negotiation::not_a_stream,
 };
 use tenure_meta::{ApiError, Scope};
@@ -121,7 +121,7 @@ impl Reader {
             format,
             row_object,
             outlet: BodySender::default(),
-            gzip,
+            gzip: gzip.then(Box::default),
             bookmarks,
             end: self.objects.clock.instant() + lasting.min(LASTING),
             may_be_behind: request.query.given("resourceVersion").is_some(),
@@ -184,8 +184,8 @@ struct Watcher {
     format: Format,
     row_object: RowObject,
     outlet: BodySender,
-    /// Whether what is sent is compressed.
-    gzip: bool,
+    /// How what is sent is compressed, if it is.
+    gzip: Option<Box<GzipStream>>,
     bookmarks: bool,
     end: Instant,
     /// Whether it may start with what this server knows: it named a version.
@@ -277,6 +277,9 @@ impl Watcher {
         if let Err(last) = ended.map_err(|status| frame(Event::Error, &status, self.format.encoding)) {
             self.send(last).await;
         }
+        if let Some(gzip) = self.gzip.take() {
+            self.outlet.send(gzip.finish()).await;
+        }
     }
 
     /// Sends events until the watch ends; an error is sent to the client.
@@ -290,6 +293,9 @@ impl Watcher {
                 let revision = Box::pin(self.begin()).await?;
                 if self.bookmarks {
                     Box::pin(self.bookmark(revision, true)).await;
+                }
+                if let Some(gzip) = &mut self.gzip {
+                    gzip.store();
                 }
                 Some(revision)
             }
@@ -682,6 +688,10 @@ impl Watcher {
     }
 
     async fn put(&mut self, frames: Bytes) {
-        self.outlet.send(if self.gzip { gzipped(&frames) } else { frames }).await;
+        let sent = match &mut self.gzip {
+            Some(gzip) => gzip.piece(&frames),
+            None => frames,
+        };
+        self.outlet.send(sent).await;
     }
 }
