@@ -42,7 +42,8 @@ impl TestServer {
     pub fn start(arguments: &Value) -> Result<TestServer, Error> {
         let mut with = Arguments::of(arguments)?;
         let profile = profile(with.text("compatibility")?.unwrap_or("kubernetes"))?;
-        let mut builder = tenure_testing::TestServer::builder().profile(profile).kubernetes(profile.version());
+        let mut builder =
+            tenure_testing::TestServer::builder().profile(profile).kubernetes(profile.version());
         if with.flag("always_allow")? {
             builder = builder.always_allow();
         }
