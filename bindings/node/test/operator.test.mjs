@@ -3,31 +3,14 @@ import assert from "node:assert/strict";
 import * as hooks from "node:test";
 import { CoreV1Api, CustomObjectsApi, PatchStrategy, Watch, makeInformer, setHeaderOptions } from "@kubernetes/client-node";
 import { useTestServer } from "tenure/testing";
+import { widgets } from "./widgets.mjs";
 
 const { describe, test } = hooks;
 const namespace = "default";
 const resource = { group: "example.com", version: "v1", plural: "widgets", namespace };
 const WIDGETS = "/apis/example.com/v1/namespaces/default/widgets";
 const MAPS = "/api/v1/namespaces/default/configmaps";
-const definition = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: "widgets.example.com" },
-  spec: {
-    group: "example.com",
-    scope: "Namespaced",
-    names: { plural: "widgets", singular: "widget", kind: "Widget", listKind: "WidgetList" },
-    versions: [
-      {
-        name: "v1",
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
-      },
-    ],
-  },
-};
+const definition = widgets({ type: "object", "x-kubernetes-preserve-unknown-fields": true }, { subresources: { status: {} } });
 const widget = (colour) => ({ apiVersion: "example.com/v1", kind: "Widget", metadata: { name: "a", namespace }, spec: { colour } });
 
 // The operator: the settings of a Widget become a ConfigMap that it applies, and its status says which.

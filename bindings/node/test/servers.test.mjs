@@ -6,6 +6,7 @@ import { join } from "node:path";
 import * as hooks from "node:test";
 import { ServerError } from "tenure";
 import { TestEnvironment, TestServer, useTestServer } from "tenure/testing";
+import { widgets } from "./widgets.mjs";
 
 const { describe, test } = hooks;
 const configMap = (data, name = "settings") => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "default" }, data });
@@ -70,17 +71,7 @@ test("the clock moves when told, and a stopped server says so", async () => {
 
 test("an environment has the definitions of its directories", async () => {
   const directory = mkdtempSync(join(tmpdir(), "crds-"));
-  const definition = {
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    metadata: { name: "widgets.example.com" },
-    spec: {
-      group: "example.com",
-      scope: "Namespaced",
-      names: { plural: "widgets", singular: "widget", kind: "Widget", listKind: "WidgetList" },
-      versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
-    },
-  };
+  const definition = widgets({ type: "object" });
   writeFileSync(join(directory, "widgets.json"), JSON.stringify(definition));
   const environment = new TestEnvironment({ crdDirectoryPaths: [directory] });
   assert.throws(() => environment.kubeconfigPath, /not started/);

@@ -6,50 +6,22 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, Dict
 
 import pytest
-from conftest import deployment
+from conftest import deployment, widgets
 
 import tenure
 from tenure import fields, patch
 
-WIDGETS: Dict[str, Any] = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "widgets.example.com"},
-    "spec": {
-        "group": "example.com",
-        "scope": "Namespaced",
-        "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "properties": {
-                            "spec": {
-                                "type": "object",
-                                "properties": {
-                                    "parts": {
-                                        "type": "array",
-                                        "x-kubernetes-list-type": "map",
-                                        "x-kubernetes-list-map-keys": ["name"],
-                                        "items": {
-                                            "type": "object",
-                                            "required": ["name"],
-                                            "properties": {"name": {"type": "string"}, "size": {"type": "integer"}},
-                                        },
-                                    }
-                                },
-                            }
-                        },
-                    }
-                },
-            }
-        ],
+PARTS = {
+    "type": "array",
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["name"],
+    "items": {
+        "type": "object",
+        "required": ["name"],
+        "properties": {"name": {"type": "string"}, "size": {"type": "integer"}},
     },
 }
+WIDGETS = widgets({"type": "object", "properties": {"spec": {"type": "object", "properties": {"parts": PARTS}}}})
 
 
 def widget(*parts: Dict[str, Any]) -> Dict[str, Any]:

@@ -10,6 +10,7 @@ import urllib.request
 from typing import Any, Dict, Iterator
 
 import pytest
+from conftest import widgets
 
 from tenure.testing import TestServer
 
@@ -17,25 +18,9 @@ kopf = pytest.importorskip("kopf")
 aiohttp = pytest.importorskip("aiohttp")
 
 REGISTRY = kopf.OperatorRegistry()
-DEFINITION = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "widgets.example.com"},
-    "spec": {
-        "group": "example.com",
-        "scope": "Namespaced",
-        "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "subresources": {"status": {}},
-                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
-            }
-        ],
-    },
-}
+DEFINITION = widgets(
+    {"type": "object", "x-kubernetes-preserve-unknown-fields": True}, subresources={"status": {}}
+)
 MAPS = "/api/v1/namespaces/default/configmaps"
 WIDGETS = "/apis/example.com/v1/namespaces/default/widgets"
 

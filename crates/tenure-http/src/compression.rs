@@ -74,10 +74,10 @@ fn deflate(compressor: &mut Compress, bytes: &[u8], sent: &mut Vec<u8>) {
         sent.reserve(1024);
         let consumed = usize::try_from(compressor.total_in() - start).unwrap_or(bytes.len());
         let rest = bytes.get(consumed..).unwrap_or_default();
-        // Compressing to memory does not fail; what is left over is tried again with more room.
-        let _ = compressor.compress_vec(rest, sent, FlushCompress::Sync);
+        // Compressing to memory fails only if it is used wrongly; what is left over is tried again with more room.
+        let has_failed = compressor.compress_vec(rest, sent, FlushCompress::Sync).is_err();
         let consumed = usize::try_from(compressor.total_in() - start).unwrap_or(bytes.len());
-        if consumed >= bytes.len() && sent.len() < sent.capacity() {
+        if has_failed || (consumed >= bytes.len() && sent.len() < sent.capacity()) {
             return;
         }
     }

@@ -231,6 +231,17 @@ async fn create(server: &Arc<Server>, path: &str, body: &str) {
     assert_eq!(code, 201, "{path}: {answer}");
 }
 
+/// Gives jane the role `ext`.
+async fn bind_to_jane(server: &Arc<Server>) {
+    create(
+        server,
+        "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+        r#"{"metadata":{"name":"ext"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"ext"},
+            "subjects":[{"kind":"User","name":"jane","apiGroup":"rbac.authorization.k8s.io"}]}"#,
+    )
+    .await;
+}
+
 /// Waits until something is so.
 async fn until<F: Future<Output = bool>>(what: &str, mut is_so: impl FnMut() -> F) {
     let waiting = async {
@@ -308,13 +319,7 @@ async fn requests_reach_the_extension_server_as_the_user_that_made_them() {
     .await;
     let denied = send(&server, JANE, Method::POST, &format!("{GROUP}/echo"), "*/*", "hello").await;
     assert_eq!(denied.code, 403, "this server authorizes first");
-    create(
-        &server,
-        "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
-        r#"{"metadata":{"name":"ext"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"ext"},
-            "subjects":[{"kind":"User","name":"jane","apiGroup":"rbac.authorization.k8s.io"}]}"#,
-    )
-    .await;
+    bind_to_jane(&server).await;
     let response = send(&server, JANE, Method::POST, &format!("{GROUP}/echo?a=%2F&b"), "*/*", "hello").await;
     let (code, body) = text(response).await;
     assert_eq!(code, 200, "{body}");
@@ -341,13 +346,7 @@ async fn a_permission_of_some_fields_does_not_reach_the_extension_server() {
             "rules":[{"apiGroups":["ext.example.com"],"resources":["*"],"verbs":["*"]}]}"#,
     )
     .await;
-    create(
-        &server,
-        "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
-        r#"{"metadata":{"name":"ext"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"ext"},
-            "subjects":[{"kind":"User","name":"jane","apiGroup":"rbac.authorization.k8s.io"}]}"#,
-    )
-    .await;
+    bind_to_jane(&server).await;
     let path = format!("{GROUP}/echo");
     let (code, answer) = text(send(&server, JANE, Method::POST, &path, "*/*", "{}").await).await;
     assert!(code == 403 && answer.contains("limited to fields .spec.size"), "{code} {answer}");

@@ -3,7 +3,7 @@
 use crate::{
     PageError, asset,
     body::{Lines, PageBody, document, empty, failure, lines, refusal},
-    endpoint::{self, Acting, ApprovalDesk, ObjectRef},
+    endpoint::{self, Acting, ApprovalEndpoint, ObjectRef},
     request::{Query, read_json, text},
     session::{Credentials, Session, Sessions},
 };
@@ -155,7 +155,7 @@ impl Page {
         // The context that commands to paste name.
         let own = self.options.context.as_deref().unwrap_or_default();
         let typed = if context.is_empty() { own } else { context };
-        let desk = || ApprovalDesk::new(self.approvals.as_deref(), acting);
+        let desk = || ApprovalEndpoint::new(self.approvals.as_deref(), acting);
         let cluster = &cluster;
         let answer = match (&head.method, name) {
             (&Method::GET, "session") => self.complete(endpoint::session(cluster).await?, &session, context),
@@ -314,7 +314,7 @@ impl Page {
         greeting
             .with("contexts", Value::array(names.iter().map(|name| Value::from(name.as_str()))))
             .with("context", current)
-            .with("approvals", ApprovalDesk::is_shown(self.approvals.as_deref(), &session.credentials))
+            .with("approvals", ApprovalEndpoint::is_shown(self.approvals.as_deref(), &session.credentials))
             .into()
     }
 }

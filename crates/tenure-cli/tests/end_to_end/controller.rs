@@ -49,6 +49,8 @@ struct Context {
     resource: ApiResource,
     /// The objects that were cleaned up.
     cleaned: Mutex<BTreeSet<String>>,
+    /// The objects that are reconciled now.
+    reconciled: Mutex<BTreeSet<String>>,
 }
 
 impl Context {
@@ -84,13 +86,17 @@ impl Context {
 }
 
 async fn reconcile(widget: Arc<DynamicObject>, context: Arc<Context>) -> Result<Action, Error<kube::Error>> {
-    finalizer(&context.widgets(), FINALIZER, widget, |event| async {
+    let name = widget.name_any();
+    context.reconciled.lock().expect("no panic before").insert(name.clone());
+    let done = finalizer(&context.widgets(), FINALIZER, widget, |event| async {
         match event {
             Event::Apply(widget) => context.apply(&widget).await,
             Event::Cleanup(widget) => Ok(context.clean(&widget)),
         }
     })
-    .await
+    .await;
+    context.reconciled.lock().expect("no panic before").remove(&name);
+    done
 }
 
 /// Runs the controller until the runtime is dropped.
@@ -158,7 +164,8 @@ fn a_controller_brings_everything_to_its_end_through_two_restarts() {
     let config = Config::new(address.parse().expect("an address"));
     let client = runtime.block_on(async { Client::try_from(config) }).expect("a client");
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("example.com", "v1", "Widget"));
-    let context = Arc::new(Context { client, resource, cleaned: Mutex::default() });
+    let (cleaned, reconciled) = (Mutex::default(), Mutex::default());
+    let context = Arc::new(Context { client, resource, cleaned, reconciled });
     runtime.spawn(control(context.clone()));
 
     let create = |at: usize| {
@@ -199,14 +206,15 @@ fn a_controller_brings_everything_to_its_end_through_two_restarts() {
         if is == widgets && owned == maps {
             break;
         }
-        let waiting = is.values().filter(|(wanted, ready)| wanted != ready).count();
         assert!(
             began.elapsed() < TIMEOUT,
-            "{} widgets of {}, {waiting} not ready, {} children of {}",
+            "{} widgets of {}, {} children of {}, not ready: {:?}, being reconciled: {:?}",
             is.len(),
             widgets.len(),
             owned.len(),
-            maps.len()
+            maps.len(),
+            is.iter().filter(|(_, (wanted, ready))| wanted != ready).take(5).collect::<Vec<_>>(),
+            context.reconciled.lock()
         );
         thread::sleep(Duration::from_millis(300));
     }

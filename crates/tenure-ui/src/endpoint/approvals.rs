@@ -12,17 +12,17 @@ use tenure_value::{Object, Value};
 const NAMED: usize = 4;
 
 /// The directory of the plans, for a user who may decide.
-pub(crate) struct ApprovalDesk<'a> {
+pub(crate) struct ApprovalEndpoint<'a> {
     directory: &'a Path,
     acting: Acting<'a>,
 }
 
-impl<'a> ApprovalDesk<'a> {
-    /// Returns the desk of a page that has one.
-    pub fn new(directory: Option<&'a Path>, acting: Acting<'a>) -> Result<ApprovalDesk<'a>, PageError> {
+impl<'a> ApprovalEndpoint<'a> {
+    /// Returns the endpoint of a page that has one.
+    pub fn new(directory: Option<&'a Path>, acting: Acting<'a>) -> Result<ApprovalEndpoint<'a>, PageError> {
         let directory = directory.ok_or(PageError::NotFound)?;
         match acting.session.credentials {
-            Credentials::OfProgram => Ok(ApprovalDesk { directory, acting }),
+            Credentials::OfProgram => Ok(ApprovalEndpoint { directory, acting }),
             Credentials::Token(_) => Err(PageError::NotThePerson),
         }
     }

@@ -18,7 +18,7 @@ mod types;
 mod why;
 
 pub(crate) use apply::apply;
-pub(crate) use approvals::ApprovalDesk;
+pub(crate) use approvals::ApprovalEndpoint;
 pub(crate) use cluster::{kinds, session};
 pub(crate) use definition::definition;
 pub(crate) use everything::Extent;
