@@ -94,8 +94,12 @@ impl ResourceVariant {
     pub fn of(resource: &Resource, subresource: &str) -> ResourceVariant {
         let (group, version) = (resource.group.clone(), resource.version.clone());
         let kind = match resource.subresource(subresource) {
-            Some(of) if of.version.is_empty() => (group.clone(), version.clone(), of.kind.clone()),
-            Some(of) => (of.group.clone(), of.version.clone(), of.kind.clone()),
+            Some(subresource) if subresource.version.is_empty() => {
+                (group.clone(), version.clone(), subresource.kind.clone())
+            }
+            Some(subresource) => {
+                (subresource.group.clone(), subresource.version.clone(), subresource.kind.clone())
+            }
             None => (group.clone(), version.clone(), resource.kind.clone()),
         };
         ResourceVariant { group, version, resource: resource.name.clone(), kind }

@@ -142,7 +142,7 @@ impl AdmissionChain {
                 return Err(AdmissionError::Contradiction { name: name.clone() });
             }
         }
-        let names = |list: &[String], name: &str| list.iter().any(|of| of == name);
+        let names = |list: &[String], name: &str| list.iter().any(|listed| listed == name);
         let is_enabled = |plugin: &Plugin| {
             names(&selection.enabled, plugin.name)
                 || plugin.is_default && !names(&selection.disabled, plugin.name)

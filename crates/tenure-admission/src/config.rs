@@ -49,7 +49,8 @@ impl AdmissionConfig {
     /// Compiles the objects of [`CONFIGURATIONS`], each resource's in the order of their names.
     pub fn compile(objects: &[Vec<Value>; 6]) -> AdmissionConfig {
         let [mutating_policies, mutating_bindings, mutating, validating, policies, bindings] = objects;
-        let webhooks = |of: &[Value]| of.iter().flat_map(AdmissionWebhook::all).collect();
+        let webhooks =
+            |configurations: &[Value]| configurations.iter().flat_map(AdmissionWebhook::all).collect();
         let bound = |policies: &[Value], bindings: &[Value]| {
             policies.iter().filter_map(|policy| Policy::read(policy, bindings)).collect()
         };
@@ -70,17 +71,17 @@ impl AdmissionConfig {
     /// Whether a webhook or a policy matches a request by its rules.
     pub fn matches(&self, attributes: &AdmissionAttributes) -> bool {
         let action = attributes.action();
-        let matches = |of: &MatchConstraints| of.matching_variant(attributes).is_some();
+        let matches = |constraints: &MatchConstraints| constraints.matching_variant(attributes).is_some();
         (!is_exempt_from_webhooks(&action) && self.webhook_constraints().any(matches))
             || (!is_exempt_from_policies(&action) && self.policy_constraints().any(matches))
     }
 
     fn webhook_constraints(&self) -> impl Iterator<Item = &MatchConstraints> {
-        self.mutating_webhooks.iter().chain(&self.validating_webhooks).map(|of| &of.constraints)
+        self.mutating_webhooks.iter().chain(&self.validating_webhooks).map(|webhook| &webhook.constraints)
     }
 
     fn policy_constraints(&self) -> impl Iterator<Item = &MatchConstraints> {
-        self.mutating_policies.iter().chain(&self.validating_policies).map(|of| &of.constraints)
+        self.mutating_policies.iter().chain(&self.validating_policies).map(|policy| &policy.constraints)
     }
 }
 
@@ -103,7 +104,8 @@ pub(crate) fn webhooks_may_match<'c>(
     mut constraints: impl Iterator<Item = &'c MatchConstraints>,
     action: &ResourceAction<'_>,
 ) -> bool {
-    !is_exempt_from_webhooks(action) && constraints.any(|of| of.may_match(action.operation, action.resource))
+    !is_exempt_from_webhooks(action)
+        && constraints.any(|constraint| constraint.may_match(action.operation, action.resource))
 }
 
 /// Whether one of the constraints of policies may match an action.
@@ -111,7 +113,8 @@ pub(crate) fn policies_may_match<'c>(
     mut constraints: impl Iterator<Item = &'c MatchConstraints>,
     action: &ResourceAction<'_>,
 ) -> bool {
-    !is_exempt_from_policies(action) && constraints.any(|of| of.may_match(action.operation, action.resource))
+    !is_exempt_from_policies(action)
+        && constraints.any(|constraint| constraint.may_match(action.operation, action.resource))
 }
 
 #[cfg(test)]

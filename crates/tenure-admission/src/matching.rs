@@ -40,7 +40,7 @@ impl MatchConstraints {
     pub fn may_match(&self, operation: Operation, resource: &str) -> bool {
         self.rules.iter().any(|rule| {
             names(&rule.operations, operation.word())
-                && rule.resources.iter().any(|(of, _)| of == "*" || of == resource)
+                && rule.resources.iter().any(|(listed, _)| listed == "*" || listed == resource)
         })
     }
 
@@ -48,10 +48,10 @@ impl MatchConstraints {
     pub fn matching_variant<'a>(&self, attributes: &'a AdmissionAttributes) -> Option<&'a ResourceVariant> {
         let variants =
             if self.equivalent { attributes.variants.as_slice() } else { &attributes.variants[..1] };
-        if variants.iter().any(|of| self.excluded.iter().any(|rule| rule.matches(attributes, of))) {
+        if variants.iter().any(|variant| self.excluded.iter().any(|rule| rule.matches(attributes, variant))) {
             return None;
         }
-        variants.iter().find(|of| self.rules.iter().any(|rule| rule.matches(attributes, of)))
+        variants.iter().find(|variant| self.rules.iter().any(|rule| rule.matches(attributes, variant)))
     }
 
     /// Whether the selectors match the new or the old object and its namespace.
@@ -66,7 +66,7 @@ impl MatchConstraints {
         let is_cluster_scoped = !attributes.is_namespace() && attributes.namespace.is_empty();
         (is_cluster_scoped || self.namespaces.selects(of_namespace))
             && (self.objects.is_everything()
-                || [object, old].iter().any(|of| !of.is_null() && self.objects.selects(of)))
+                || [object, old].iter().any(|each| !each.is_null() && self.objects.selects(each)))
     }
 }
 
@@ -119,7 +119,7 @@ impl Rule {
 
 /// Whether a list has an item or the wildcard.
 fn names(all: &[Text], one: &str) -> bool {
-    all.iter().any(|of| of == "*" || of == one)
+    all.iter().any(|listed| listed == "*" || listed == one)
 }
 
 /// A label selector as it is written in objects.
@@ -190,14 +190,14 @@ pub(super) mod tests {
             (r#""*""#, r#","resourceNames":["web"]"#, "", true),
         ];
         for (resources, rest, subresource, expected) in cases {
-            let of = constraints(&rule(resources, rest));
+            let rules = constraints(&rule(resources, rest));
             assert_eq!(
-                of.matching_variant(&attributes(subresource)).is_some(),
+                rules.matching_variant(&attributes(subresource)).is_some(),
                 expected,
                 "{resources} {rest} {subresource}"
             );
-            assert!(!expected || of.may_match(Operation::Update, "deployments"));
-            assert!(!of.may_match(Operation::Delete, "deployments"));
+            assert!(!expected || rules.may_match(Operation::Update, "deployments"));
+            assert!(!rules.may_match(Operation::Delete, "deployments"));
         }
         let created = r#"{"rules":[{"operations":["CREATE"],"apiGroups":["*"],"apiVersions":["*"],"resources":["*"]}]}"#;
         assert!(constraints(created).matching_variant(&attributes("")).is_none());
@@ -205,26 +205,28 @@ pub(super) mod tests {
 
     #[test]
     fn other_versions_match_unless_the_policy_is_exact() {
-        let of = |policy: &str| {
+        let constraints_with = |policy: &str| {
             let rule = r#"{"operations":["*"],"apiGroups":["apps"],"apiVersions":["v2"],"resources":["*"]}"#;
             constraints(&format!(r#"{{"rules":[{rule}],"matchPolicy":"{policy}"}}"#))
         };
         let attributes = attributes("");
-        let version = of("Equivalent").matching_variant(&attributes).map(|of| of.version.as_str());
+        let version = constraints_with("Equivalent")
+            .matching_variant(&attributes)
+            .map(|variant| variant.version.as_str());
         assert_eq!(version, Some("v2"));
-        assert_eq!(of("Exact").matching_variant(&attributes), None);
+        assert_eq!(constraints_with("Exact").matching_variant(&attributes), None);
     }
 
     #[test]
     fn excluded_requests_do_not_match() {
         let any = r#"{"operations":["*"],"apiGroups":["*"],"apiVersions":["*"],"resources":["*"]}"#;
-        let of = constraints(&format!(r#"{{"resourceRules":[{any}],"excludeResourceRules":[{any}]}}"#));
-        assert!(of.matching_variant(&attributes("")).is_none());
+        let rules = constraints(&format!(r#"{{"resourceRules":[{any}],"excludeResourceRules":[{any}]}}"#));
+        assert!(rules.matching_variant(&attributes("")).is_none());
     }
 
     #[test]
     fn selectors_match_the_new_or_the_old_object_and_its_namespace() {
-        let of = constraints(
+        let rules = constraints(
             r#"{"namespaceSelector":{"matchLabels":{"team":"a"}},"objectSelector":{"matchExpressions":[{"key":"app","operator":"In","values":["web"]}]}}"#,
         );
         let labelled = |labels: &str| -> Value {
@@ -232,17 +234,17 @@ pub(super) mod tests {
         };
         let (ours, theirs) = (labelled(r#""team":"a""#), labelled(r#""team":"b""#));
         let (web, other) = (labelled(r#""app":"web""#), labelled(r#""app":"db""#));
-        let selects = |of: &MatchConstraints, object: &Value, old: &Value, namespace: &Value| {
-            of.selects(&AdmissionAttributes {
+        let selects = |constraints: &MatchConstraints, object: &Value, old: &Value, namespace: &Value| {
+            constraints.selects(&AdmissionAttributes {
                 object: object.clone(),
                 old_object: old.clone(),
                 namespace_object: namespace.clone(),
                 ..attributes("")
             })
         };
-        assert!(selects(&of, &web, &other, &ours));
-        assert!(selects(&of, &other, &web, &ours), "the old object");
-        assert!(!selects(&of, &other, &Value::Null, &ours));
+        assert!(selects(&rules, &web, &other, &ours));
+        assert!(selects(&rules, &other, &web, &ours), "the old object");
+        assert!(!selects(&rules, &other, &Value::Null, &ours));
         let without = constraints(
             r#"{"objectSelector":{"matchExpressions":[{"key":"app","operator":"DoesNotExist"}]}}"#,
         );
@@ -250,7 +252,7 @@ pub(super) mod tests {
             !selects(&without, &web, &Value::Null, &ours),
             "a missing object is not selected for the labels it lacks"
         );
-        assert!(!selects(&of, &web, &Value::Null, &theirs));
+        assert!(!selects(&rules, &web, &Value::Null, &theirs));
         assert!(selects(&constraints("{}"), &Value::Null, &Value::Null, &Value::Null));
     }
 }

@@ -75,7 +75,7 @@ impl PluginConfiguration {
         unknown_fields(&file, "", &["apiVersion", "kind", "plugins"], &mut errors);
         for (field, expected) in [("kind", &[KIND][..]), ("apiVersion", &VERSIONS)] {
             if !expected.contains(&file.text(field).as_str()) {
-                let allowed: Vec<Value> = expected.iter().map(|of| Value::from(*of)).collect();
+                let allowed: Vec<Value> = expected.iter().map(|name| Value::from(*name)).collect();
                 errors.push(FieldError::not_supported(field, &Value::from(file.text(field)), &allowed));
             }
         }

@@ -53,8 +53,8 @@ fn objects_count_for_what_they_use() {
             "count/pods=1 cpu=250m pods=1 requests.cpu=250m",
         ),
     ];
-    for (of, object, expected) in cases {
-        assert_eq!(usage(of, object), expected, "{object}");
+    for (resource, object, expected) in cases {
+        assert_eq!(usage(resource, object), expected, "{object}");
     }
 }
 
@@ -96,8 +96,8 @@ fn scopes_choose_pods() {
     }
     let quota =
         document("{metadata: {name: q}, spec: {scopes: [BestEffort], hard: {count/configmaps: '1'}}}");
-    let of = GroupResource { group: "", resource: "configmaps" };
-    assert!(Quota::read(&quota).counted(of, &document("{}")).is_empty());
+    let resource = GroupResource { group: "", resource: "configmaps" };
+    assert!(Quota::read(&quota).counted(resource, &document("{}")).is_empty());
 }
 
 #[test]

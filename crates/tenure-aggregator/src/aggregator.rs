@@ -63,7 +63,9 @@ impl Table {
         let by_name: BTreeMap<Text, Arc<ApiService>> =
             services.into_iter().map(|service| (service.name.clone(), Arc::new(service))).collect();
         let proxied = by_name.values().filter(|service| service.proxied().is_some());
-        let proxied = proxied.map(|of| ((of.group.clone(), of.version.clone()), of.clone())).collect();
+        let proxied = proxied
+            .map(|service| ((service.group.clone(), service.version.clone()), service.clone()))
+            .collect();
         Table { by_name, proxied }
     }
 
@@ -121,14 +123,15 @@ impl Aggregator {
         if table.proxied.is_empty() {
             return None;
         }
-        let of = |group: &Text, version: &Text| table.proxied.get(&(group.clone(), version.clone())).cloned();
+        let find =
+            |group: &Text, version: &Text| table.proxied.get(&(group.clone(), version.clone())).cloned();
         match path {
-            RequestPath::Resource(path) => of(&path.group, &path.version),
-            RequestPath::Discovery(DiscoveryPath::Version(group, version)) => of(group, version),
+            RequestPath::Resource(path) => find(&path.group, &path.version),
+            RequestPath::Discovery(DiscoveryPath::Version(group, version)) => find(group, version),
             RequestPath::Other(path) => {
                 let name = path.strip_prefix("/openapi/v3/")?.trim_end_matches('/');
                 let (group, version) = name.strip_prefix("apis/")?.split_once('/')?;
-                let service = of(&group.into(), &version.into())?;
+                let service = find(&group.into(), &version.into())?;
                 // A document that was made here is served from here.
                 let openapi = self.published.lock().get(&service.name)?.openapi.version_3.clone();
                 matches!(openapi, Some(tenure_catalog::OpenApi3::Served(_))).then_some(service)
@@ -163,7 +166,7 @@ impl Aggregator {
     /// Sets or removes an APIService.
     pub(crate) fn set(&self, name: &str, service: Option<ApiService>) {
         let mut services: BTreeMap<Text, ApiService> =
-            self.table().all().map(|of| (of.name.clone(), ApiService::clone(of))).collect();
+            self.table().all().map(|service| (service.name.clone(), ApiService::clone(service))).collect();
         match service {
             Some(service) => drop(services.insert(name.into(), service)),
             None => drop(services.remove(name)),
@@ -172,7 +175,9 @@ impl Aggregator {
     }
 
     fn replace(&self, table: Table) {
-        self.published.lock().retain(|name, _| table.get(name).is_some_and(|of| of.proxied().is_some()));
+        self.published
+            .lock()
+            .retain(|name, _| table.get(name).is_some_and(|service| service.proxied().is_some()));
         *self.table.write() = Arc::new(table);
         self.publish();
     }
@@ -225,10 +230,11 @@ impl Aggregator {
 /// Returns the priorities of local APIServices that are not the default ones.
 fn priorities(table: &Table) -> HashMap<(Text, Text), Priority> {
     let local = table.all().filter(|service| service.service.is_none());
-    let changed = local.filter(|of| {
-        of.priority != registration::priority(&of.group, &of.version).unwrap_or(Priority::CUSTOM)
+    let changed = local.filter(|service| {
+        service.priority
+            != registration::priority(&service.group, &service.version).unwrap_or(Priority::CUSTOM)
     });
-    changed.map(|of| ((of.group.clone(), of.version.clone()), of.priority)).collect()
+    changed.map(|service| ((service.group.clone(), service.version.clone()), service.priority)).collect()
 }
 
 /// Adds the default priorities.
@@ -246,5 +252,5 @@ pub(crate) fn api_services_prefix() -> String {
 /// Returns the resource of APIServices.
 pub(crate) fn api_services() -> Option<&'static Resource> {
     let (group, version, name) = API_SERVICES;
-    tenure_builtin::registry().find(group, version, name).map(|of| &**of)
+    tenure_builtin::registry().find(group, version, name).map(|resource| &**resource)
 }

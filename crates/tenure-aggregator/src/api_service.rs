@@ -70,7 +70,7 @@ impl ApiService {
             ca_bundle: spec.text("caBundle"),
             insecure: spec.flag("insecureSkipTLSVerify"),
             priority: Priority { group: number("groupPriorityMinimum"), version: number("versionPriority") },
-            is_available: condition(object).is_some_and(|of| of.text("status") == "True"),
+            is_available: condition(object).is_some_and(|condition| condition.text("status") == "True"),
             automanaged: labels.map(|labels| labels.text(AUTOMANAGED)).unwrap_or_default(),
         }
     }
@@ -98,5 +98,5 @@ impl ApiService {
 /// Returns the condition `Available` of an APIService.
 pub(crate) fn condition(object: &Value) -> Option<&Value> {
     let conditions = object.at(["status", "conditions"]).and_then(Value::as_array)?;
-    conditions.iter().find(|of| of.text("type") == "Available")
+    conditions.iter().find(|condition| condition.text("type") == "Available")
 }

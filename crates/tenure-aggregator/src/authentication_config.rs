@@ -28,7 +28,7 @@ impl ClusterAuthentication {
     /// Returns the data of the config map; that of other servers with other authorities is kept. `None` if it is so already.
     pub(crate) fn data(&self, live: Option<&Value>) -> Option<Value> {
         let mut data =
-            live.and_then(|of| of.get("data")).and_then(Value::as_object).cloned().unwrap_or_default();
+            live.and_then(|map| map.get("data")).and_then(Value::as_object).cloned().unwrap_or_default();
         let before = data.clone();
         add_certificates(&mut data, "client-ca-file", &self.client_ca.get());
         let request_header_ca = self.request_header_ca.get();
@@ -41,7 +41,7 @@ impl ClusterAuthentication {
                 ("requestheader-uid-headers", &self.headers.uid),
                 ("requestheader-username-headers", &self.headers.username),
             ] {
-                let list = Value::array(list.iter().map(|of| Value::from(of.as_str())));
+                let list = Value::array(list.iter().map(|name| Value::from(name.as_str())));
                 data = data.with(name, Value::from(list.to_string()));
             }
         }

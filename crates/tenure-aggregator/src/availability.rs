@@ -43,7 +43,7 @@ impl Availability {
     /// that at which `status` changed.
     pub fn status_of(&self, object: &Value, now: Text) -> Option<Value> {
         let live = condition(object);
-        let text = |name: &str| live.map(|of| of.text(name)).unwrap_or_default();
+        let text = |name: &str| live.map(|condition| condition.text(name)).unwrap_or_default();
         if live.is_some()
             && text("status") == self.status
             && text("reason") == self.reason
@@ -61,9 +61,9 @@ impl Availability {
             ("lastTransitionTime", Value::from(since)),
         ]);
         let conditions = object.at(["status", "conditions"]).and_then(Value::as_array);
-        let conditions = conditions.map(|of| of.items()).unwrap_or_default().iter();
+        let conditions = conditions.map(|list| list.items()).unwrap_or_default().iter();
         let mut all: Vec<Value> = conditions.cloned().collect();
-        match all.iter_mut().find(|of| of.text("type") == "Available") {
+        match all.iter_mut().find(|condition| condition.text("type") == "Available") {
             Some(place) => *place = new,
             None => all.push(new),
         }
@@ -120,15 +120,17 @@ impl Aggregator {
             let message = format!("cannot find endpointslices for service/{name} in {namespace:?}");
             return Err(Availability::no("EndpointsNotFound", message));
         }
-        let has_port =
-            |ports: &[Value]| ports.iter().any(|of| of.text("name") == port_name && of.get("port").is_some());
-        let is_ready = |of: &Value| of.at(["conditions", "ready"]) != Some(&Value::Bool(false));
-        let has_address =
-            slices.iter().any(|of| of.items("endpoints").iter().any(is_ready) && has_port(of.items("ports")))
-                || endpoints
-                    .iter()
-                    .flat_map(|of| of.items("subsets"))
-                    .any(|of| !of.items("addresses").is_empty() && has_port(of.items("ports")));
+        let has_port = |ports: &[Value]| {
+            ports.iter().any(|port| port.text("name") == port_name && port.get("port").is_some())
+        };
+        let is_ready = |endpoint: &Value| endpoint.at(["conditions", "ready"]) != Some(&Value::Bool(false));
+        let has_address = slices
+            .iter()
+            .any(|slice| slice.items("endpoints").iter().any(is_ready) && has_port(slice.items("ports")))
+            || endpoints
+                .iter()
+                .flat_map(|endpoints| endpoints.items("subsets"))
+                .any(|subset| !subset.items("addresses").is_empty() && has_port(subset.items("ports")));
         match has_address {
             true => Ok(()),
             false => {

@@ -201,13 +201,15 @@ impl Aggregator {
             }
             // A server that fails its checks may still tell what it serves.
             match self.fetch_discovery(&service).await {
-                Ok(discovery) => {
-                    self.update(name, |of| (of.discovery, of.is_current) = (Some(discovery), true))
-                }
+                Ok(discovery) => self.update(name, |published| {
+                    (published.discovery, published.is_current) = (Some(discovery), true)
+                }),
                 Err(why) => {
                     tracing::debug!(why, %name, "cannot read the discovery of an extension API server");
                     is_retried |= is_available;
-                    self.update(name, |of| (of.discovery, of.is_current) = (None, false));
+                    self.update(name, |published| {
+                        (published.discovery, published.is_current) = (None, false)
+                    });
                 }
             }
             let time = if is_retried { pause } else { RESYNC };
@@ -226,7 +228,7 @@ impl Aggregator {
                 let known = self.publication(name).openapi;
                 match self.fetch_openapi(&service, &known).await {
                     Ok(openapi) => {
-                        self.update(name, |of| of.openapi = openapi);
+                        self.update(name, |published| published.openapi = openapi);
                         pause = RETRY.0;
                     }
                     Err(why) => {
@@ -267,8 +269,8 @@ impl Aggregator {
             return;
         }
         let table = self.table();
-        let local = table.all().filter(|of| of.service.is_none() && !of.is_available);
-        let names: Vec<Text> = local.map(|of| of.name.clone()).collect();
+        let local = table.all().filter(|service| service.service.is_none() && !service.is_available);
+        let names: Vec<Text> = local.map(|service| service.name.clone()).collect();
         let write = |name: Text| async move {
             if let Err(failure) = self.write_condition(writer, &name, &Availability::local()).await
                 && failure.code() != 409
@@ -286,7 +288,7 @@ impl Aggregator {
         }
         let table = self.table();
         let stored = |name: &str| table.get(name).map(|service| &**service);
-        let changes = changes(&catalog.snapshot(), stored, table.all().map(|of| &**of), moment);
+        let changes = changes(&catalog.snapshot(), stored, table.all().map(|service| &**service), moment);
         let write = |change: RegistrationChange| async move {
             let written = match change {
                 RegistrationChange::Create(object) => writer.create(API_SERVICES, "", &object).await,
@@ -314,7 +316,7 @@ impl Aggregator {
     ) -> Result<(), ApiError> {
         let Some(stored) = self.stored(name).await? else { return Ok(()) };
         let live = stored.shown().as_object().cloned().unwrap_or_default();
-        let fields = |of: Option<&Value>| of.and_then(Value::as_object).cloned().unwrap_or_default();
+        let fields = |value: Option<&Value>| value.and_then(Value::as_object).cloned().unwrap_or_default();
         let metadata = fields(live.get("metadata"));
         let mut labels = fields(metadata.get("labels"));
         for (label, value) in fields(object.at(["metadata", "labels"])).iter() {
@@ -382,8 +384,8 @@ impl Aggregator {
                 writer.update(CONFIG_MAPS, NAMESPACE, &object.into()).await
             }
             None => {
-                let metadata =
-                    [("name", name), ("namespace", NAMESPACE)].map(|(name, of)| (name, Value::from(of)));
+                let metadata = [("name", name), ("namespace", NAMESPACE)]
+                    .map(|(name, value)| (name, Value::from(value)));
                 let object = Value::object([
                     ("apiVersion", Value::from("v1")),
                     ("kind", "ConfigMap".into()),

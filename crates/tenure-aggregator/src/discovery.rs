@@ -34,7 +34,7 @@ impl Aggregator {
 
 /// Whether a media type is that of an aggregated document.
 fn is_aggregated(media_type: &str) -> bool {
-    let has = |parameter: &str| media_type.split(';').any(|of| of.trim() == parameter);
+    let has = |parameter: &str| media_type.split(';').any(|part| part.trim() == parameter);
     has("g=apidiscovery.k8s.io") && has("as=APIGroupDiscoveryList") && (has("v=v2") || has("v=v2beta1"))
 }
 
@@ -42,11 +42,11 @@ fn is_aggregated(media_type: &str) -> bool {
 /// serves nothing of them.
 fn version_of(document: &Value, service: &ApiService) -> Value {
     let groups = document.items("items").iter();
-    let mut groups = groups.filter(|of| {
-        of.get("metadata").map(|metadata| metadata.text("name")).unwrap_or_default() == service.group
+    let mut groups = groups.filter(|group| {
+        group.get("metadata").map(|metadata| metadata.text("name")).unwrap_or_default() == service.group
     });
     let version = groups.find_map(|group| {
-        group.items("versions").iter().find(|of| of.text("version") == service.version).cloned()
+        group.items("versions").iter().find(|version| version.text("version") == service.version).cloned()
     });
     let Some(version) = version else { return unknown_version(&service.version) };
     let resources = version.items("resources").iter().map(|resource| {
@@ -54,7 +54,7 @@ fn version_of(document: &Value, service: &ApiService) -> Value {
         let subresources = resource.get("subresources").and_then(Value::as_array);
         match subresources {
             Some(list) => {
-                let list = Value::array(list.iter().map(|of| with_response_kind(of).into()));
+                let list = Value::array(list.iter().map(|resource| with_response_kind(resource).into()));
                 resource.with("subresources", list).into()
             }
             None => Value::from(resource),
@@ -75,7 +75,7 @@ fn with_response_kind(row: &Value) -> Object {
 
 fn response_kind(group: &str, version: &str, kind: &str) -> Value {
     Value::object(
-        [("group", group), ("version", version), ("kind", kind)].map(|(name, of)| (name, of.into())),
+        [("group", group), ("version", version), ("kind", kind)].map(|(name, value)| (name, value.into())),
     )
 }
 

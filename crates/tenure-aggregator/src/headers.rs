@@ -58,8 +58,11 @@ pub(crate) fn forwarded(headers: &HeaderMap, user: &UserInfo, origin: &Origin<'_
     if let Some(length) = headers.get(header::CONTENT_LENGTH) {
         forwarded.insert(header::CONTENT_LENGTH, length.clone());
     }
-    let own: Vec<HeaderName> =
-        forwarded.keys().filter(|name| OWN.iter().any(|of| name.as_str().starts_with(of))).cloned().collect();
+    let own: Vec<HeaderName> = forwarded
+        .keys()
+        .filter(|name| OWN.iter().any(|prefix| name.as_str().starts_with(prefix)))
+        .cloned()
+        .collect();
     own.iter().for_each(|name| drop(forwarded.remove(name)));
     if asks_for_upgrade(headers) {
         let upgrade = headers.get(header::UPGRADE).cloned();

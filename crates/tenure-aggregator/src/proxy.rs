@@ -157,7 +157,7 @@ impl Aggregator {
         answer.headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
         answer
             .headers
-            .extend(response.headers().get(header::UPGRADE).cloned().map(|of| (header::UPGRADE, of)));
+            .extend(response.headers().get(header::UPGRADE).cloned().map(|value| (header::UPGRADE, value)));
         let mut stopping = self.stop.subscribe();
         tokio::spawn(async move {
             let _place = place;

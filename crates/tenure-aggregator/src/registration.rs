@@ -58,7 +58,7 @@ const ALWAYS: &str = "true";
 
 /// Returns the priority of a built-in group and version.
 pub(crate) fn priority(group: &str, version: &str) -> Option<Priority> {
-    let row = PRIORITIES.iter().find(|of| (of.0, of.1) == (group, version))?;
+    let row = PRIORITIES.iter().find(|row| (row.0, row.1) == (group, version))?;
     Some(Priority { group: row.2, version: row.3 })
 }
 
@@ -182,9 +182,9 @@ mod tests {
 
     #[test]
     fn every_built_in_version_has_a_priority() {
-        let of =
+        let served =
             KubernetesVersion::ALL.map(tenure_builtin::registry_at).into_iter().flat_map(Registry::groups);
-        for group in of.filter(|group| group.name != GROUP) {
+        for group in served.filter(|group| group.name != GROUP) {
             for version in group.versions.iter() {
                 assert!(priority(&group.name, version).is_some(), "{}/{version}", group.name);
             }

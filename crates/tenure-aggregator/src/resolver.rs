@@ -122,7 +122,7 @@ pub(crate) async fn endpoint_slices(
 
 fn find((group, version, resource): (&str, &str, &str)) -> Result<&'static Resource, String> {
     let found = tenure_builtin::registry().find(group, version, resource);
-    found.map(|of| &**of).ok_or_else(|| format!("{resource} are not served"))
+    found.map(|resource| &**resource).ok_or_else(|| format!("{resource} are not served"))
 }
 
 async fn get(

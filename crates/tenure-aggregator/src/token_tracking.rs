@@ -14,7 +14,7 @@ pub(crate) const TOKEN_TRACKING: &str = "kube-apiserver-legacy-service-account-t
 /// Returns the data of that config map; `None` if it has a day that is not in the future.
 pub(crate) fn token_tracking(live: Option<&Value>, now: &str) -> Option<Value> {
     let today = now.split('T').next().unwrap_or_default();
-    let since = live.and_then(|of| of.at(["data", "since"])).and_then(Value::as_str).unwrap_or_default();
+    let since = live.and_then(|map| map.at(["data", "since"])).and_then(Value::as_str).unwrap_or_default();
     let shape = |text: &str| {
         text.bytes().map(|byte| if byte.is_ascii_digit() { b'0' } else { byte }).collect::<Vec<_>>()
     };

@@ -181,9 +181,9 @@ fn ownership(c: &mut Criterion) {
     measure(c, &node, true);
     let schema = decode(SLICE.as_bytes());
     let compiled = crd::compile_version(&schema, "example.com/v1", "Slice").expect("a schema");
-    let of = compiled.kind("example.com/v1", "Slice").expect("the kind");
+    let ty = compiled.kind("example.com/v1", "Slice").expect("the kind");
     for items in [100, 1000] {
-        measure(c, &Subject::new(&format!("slice-{items}"), slice(items), "example.com/v1", of), true);
+        measure(c, &Subject::new(&format!("slice-{items}"), slice(items), "example.com/v1", ty), true);
     }
 }
 

@@ -151,13 +151,13 @@ impl Conflicts {
 
     /// Returns the causes, one for each owner of each field.
     pub fn causes(&self) -> Vec<Cause> {
-        let of = |(owner, places): &(Owner, Vec<usize>)| {
+        let conflicts = |(owner, places): &(Owner, Vec<usize>)| {
             let message = format!("conflict with {}", owner.identity());
             let cause =
                 |at: &usize| Cause { field: self.list[*at].path.to_string(), message: message.clone() };
             places.iter().map(cause).collect::<Vec<_>>()
         };
-        self.by_owner.iter().flat_map(of).collect()
+        self.by_owner.iter().flat_map(conflicts).collect()
     }
 }
 

@@ -42,11 +42,11 @@ impl ErrorWalk {
     fn value(&mut self, value: &Value, ty: TypeRef<'_>) {
         match (ty.get(), value) {
             (_, Value::Null) | (Type::Untyped, _) => {}
-            (Type::Struct(of), Value::Object(object)) => {
+            (Type::Struct(structure), Value::Object(object)) => {
                 for (name, value) in object {
-                    match of.field(name) {
+                    match structure.field(name) {
                         Some(_) => self.below(PathElement::Field(name.clone()), value, below(ty, name)),
-                        None if of.unknown == UnknownFields::Preserved => {}
+                        None if structure.unknown == UnknownFields::Preserved => {}
                         // The rest of the object is not looked at.
                         None => {
                             let end = self.path.len();
@@ -58,17 +58,17 @@ impl ErrorWalk {
                     }
                 }
             }
-            (Type::Map(of), Value::Object(object)) => {
+            (Type::Map(map), Value::Object(object)) => {
                 for (name, value) in object {
-                    self.below(PathElement::Field(name.clone()), value, ty.slot(&of.value));
+                    self.below(PathElement::Field(name.clone()), value, ty.slot(&map.value));
                 }
             }
-            (Type::List(of), Value::Array(array)) => self.list(array, &of.topology, ty.slot(&of.item)),
+            (Type::List(list), Value::Array(array)) => self.list(array, &list.topology, ty.slot(&list.item)),
             (Type::Struct(_) | Type::Map(_), value) => {
                 self.error(format_args!("expected map, got {}", pointer(value)));
             }
             (Type::List(_), value) => self.error(format_args!("expected list, got {}", pointer(value))),
-            (Type::Scalar(of), value) => self.scalar(of, value),
+            (Type::Scalar(scalar), value) => self.scalar(scalar, value),
         }
     }
 

@@ -61,19 +61,19 @@ pub enum Evolution {
 #[derive(Clone)]
 pub struct SingleVersion<'s> {
     api_version: Text,
-    of: TypeRef<'s>,
+    ty: TypeRef<'s>,
 }
 
 impl<'s> SingleVersion<'s> {
     /// Makes the kind of one version.
     pub fn new(api_version: impl Into<Text>, ty: TypeRef<'s>) -> SingleVersion<'s> {
-        SingleVersion { api_version: api_version.into(), of: ty }
+        SingleVersion { api_version: api_version.into(), ty }
     }
 }
 
 impl Versions for SingleVersion<'_> {
     fn type_of(&self, api_version: &str) -> Option<TypeRef<'_>> {
-        (self.api_version == api_version).then_some(self.of)
+        (self.api_version == api_version).then_some(self.ty)
     }
 
     fn convert(&self, object: &Value, _: &str) -> Result<Value, String> {

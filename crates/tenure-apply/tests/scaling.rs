@@ -99,11 +99,11 @@ fn conflicts(input: (Value, Value)) {
 #[test]
 fn conflicts_are_found_in_linear_time() {
     let env = |size| (applied("alice", None, &distinct(size, "a")).unwrap(), distinct(size, "b"));
-    assert_near_linear("conflicts over items", env, |of| conflicts(of.clone()));
+    assert_near_linear("conflicts over items", env, |input| conflicts(input.clone()));
     let reordered = |size| (applied("alice", None, &distinct(size, "a")).unwrap(), reversed(size, "b"));
-    assert_near_linear("conflicts over reordered items", reordered, |of| conflicts(of.clone()));
+    assert_near_linear("conflicts over reordered items", reordered, |input| conflicts(input.clone()));
     let map = |size| (applied("alice", None, &data(size, "a")).unwrap(), data(size, "b"));
-    assert_near_linear("conflicts over entries", map, |of| conflicts(of.clone()));
+    assert_near_linear("conflicts over entries", map, |input| conflicts(input.clone()));
 }
 
 #[test]

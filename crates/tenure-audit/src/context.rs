@@ -82,8 +82,9 @@ impl AuditContext {
     /// Returns what is known of the object, and the object itself if the level records it.
     pub fn object(&self) -> (ObjectReference, Option<Value>) {
         let record = self.record();
-        let of = record.map(|(_, record)| (record.reference.clone(), record.request_object.clone()));
-        let (reference, object) = of.unwrap_or_default();
+        let request_object =
+            record.map(|(_, record)| (record.reference.clone(), record.request_object.clone()));
+        let (reference, object) = request_object.unwrap_or_default();
         (reference.unwrap_or_default(), object)
     }
 }

@@ -175,9 +175,9 @@ impl Event<'_> {
             });
         }
         match self.attributes {
-            Attributes::Resource(of) if self.object.adds_to(of) => {
+            Attributes::Resource(resource) if self.object.adds_to(resource) => {
                 fields.out.extend_from_slice(&common.text[common.impersonation_at..common.object_at]);
-                fields.object(name!("objectRef"), |fields| self.object.write_fields(of, fields));
+                fields.object(name!("objectRef"), |fields| self.object.write_fields(resource, fields));
             }
             _ => fields.out.extend_from_slice(&common.text[common.impersonation_at..]),
         }

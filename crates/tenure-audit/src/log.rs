@@ -146,7 +146,7 @@ impl LogFile {
         for (at, path) in backups.iter().enumerate() {
             let is_surplus = self.options.max_backups > 0 && at >= self.options.max_backups;
             let is_old = oldest.is_some_and(|oldest| {
-                fs::metadata(path).and_then(|of| of.modified()).is_ok_and(|modified| modified < oldest)
+                fs::metadata(path).and_then(|file| file.modified()).is_ok_and(|modified| modified < oldest)
             });
             if is_surplus || is_old {
                 fs::remove_file(path)?;

@@ -178,11 +178,11 @@ impl Rule {
         })?;
         let resources = fields.list("resources")?.iter().enumerate();
         let resources: Result<Vec<GroupResources>, PolicyError> = resources
-            .map(|(number, of)| {
+            .map(|(number, row)| {
                 let at = format!("{at}.resources[{number}]");
-                let fields = Fields::new(of, at, &["group", "resources", "resourceNames"])?;
+                let fields = Fields::new(row, at, &["group", "resources", "resourceNames"])?;
                 Ok(GroupResources {
-                    group: of.get("group").and_then(Value::as_str).unwrap_or_default().into(),
+                    group: row.get("group").and_then(Value::as_str).unwrap_or_default().into(),
                     resources: fields.texts("resources")?,
                     resource_names: fields.texts("resourceNames")?,
                 })
@@ -216,7 +216,7 @@ impl Rule {
             && is_group
             && is_verb
             && match attributes {
-                Attributes::Resource(of) => self.matches_resource(of),
+                Attributes::Resource(resource) => self.matches_resource(resource),
                 Attributes::NonResource { path, .. } => self.matches_path(path),
             }
     }

@@ -79,7 +79,7 @@ fn user(stored: &Value, (id, secret): (&str, &str), now: Timestamp) -> Result<Us
                 "auth-extra-groups: {group:?} does not begin with {GROUP}: followed by lowercase letters, digits, - and :"
             ));
         }
-        if !groups.iter().any(|of| of == group) {
+        if !groups.iter().any(|other| other == group) {
             groups.push(group.into());
         }
     }

@@ -210,7 +210,9 @@ fn extra_fault((key, values): &(Text, Vec<Text>)) -> Option<String> {
 fn with_verb(request: &Attributes, verb: String) -> Attributes {
     let verb = Text::from(verb);
     match request {
-        Attributes::Resource(of) => Attributes::Resource(ResourceAttributes { verb, ..of.clone() }),
+        Attributes::Resource(resource) => {
+            Attributes::Resource(ResourceAttributes { verb, ..resource.clone() })
+        }
         Attributes::NonResource { path, .. } => Attributes::NonResource { verb, path: path.clone() },
     }
 }

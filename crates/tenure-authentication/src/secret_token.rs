@@ -42,8 +42,8 @@ impl Authenticator {
         let secret = secret.ok_or("Token has been invalidated")?;
         let held = secret.at(["data", "token"]).and_then(Value::as_str).unwrap_or_default();
         // Digests are compared, so that the time tells nothing about the token.
-        let of = |text: &str| digest(&SHA256, text.as_bytes());
-        if of(held).as_ref() != of(&STANDARD.encode(token)).as_ref() {
+        let digest_of = |text: &str| digest(&SHA256, text.as_bytes());
+        if digest_of(held).as_ref() != digest_of(&STANDARD.encode(token)).as_ref() {
             return Err("Token does not match server's copy".into());
         }
         let account = self.stored(SERVICE_ACCOUNTS, namespace, name);
@@ -65,7 +65,8 @@ impl Authenticator {
             ));
         }
         // The field has the name of the resource.
-        let is_generated = account.items(SECRETS.2).iter().any(|of| of.text("name") == claims.secret);
+        let is_generated =
+            account.items(SECRETS.2).iter().any(|reference| reference.text("name") == claims.secret);
         Ok(SecretTokenUser { user: claims.user(), audiences, warning: is_generated.then_some(WARNING) })
     }
 

@@ -145,7 +145,8 @@ impl TokenIssuer {
             true => self.audiences.iter().map(Text::as_str).collect(),
             false => given,
         };
-        let shared: Vec<Text> = audiences.iter().filter(|of| given.contains(&of.as_str())).cloned().collect();
+        let shared: Vec<Text> =
+            audiences.iter().filter(|audience| given.contains(&audience.as_str())).cloned().collect();
         if shared.is_empty() {
             return Err(format!(
                 "token audiences {given:?} is invalid for the target audiences {audiences:?}"

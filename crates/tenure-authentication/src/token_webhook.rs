@@ -79,7 +79,8 @@ impl TokenWebhook {
             TokenStatus::Refused(reason) => Err(reason),
             TokenStatus::User(user, audiences) => {
                 let audiences = if audiences.is_empty() { own } else { &audiences };
-                let common: Vec<Text> = wanted.iter().filter(|of| audiences.contains(of)).cloned().collect();
+                let common: Vec<Text> =
+                    wanted.iter().filter(|audience| audiences.contains(audience)).cloned().collect();
                 if common.is_empty() { Err(String::new()) } else { Ok((user, common)) }
             }
         }

@@ -81,11 +81,11 @@ fn many_groups_need_one_permission_for_all_or_one_for_each() {
     let ask = |permits_all: bool| {
         checked.borrow_mut().clear();
         impersonate_with(&many, |attributes| {
-            if let Attributes::Resource(of) = attributes
-                && of.resource == "groups"
+            if let Attributes::Resource(resource) = attributes
+                && resource.resource == "groups"
             {
-                checked.borrow_mut().push(of.name.to_string());
-                return of.name != "*" || permits_all;
+                checked.borrow_mut().push(resource.name.to_string());
+                return resource.name != "*" || permits_all;
             }
             true
         })

@@ -155,10 +155,10 @@ impl AbacPolicy {
             return false;
         }
         match attributes {
-            Attributes::Resource(of) => {
-                is_or_all(&self.namespace, &of.namespace)
-                    && is_or_all(&self.resource, &of.resource)
-                    && is_or_all(&self.api_group, &of.group)
+            Attributes::Resource(resource) => {
+                is_or_all(&self.namespace, &resource.namespace)
+                    && is_or_all(&self.resource, &resource.resource)
+                    && is_or_all(&self.api_group, &resource.group)
             }
             Attributes::NonResource { path, .. } => url_covers(&self.path, path),
         }

@@ -172,20 +172,20 @@ fn named_user(spec: &Value) -> UserInfo {
 
 /// Reads the access that a review checks.
 fn attributes(spec: &Value) -> Attributes {
-    if let Some(of) = given(spec, "nonResourceAttributes") {
-        return Attributes::NonResource { verb: text(of, "verb"), path: text(of, "path") };
+    if let Some(attributes) = given(spec, "nonResourceAttributes") {
+        return Attributes::NonResource { verb: text(attributes, "verb"), path: text(attributes, "path") };
     }
-    let of = spec.get("resourceAttributes").unwrap_or(&Value::Null);
+    let attributes = spec.get("resourceAttributes").unwrap_or(&Value::Null);
     Attributes::Resource(ResourceAttributes {
-        verb: text(of, "verb"),
-        group: text(of, "group"),
-        version: text(of, "version"),
-        resource: text(of, "resource"),
-        subresource: text(of, "subresource"),
-        namespace: text(of, "namespace"),
-        name: text(of, "name"),
-        field_selector: field_selector(of.get("fieldSelector").unwrap_or(&Value::Null)).into(),
-        label_selector: label_selector(of.get("labelSelector").unwrap_or(&Value::Null)).into(),
+        verb: text(attributes, "verb"),
+        group: text(attributes, "group"),
+        version: text(attributes, "version"),
+        resource: text(attributes, "resource"),
+        subresource: text(attributes, "subresource"),
+        namespace: text(attributes, "namespace"),
+        name: text(attributes, "name"),
+        field_selector: field_selector(attributes.get("fieldSelector").unwrap_or(&Value::Null)).into(),
+        label_selector: label_selector(attributes.get("labelSelector").unwrap_or(&Value::Null)).into(),
     })
 }
 
@@ -195,9 +195,12 @@ fn field_selector(selector: &Value) -> String {
     if FieldSelector::parse(&raw).is_ok_and(|selector| !selector.is_everything()) {
         return raw.into();
     }
-    let term = |of: &Value| match (text(of, "operator").as_str(), &texts(of.get("values"))[..]) {
-        ("In", [value]) => Some(FieldSelector::term(&text(of, "key"), true, value)),
-        ("NotIn", [value]) => Some(FieldSelector::term(&text(of, "key"), false, value)),
+    let term = |requirement: &Value| match (
+        text(requirement, "operator").as_str(),
+        &texts(requirement.get("values"))[..],
+    ) {
+        ("In", [value]) => Some(FieldSelector::term(&text(requirement, "key"), true, value)),
+        ("NotIn", [value]) => Some(FieldSelector::term(&text(requirement, "key"), false, value)),
         _ => None,
     };
     requirements(selector).filter_map(term).collect::<Vec<_>>().join(",")
@@ -209,11 +212,11 @@ fn label_selector(selector: &Value) -> String {
     if LabelSelector::parse(&raw).is_ok_and(|selector| !selector.is_everything()) {
         return raw.into();
     }
-    let term = |of: &Value| {
-        let (key, values) = (text(of, "key"), texts(of.get("values")));
+    let term = |requirement: &Value| {
+        let (key, values) = (text(requirement, "key"), texts(requirement.get("values")));
         let is_plain = |value: &Text| !value.contains(|c: char| c.is_whitespace() || "=!,()<>".contains(c));
         let values = || values.iter().all(is_plain).then(|| values.join(","));
-        match text(of, "operator").as_str() {
+        match text(requirement, "operator").as_str() {
             "In" => Some(format!("{key} in ({})", values()?)),
             "NotIn" => Some(format!("{key} notin ({})", values()?)),
             "Exists" => Some(key.into()),
@@ -232,10 +235,10 @@ fn requirements(selector: &Value) -> impl Iterator<Item = &Value> {
 fn check_kind(scope: ReviewScope<'_>, spec: &Value, errors: &mut Vec<FieldError>) {
     let path = "spec.nonResourceAttributes";
     match (given(spec, "resourceAttributes"), given(spec, "nonResourceAttributes")) {
-        (Some(_), Some(of)) => {
+        (Some(_), Some(attributes)) => {
             errors.push(invalid_struct(
                 path,
-                of,
+                attributes,
                 "cannot be specified in combination with resourceAttributes",
             ));
         }
@@ -244,13 +247,15 @@ fn check_kind(scope: ReviewScope<'_>, spec: &Value, errors: &mut Vec<FieldError>
             &Value::Null,
             "exactly one of nonResourceAttributes or resourceAttributes must be specified",
         )),
-        (None, Some(of)) if matches!(scope, ReviewScope::UserInNamespace(_)) => {
-            errors.push(invalid_struct(path, of, "disallowed on this kind of request"));
+        (None, Some(attributes)) if matches!(scope, ReviewScope::UserInNamespace(_)) => {
+            errors.push(invalid_struct(path, attributes, "disallowed on this kind of request"));
         }
         _ => {}
     }
-    if let (ReviewScope::UserInNamespace(namespace), Some(of)) = (scope, given(spec, "resourceAttributes")) {
-        let requested = text(of, "namespace");
+    if let (ReviewScope::UserInNamespace(namespace), Some(attributes)) =
+        (scope, given(spec, "resourceAttributes"))
+    {
+        let requested = text(attributes, "namespace");
         if requested != namespace {
             let path = "spec.resourceAttributes.namespace";
             errors.push(FieldError::invalid(path, &Value::from(requested), "must match metadata.namespace"));
@@ -330,8 +335,9 @@ fn check_selector(selector: &Value, path: &str, is_label: bool, errors: &mut Vec
         (false, true) if is_label => LabelSelector::parse(&raw).is_ok(),
         (false, true) => FieldSelector::parse(&raw).is_ok(),
         (true, false) => {
-            let check =
-                |(at, of)| check_requirement(of, &format!("{path}.requirements[{at}]"), is_label, errors);
+            let check = |(at, requirement)| {
+                check_requirement(requirement, &format!("{path}.requirements[{at}]"), is_label, errors)
+            };
             // Each one is checked, so that all errors are reported.
             requirements.iter().enumerate().map(check).filter(|is_valid| !is_valid).count() == 0
         }

@@ -10,16 +10,16 @@ use tenure_value::Text;
 
 /// Returns the attributes of a request.
 pub fn request_attributes(method: &Method, path: &str, address: &RequestPath, query: &Query) -> Attributes {
-    let RequestPath::Resource(of) = address else {
+    let RequestPath::Resource(resource_path) = address else {
         let verb = Text::from(method.as_str().to_ascii_lowercase());
         return Attributes::NonResource { verb, path: path.into() };
     };
-    let is_collection = of.name.is_empty();
-    let is_watch = of.watch || query.flag("watch");
+    let is_collection = resource_path.name.is_empty();
+    let is_watch = resource_path.watch || query.flag("watch");
     let verb = match *method {
         Method::GET | Method::HEAD if is_collection && is_watch => "watch",
-        Method::GET | Method::HEAD if of.watch => "watch",
-        Method::GET | Method::HEAD if is_watch && of.subresource == HISTORY => "watch",
+        Method::GET | Method::HEAD if resource_path.watch => "watch",
+        Method::GET | Method::HEAD if is_watch && resource_path.subresource == HISTORY => "watch",
         Method::GET | Method::HEAD if is_collection => "list",
         Method::GET | Method::HEAD => "get",
         Method::POST => "create",
@@ -30,19 +30,20 @@ pub fn request_attributes(method: &Method, path: &str, address: &RequestPath, qu
         _ => "",
     };
     // A request for a namespace is authorized in that namespace.
-    let is_namespace = (of.group.as_str(), of.resource.as_str()) == (NAMESPACES.0, NAMESPACES.2);
-    let namespace = if is_namespace { of.name.clone() } else { of.namespace.clone() };
+    let is_namespace =
+        (resource_path.group.as_str(), resource_path.resource.as_str()) == (NAMESPACES.0, NAMESPACES.2);
+    let namespace = if is_namespace { resource_path.name.clone() } else { resource_path.namespace.clone() };
     let name = match is_collection {
         true if matches!(verb, "list" | "watch") => selected_name(query),
         true => Text::default(),
-        false => of.name.clone(),
+        false => resource_path.name.clone(),
     };
     Attributes::Resource(ResourceAttributes {
         verb: verb.into(),
-        group: of.group.clone(),
-        version: of.version.clone(),
-        resource: of.resource.clone(),
-        subresource: of.subresource.clone(),
+        group: resource_path.group.clone(),
+        version: resource_path.version.clone(),
+        resource: resource_path.resource.clone(),
+        subresource: resource_path.subresource.clone(),
         namespace,
         name,
         field_selector: selector(verb, query, "fieldSelector"),

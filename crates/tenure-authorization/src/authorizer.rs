@@ -123,7 +123,9 @@ impl Authorizer {
         match self.store.peek(key)? {
             Some(entry) => drop(policy.insert(&Stored::read(&entry)?.object)),
             None => {
-                let kind = tenure_builtin::registry().find(RBAC.0, "v1", resource).map(|of| of.kind.clone());
+                let kind = tenure_builtin::registry()
+                    .find(RBAC.0, "v1", resource)
+                    .map(|resource| resource.kind.clone());
                 let (namespace, name) = path.split_once('/').unwrap_or(("", path));
                 policy.remove(&kind.unwrap_or_default(), namespace, name);
             }
@@ -358,7 +360,9 @@ pub fn refusal(user: &UserInfo, attributes: &Attributes, decision: &Decision) ->
 pub fn forbidden(user: &UserInfo, attributes: &Attributes, reason: &str) -> ApiError {
     let why = attributes.denial(user, reason);
     match attributes {
-        Attributes::Resource(of) => ApiError::forbidden(&of.group, &of.resource, &of.name, &why),
+        Attributes::Resource(resource) => {
+            ApiError::forbidden(&resource.group, &resource.resource, &resource.name, &why)
+        }
         Attributes::NonResource { .. } => {
             ApiError::new(Reason::Forbidden, format!("forbidden: {why}")).about("", "", "")
         }

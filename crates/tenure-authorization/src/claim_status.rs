@@ -91,13 +91,14 @@ fn denials(
 
 /// Returns the drivers whose devices were added, removed or changed.
 fn changed_drivers(old: &Value, new: &Value) -> BTreeSet<Text> {
-    let devices =
-        |claim: &Value| claim.get("status").map(|of| of.items("devices").to_vec()).unwrap_or_default();
+    let devices = |claim: &Value| {
+        claim.get("status").map(|status| status.items("devices").to_vec()).unwrap_or_default()
+    };
     let key = |device: &Value| ["driver", "pool", "device", "shareID"].map(|field| device.text(field));
-    let of = |list: &[Value]| -> std::collections::HashMap<[Text; 4], Value> {
+    let by_identity = |list: &[Value]| -> std::collections::HashMap<[Text; 4], Value> {
         list.iter().map(|device| (key(device), device.clone())).collect()
     };
-    let (before, after) = (of(&devices(old)), of(&devices(new)));
+    let (before, after) = (by_identity(&devices(old)), by_identity(&devices(new)));
     let changed = |(key, device): (&[Text; 4], &Value), other: &std::collections::HashMap<_, Value>| {
         (other.get(key) != Some(device)).then(|| key[0].clone())
     };
@@ -140,19 +141,22 @@ mod tests {
             ..Default::default()
         };
         let authorize = |asked: &Attributes| {
-            let Attributes::Resource(of) = asked else { unreachable!("a claim is a resource") };
-            let action = format!("{} {} {}/{}", of.verb, of.subresource, of.namespace, of.name);
+            let Attributes::Resource(attributes) = asked else { unreachable!("a claim is a resource") };
+            let action = format!(
+                "{} {} {}/{}",
+                attributes.verb, attributes.subresource, attributes.namespace, attributes.name
+            );
             match permitted.contains(&action.as_str()) {
                 true => Ok(()),
                 false => {
                     let why = asked.denial(user, "");
-                    Err(ApiError::forbidden(&of.group, &of.resource, &of.name, &why))
+                    Err(ApiError::forbidden(&attributes.group, &attributes.resource, &attributes.name, &why))
                 }
             }
         };
         let claim = |status: &str| value(&format!(r#"{{"status":{status}}}"#));
         let denials = denials(user, &attributes, (&claim(old), &claim(new)), authorize);
-        denials.into_iter().map(|of| (of.field, of.message)).collect()
+        denials.into_iter().map(|denial| (denial.field, denial.message)).collect()
     }
 
     #[test]

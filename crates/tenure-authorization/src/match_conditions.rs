@@ -129,9 +129,9 @@ fn with_empty_texts(spec: &Value) -> Value {
     let spec = with(spec, &["groups"], &Value::array([]));
     let spec = with(spec, &["extra"], &Value::object::<&str>([]));
     match spec.get(ATTRIBUTES).and_then(Value::as_object).cloned() {
-        Some(of) => {
+        Some(attributes) => {
             let names = ["namespace", "verb", "group", "version", "resource", "subresource", "name"];
-            Value::Object(spec.with(ATTRIBUTES, Value::Object(with(of, &names, &text))))
+            Value::Object(spec.with(ATTRIBUTES, Value::Object(with(attributes, &names, &text))))
         }
         None => Value::Object(spec),
     }

@@ -46,9 +46,9 @@ impl Authorization {
     /// in Kubernetes: what they decide by is read at the start.
     pub fn replace(&self, authorizers: impl IntoIterator<Item = AuthorizerOptions>) -> Result<(), String> {
         let authorizers: Arc<[AuthorizerOptions]> = authorizers.into_iter().collect();
-        let fixed = |of: &[AuthorizerOptions]| {
-            let has_node = of.iter().any(|of| matches!(of, AuthorizerOptions::Node));
-            (has_node, of.iter().any(|of| matches!(of, AuthorizerOptions::Rbac)))
+        let fixed = |authorizers: &[AuthorizerOptions]| {
+            let has_node = authorizers.iter().any(|each| matches!(each, AuthorizerOptions::Node));
+            (has_node, authorizers.iter().any(|each| matches!(each, AuthorizerOptions::Rbac)))
         };
         if fixed(&authorizers) != fixed(&self.authorizers()) {
             let problem = "authorizers of the types Node and RBAC can be moved, but neither added nor removed without a restart";

@@ -62,10 +62,10 @@ pub fn review_spec(user: &UserInfo, attributes: &Attributes) -> Value {
         );
     }
     Value::Object(match attributes {
-        Attributes::Resource(of) => spec.with("resourceAttributes", resource_attributes(of)),
+        Attributes::Resource(resource) => spec.with("resourceAttributes", resource_attributes(resource)),
         Attributes::NonResource { verb, path } => {
-            let of = [("path", Value::from(path.clone())), ("verb", Value::from(verb.clone()))];
-            spec.with("nonResourceAttributes", Value::object(of))
+            let attributes = [("path", Value::from(path.clone())), ("verb", Value::from(verb.clone()))];
+            spec.with("nonResourceAttributes", Value::object(attributes))
         }
     })
 }

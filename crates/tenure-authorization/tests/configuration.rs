@@ -25,7 +25,7 @@ fn authorizers_are_read_in_their_order() {
         "{{type: Node, name: nodes}}, {webhook}, {{type: RBAC, name: r}}, {{type: ABAC, name: a}}"
     ));
     let read = read_configuration(&text).unwrap();
-    let names: Vec<&str> = read.iter().map(|of| of.name.as_str()).collect();
+    let names: Vec<&str> = read.iter().map(|authorizer| authorizer.name.as_str()).collect();
     assert_eq!(names, ["nodes", "w", "r", "a"]);
     assert!(matches!(read[0].options, Some(AuthorizerOptions::Node)) && read[3].options.is_none());
     let Some(AuthorizerOptions::Webhook(webhook)) = &read[1].options else { panic!("{read:?}") };
@@ -152,7 +152,8 @@ fn conditions_see_the_review() {
         (&["request.resourceAttributes.verb == 'get'", "false"], &get, Ok(false)),
         (&["request.resourceAttributes.verb == 'get'", "true"], &get, Err("no such key: resourceAttributes")),
     ] {
-        let conditions = MatchConditions::compile(expressions.iter().map(|of| (*of).to_owned())).unwrap();
+        let conditions =
+            MatchConditions::compile(expressions.iter().map(|expression| (*expression).to_owned())).unwrap();
         match (conditions.matches(&review_spec(&user, attributes)), want) {
             (Err(error), Err(want)) => assert!(error.contains(want), "{error}"),
             (found, want) => assert_eq!(found, want.map_err(str::to_owned), "{expressions:?}"),

@@ -319,7 +319,7 @@ proptest! {
         let relations = |name: u8, pod: &Option<(u8, Vec<u8>)>| match pod {
             None => Relations::of_deleted("pods", "ns", &format!("p{name}")).unwrap(),
             Some((node, secrets)) => {
-                let volumes: Vec<String> = secrets.iter().map(|of| format!("{{secret: {{secretName: s{of}}}}}")).collect();
+                let volumes: Vec<String> = secrets.iter().map(|secret| format!("{{secret: {{secretName: s{secret}}}}}")).collect();
                 let text = format!(
                     "{{metadata: {{namespace: ns, name: p{name}}}, spec: {{nodeName: n{node}, volumes: [{}]}}}}",
                     volumes.join(",")
@@ -336,7 +336,7 @@ proptest! {
         }
         for node in 0..3u8 {
             for secret in 0..4u8 {
-                let want = last.values().flatten().any(|(of, secrets)| *of == node && secrets.contains(&secret));
+                let want = last.values().flatten().any(|(owner, secrets)| *owner == node && secrets.contains(&secret));
                 let line = format!("get /secrets ns/s{secret}");
                 prop_assert_eq!(decide(&graph, &format!("n{node}"), &line).is_allowed(), want);
             }

@@ -246,7 +246,8 @@ mod tests {
         let taking = deployment(r#"{"replicas":2,"paused":false}"#);
         let error = apply(Some(&live), &taking, false, &[], &writing("bob", &types)).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Conflict);
-        let shown: Vec<String> = error.conflicts.iter().map(|of| of.to_value().to_string()).collect();
+        let shown: Vec<String> =
+            error.conflicts.iter().map(|conflict| conflict.to_value().to_string()).collect();
         let owner = r#"[{"apiVersion":"apps/v1","manager":"alice","operation":"Apply"}]"#;
         assert_eq!(
             shown,
@@ -320,7 +321,7 @@ mod tests {
         );
         let error = apply(Some(&live), &v2, false, &[], &writing("bob", &types)).unwrap_err();
         assert_eq!(
-            error.conflicts.iter().map(|of| of.path.as_str()).collect::<Vec<_>>(),
+            error.conflicts.iter().map(|conflict| conflict.path.as_str()).collect::<Vec<_>>(),
             [".spec.maxReplicas"]
         );
         let next = apply(Some(&live), &v2, true, &[], &writing("bob", &types)).unwrap().object;

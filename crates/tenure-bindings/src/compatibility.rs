@@ -16,7 +16,7 @@ pub fn profile(name: &str) -> Result<Profile, Error> {
     parts.try_fold(base, |profile, part| match Improvement::named(part) {
         Some(improvement) => Ok(profile.with(improvement)),
         None => {
-            let known: Vec<&str> = Improvement::ALL.iter().map(|of| of.name()).collect();
+            let known: Vec<&str> = Improvement::ALL.iter().map(|improvement| improvement.name()).collect();
             Err(Error::argument(format!("unknown improvement {part:?}; known are {}", known.join(", "))))
         }
     })

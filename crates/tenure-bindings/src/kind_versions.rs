@@ -76,7 +76,8 @@ impl<'t> KindVersions<'t> {
                 other => other,
             },
             (Source::Definition(definition), Endpoint::Main) => {
-                let has_status = definition.version_of(&self.api_version).is_some_and(|of| of.has_status);
+                let has_status =
+                    definition.version_of(&self.api_version).is_some_and(|version| version.has_status);
                 if has_status { status() } else { ResetFields::None }
             }
             (Source::OneVersion(ty), Endpoint::Main) if ty.below("status").is_some() => status(),

@@ -181,7 +181,8 @@ mod tests {
         );
         let manifest = value(r#"{"apiVersion":"v1","kind":"ConfigMap","data":{"b":"3"}}"#);
         let error = three_way(None, &manifest, &live, false, "merge", &typed).unwrap_err();
-        let conflicts: Vec<String> = error.conflicts.iter().map(|of| of.to_value().to_string()).collect();
+        let conflicts: Vec<String> =
+            error.conflicts.iter().map(|conflict| conflict.to_value().to_string()).collect();
         assert_eq!(conflicts, [r#"{"live":"2","owners":[],"path":".data.b","proposed":"3"}"#]);
         let patch = three_way(None, &manifest, &live, true, "merge", &typed).unwrap();
         assert_eq!(patch.get("data").unwrap().to_string(), r#"{"a":null,"b":"3"}"#);

@@ -82,7 +82,8 @@ impl Types {
             Source::Definition(definition) => Some(&**definition),
             _ => None,
         });
-        definitions.find(|of| of.names.kind == kind && of.version_of(api_version).is_some())
+        definitions
+            .find(|definition| definition.names.kind == kind && definition.version_of(api_version).is_some())
     }
 
     /// Whether a kind has its type from what was given.
@@ -111,8 +112,8 @@ impl Types {
             found.extend(
                 schema
                     .kinds()
-                    .filter(|(of, _)| of.rsplit(' ').next() == Some(name))
-                    .map(|(of, ty)| (of.as_str(), ty)),
+                    .filter(|(key, _)| key.rsplit(' ').next() == Some(name))
+                    .map(|(key, ty)| (key.as_str(), ty)),
             );
             if !found.is_empty() {
                 break;
@@ -122,7 +123,7 @@ impl Types {
             [] => Err(unknown(name)),
             [(_, ty)] => Ok(*ty),
             several => {
-                let names: Vec<String> = several.iter().map(|(of, _)| of.replacen(' ', "/", 1)).collect();
+                let names: Vec<String> = several.iter().map(|(key, _)| key.replacen(' ', "/", 1)).collect();
                 let message = format!("several kinds are named {name}; choose one of {}", names.join(", "));
                 Err(Error::new(ErrorKind::UnknownKind, message))
             }

@@ -177,7 +177,7 @@ pub fn holdings(service: &Value) -> Holdings {
         .collect();
     let port = |value: Option<&Value>| u16::try_from(value?.as_i64()?).ok().filter(|port| *port != 0);
     // A port number can serve several protocols of a service.
-    let node_ports = items("ports").unwrap_or_default().iter().map(|of| of.get("nodePort"));
+    let node_ports = items("ports").unwrap_or_default().iter().map(|port| port.get("nodePort"));
     let ports = node_ports.chain([service.at(["spec", "healthCheckNodePort"])]).filter_map(port).collect();
     Holdings { addresses, ports }
 }
@@ -269,8 +269,8 @@ mod tests {
                 (len, len == 0, address(first)),
                 "{text}"
             );
-            assert!(inside.iter().all(|of| range.contains(address(of))), "{text}");
-            assert!(!outside.iter().any(|of| range.contains(address(of))), "{text}");
+            assert!(inside.iter().all(|one| range.contains(address(one))), "{text}");
+            assert!(!outside.iter().any(|one| range.contains(address(one))), "{text}");
         }
         for text in ["10.0.0.0/33", "x/16", "10.0.0.0", "::/129", "10.0.0.0/", "10.0.0/8"] {
             assert_eq!(AddressRange::parse(text), None, "{text}");
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn the_next_free_address_is_found_and_the_reserved_part_comes_last() {
         let small = AddressRange::parse("10.1.2.0/30").unwrap();
-        assert_eq!(small.next(0, |of| of == address("10.1.2.1")), Some(address("10.1.2.2")));
+        assert_eq!(small.next(0, |candidate| candidate == address("10.1.2.1")), Some(address("10.1.2.2")));
         assert_eq!(small.next(7, |_| false), Some(address("10.1.2.2")));
         assert_eq!(
             (small.next(0, |_| true), AddressRange::parse("10.0.0.0/31").unwrap().next(3, |_| false)),
@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(range.candidate(0), Some(address("10.0.0.17")));
         assert_eq!(range.candidate(237), Some(address("10.0.0.254")));
         assert_eq!(range.candidate(238), Some(address("10.0.0.17")));
-        let above = |of: IpAddr| matches!(of, IpAddr::V4(of) if of.octets()[3] > 16);
+        let above = |candidate: IpAddr| matches!(candidate, IpAddr::V4(v4) if v4.octets()[3] > 16);
         assert_eq!(range.next(5, above), Some(address("10.0.0.1")));
         let large = AddressRange::parse("10.0.0.0/8").unwrap();
         assert_eq!(large.candidate(0), Some(address("10.0.1.1")));
@@ -314,7 +314,7 @@ mod tests {
         let service: Value = r#"{"spec":{"clusterIPs":["1.2.3.4"],"clusterIP":"1.2.3.4","ports":[{"nodePort":30001},{"nodePort":80},{"nodePort":30001}]}}"#.parse().unwrap();
         let errors = check(
             &service,
-            |of| AddressRange::DEFAULT.contains(of),
+            |candidate| AddressRange::DEFAULT.contains(candidate),
             PortRange::DEFAULT,
             |_| false,
             |port| port == 30_001,

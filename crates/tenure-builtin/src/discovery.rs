@@ -48,7 +48,7 @@ pub fn api_group_list(registry: &Registry) -> Value {
 
 /// Returns the `APIGroup` of `/apis/GROUP`.
 pub fn api_group(registry: &Registry, group: &str) -> Option<Value> {
-    let group = registry.groups().iter().find(|of| of.name == group)?;
+    let group = registry.groups().iter().find(|listed| listed.name == group)?;
     let mut fields = group_fields(group);
     fields.extend([("kind", Value::from("APIGroup")), ("apiVersion", Value::from("v1"))]);
     Some(Value::object(fields))
@@ -56,10 +56,11 @@ pub fn api_group(registry: &Registry, group: &str) -> Option<Value> {
 
 /// Returns the `APIResourceList` of `/api/v1` or `/apis/GROUP/VERSION`.
 pub fn api_resource_list(registry: &Registry, group: &str, version: &str) -> Option<Value> {
-    let served = registry.groups().iter().find(|of| of.name == group)?;
-    served.versions.iter().find(|of| **of == version)?;
-    let rows = registry.of_version(group, version).flat_map(|of| {
-        std::iter::once(legacy_row(of)).chain(of.subresources.iter().map(|sub| legacy_subrow(of, sub)))
+    let served = registry.groups().iter().find(|listed| listed.name == group)?;
+    served.versions.iter().find(|listed| **listed == version)?;
+    let rows = registry.of_version(group, version).flat_map(|resource| {
+        std::iter::once(legacy_row(resource))
+            .chain(resource.subresources.iter().map(|sub| legacy_subrow(resource, sub)))
     });
     let mut fields = vec![
         ("kind", Value::from("APIResourceList")),
@@ -113,7 +114,8 @@ pub fn group_discovery_list(registry: &Registry, root: Root) -> Value {
     let groups = registry.groups().iter().filter(|group| (root == Root::Api) == group.name.is_empty());
     let items = groups.map(|group| {
         let versions = group.versions.iter().map(|version| {
-            let resources = registry.of_version(&group.name, version).map(|of| aggregated_row(of));
+            let resources =
+                registry.of_version(&group.name, version).map(|resource| aggregated_row(resource));
             Value::object([
                 ("version", Value::from(version.clone())),
                 ("freshness", Value::from("Current")),

@@ -13,10 +13,14 @@ fn fields(value: Option<&Value>) -> Object {
 pub fn disrupted(pod: &Value, now: Timestamp) -> Value {
     let status = fields(pod.get("status"));
     let conditions = status.get("conditions").and_then(Value::as_array).cloned().unwrap_or_default();
-    let is = |of: &&Value| of.get("type").and_then(Value::as_str) == Some(DISRUPTION_TARGET);
-    let says_so = |of: &&Value| of.get("status").and_then(Value::as_str) == Some("True");
-    let since =
-        conditions.iter().find(is).filter(says_so).and_then(|of| of.get("lastTransitionTime")).cloned();
+    let is = |condition: &&Value| condition.get("type").and_then(Value::as_str) == Some(DISRUPTION_TARGET);
+    let says_so = |condition: &&Value| condition.get("status").and_then(Value::as_str) == Some("True");
+    let since = conditions
+        .iter()
+        .find(is)
+        .filter(says_so)
+        .and_then(|condition| condition.get("lastTransitionTime"))
+        .cloned();
     let condition = Value::object([
         ("type", Value::from(DISRUPTION_TARGET)),
         ("status", Value::from("True")),
@@ -25,7 +29,7 @@ pub fn disrupted(pod: &Value, now: Timestamp) -> Value {
         ("lastProbeTime", Value::Null),
         ("lastTransitionTime", since.unwrap_or_else(|| now.format(Precision::Seconds).into())),
     ]);
-    let others = conditions.iter().filter(|of| !is(of)).cloned();
+    let others = conditions.iter().filter(|condition| !is(condition)).cloned();
     let conditions = Value::array(others.chain([condition]));
     fields(Some(pod)).with("status", status.with("conditions", conditions)).into()
 }

@@ -106,7 +106,7 @@ impl Kinds {
 
     /// Returns the shape of the objects of a resource.
     pub(crate) fn shape_of(&self, resource: &Resource) -> Option<ShapeId> {
-        resource.of.map(|of| self.shapes.number(of))
+        resource.type_id.map(|ty| self.shapes.number(ty))
     }
 
     /// Decodes a body, or the result of a patch, as an object of a resource: checked against the type,
@@ -240,11 +240,13 @@ fn check_encoding(shapes: &Shapes, document: &Value) -> Result<(), DataError> {
         let wrong = |reason: String| DataError::new(DEFAULTS, name, reason);
         only_known(row, &MEMBERS).map_err(wrong)?;
         let shape = shapes.named(name).ok_or_else(|| wrong("the schema has no such type".into()))?;
-        let Shape::Struct(of) = shapes.get(shape) else { return Err(wrong("the type has no fields".into())) };
+        let Shape::Struct(structure) = shapes.get(shape) else {
+            return Err(wrong("the type has no fields".into()));
+        };
         let always = row.get("always").and_then(Value::as_object).map(Object::fields).unwrap_or_default();
         let always = always.iter().map(|(name, _)| name.clone());
         let lists = MEMBERS.iter().flat_map(|list| row.texts(list));
-        if let Some(unknown) = always.chain(lists).find(|field| of.field(field).is_none()) {
+        if let Some(unknown) = always.chain(lists).find(|field| structure.field(field).is_none()) {
             return Err(wrong(format!("the type has no field {unknown:?}")));
         }
     }
@@ -260,11 +262,13 @@ fn check_go_types(shapes: &Shapes, document: &Value) -> Result<(), DataError> {
         let wrong = |reason: String| DataError::new(GO_TYPES, name, reason);
         only_known(row, &["inlined", "types"]).map_err(wrong)?;
         let shape = shapes.named(name).ok_or_else(|| wrong("the schema has no such type".into()))?;
-        let Shape::Struct(of) = shapes.get(shape) else { return Err(wrong("the type has no fields".into())) };
+        let Shape::Struct(structure) = shapes.get(shape) else {
+            return Err(wrong("the type has no fields".into()));
+        };
         let inlined = row.get("inlined").unwrap_or(&Value::Null);
         let inlined = fields(row, "inlined").iter().flat_map(|(embedded, _)| inlined.texts(embedded));
         let typed = fields(row, "types").iter().map(|(field, _)| field.clone());
-        if let Some(unknown) = typed.chain(inlined).find(|field| of.field(field).is_none()) {
+        if let Some(unknown) = typed.chain(inlined).find(|field| structure.field(field).is_none()) {
             return Err(wrong(format!("the type has no field {unknown:?}")));
         }
     }
@@ -389,16 +393,16 @@ mod tests {
     /// Returns the data files with one of them replaced.
     fn data(file: &str, document: &str) -> &'static Data {
         let builtin = Data::at(KubernetesVersion::DEFAULT).unwrap();
-        let of = |name: &str, builtin: &Value| match name == file {
+        let rows = |name: &str, builtin: &Value| match name == file {
             true => document.parse().unwrap(),
             false => builtin.clone(),
         };
         Box::leak(Box::new(Data {
-            defaults: of(DEFAULTS, &builtin.defaults),
-            validation: of("validation.json", &builtin.validation),
-            tables: of("tables.json", &builtin.tables),
-            conversions: of("conversions.json", &builtin.conversions),
-            go_types: of(GO_TYPES, &builtin.go_types),
+            defaults: rows(DEFAULTS, &builtin.defaults),
+            validation: rows("validation.json", &builtin.validation),
+            tables: rows("tables.json", &builtin.tables),
+            conversions: rows("conversions.json", &builtin.conversions),
+            go_types: rows(GO_TYPES, &builtin.go_types),
         }))
     }
 

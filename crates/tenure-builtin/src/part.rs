@@ -188,7 +188,8 @@ fn check_sizes(old: &Value, new: &Value, errors: &mut FieldErrors) {
         for (at, container) in items(old.at(["spec", list])).iter().enumerate() {
             let Some(resized) = after.get(&container.get("name")) else { continue };
             for kind in ["limits", "requests"] {
-                let amounts = |of: &Value| of.at(["resources", kind]).and_then(Value::as_object).cloned();
+                let amounts =
+                    |container: &Value| container.at(["resources", kind]).and_then(Value::as_object).cloned();
                 let (was, is) =
                     (amounts(container).unwrap_or_default(), amounts(resized).unwrap_or_default());
                 let path = format!("spec.{list}[{at}].resources.{kind}");
@@ -213,12 +214,13 @@ fn check_pod_sizes(old: &Value, new: &Value, errors: &mut FieldErrors) {
     let mut forbid = |path: &str, detail: String| {
         errors.push(FieldError::new(FieldErrorKind::Forbidden, path, &Value::Null, detail))
     };
-    let Some(before) = old.at(["spec", "resources"]).filter(|of| !of.is_null()) else { return };
-    let Some(after) = new.at(["spec", "resources"]).filter(|of| !of.is_null()) else {
+    let Some(before) = old.at(["spec", "resources"]).filter(|resources| !resources.is_null()) else { return };
+    let Some(after) = new.at(["spec", "resources"]).filter(|resources| !resources.is_null()) else {
         return forbid("spec.resources", "pod-level resources cannot be removed".into());
     };
-    let amounts =
-        |of: &Value, kind: &str| of.get(kind).and_then(Value::as_object).cloned().unwrap_or_default();
+    let amounts = |resources: &Value, kind: &str| {
+        resources.get(kind).and_then(Value::as_object).cloned().unwrap_or_default()
+    };
     for kind in ["requests", "limits"] {
         let (was, is) = (amounts(before, kind), amounts(after, kind));
         if was.iter().any(|(name, _)| !is.contains(name)) {
@@ -241,7 +243,7 @@ fn check_decisions(old: &Value, new: &Value, errors: &mut FieldErrors) {
     const PATH: &str = "status.conditions";
     let of_type = |request: &Value, decision: &str| {
         let all = items(request.at(["status", "conditions"])).iter();
-        all.filter(|of| of.get("type").and_then(Value::as_str) == Some(decision)).count()
+        all.filter(|condition| condition.get("type").and_then(Value::as_str) == Some(decision)).count()
     };
     let mut forbid =
         |detail: String| errors.push(FieldError::new(FieldErrorKind::Forbidden, PATH, &Value::Null, detail));
@@ -353,7 +355,7 @@ mod tests {
         assert_eq!(resized.at(["spec", "resources", "limits", "cpu"]), Some(&"2".into()));
 
         let csr = |types: &[&str]| {
-            let conditions: Vec<_> = types.iter().map(|of| format!(r#"{{"type":"{of}"}}"#)).collect();
+            let conditions: Vec<_> = types.iter().map(|name| format!(r#"{{"type":"{name}"}}"#)).collect();
             format!(r#"{{"status":{{"conditions":[{}]}}}}"#, conditions.join(","))
         };
         assert_eq!(

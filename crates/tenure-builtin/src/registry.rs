@@ -86,8 +86,8 @@ mod tests {
     #[test]
     fn every_resource_is_stored_in_a_version_that_is_served() {
         let registry = registry();
-        for of in registry.resources().iter().filter(|of| of.is_stored()) {
-            assert!(registry.storage_of(of).is_some(), "{}", of.qualified());
+        for resource in registry.resources().iter().filter(|resource| resource.is_stored()) {
+            assert!(registry.storage_of(resource).is_some(), "{}", resource.qualified());
         }
         let events = registry.find("events.k8s.io", "v1", "events").unwrap();
         assert_eq!(registry.storage_of(events).unwrap().group, "");

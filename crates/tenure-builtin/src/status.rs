@@ -6,7 +6,8 @@ use tenure_value::{Object, Value};
 
 /// Returns a volume with the time of the last change of its phase, unless the request sets another.
 pub(crate) fn volume(old: &Object, new: Object, now: Timestamp) -> Object {
-    let find = |of: &Object, name| at(of, &["status", name]).filter(|value| !value.is_null()).cloned();
+    let find =
+        |metadata: &Object, name| at(metadata, &["status", name]).filter(|value| !value.is_null()).cloned();
     let (was, is) = (find(old, "lastPhaseTransitionTime"), find(&new, "lastPhaseTransitionTime"));
     let time = match find(old, "phase") == find(&new, "phase") {
         true if is.is_none() => was,
@@ -36,7 +37,9 @@ pub(crate) fn pod(old: &Object, new: Object) -> Object {
 /// Returns conditions with the observed generations of the old ones of the same type; `None` if all have one.
 fn with_generations(old: Option<&Value>, new: &[Value]) -> Option<Value> {
     fn generation(value: &Value) -> Option<&Value> {
-        value.get("observedGeneration").filter(|of| of.as_i64().is_some_and(|of| of != 0))
+        value
+            .get("observedGeneration")
+            .filter(|observed| observed.as_i64().is_some_and(|observed| observed != 0))
     }
     // Several conditions may have one type.
     let mut former: HashMap<Option<&Value>, VecDeque<Option<&Value>>> = HashMap::new();

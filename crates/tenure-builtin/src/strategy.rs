@@ -30,14 +30,16 @@ impl BuiltinStrategy {
     /// behaviour.
     pub fn new(resource: Arc<Resource>, definitions: Profile) -> BuiltinStrategy {
         let kinds = Kinds::at(definitions.version());
-        let storage =
-            kinds.registry().storage_of(&resource).filter(|of| of.api_version != resource.api_version);
+        let storage = kinds
+            .registry()
+            .storage_of(&resource)
+            .filter(|stored| stored.api_version != resource.api_version);
         BuiltinStrategy { storage: storage.cloned(), resource, kinds, empty: OnceLock::new(), definitions }
     }
 
     /// Returns the resource in a version.
     fn at(&self, api_version: &str) -> Option<&Arc<Resource>> {
-        self.kinds.registry().forms_of(&self.resource).find(|of| of.api_version == api_version)
+        self.kinds.registry().forms_of(&self.resource).find(|form| form.api_version == api_version)
     }
 
     fn converted(&self, object: &Value, from: &Resource, to: &Resource) -> Result<Value, ConversionError> {
@@ -64,10 +66,10 @@ impl Strategy for BuiltinStrategy {
 
     fn type_at(&self, api_version: &str) -> Option<TypeRef<'_>> {
         if api_version == self.resource.api_version {
-            return Some(self.resource.of.map_or_else(TypeRef::untyped, |of| self.schema().at(of)));
+            return Some(self.resource.type_id.map_or_else(TypeRef::untyped, |ty| self.schema().at(ty)));
         }
-        let of = self.at(api_version)?;
-        self.schema().kind(&of.api_version, &of.kind)
+        let version = self.at(api_version)?;
+        self.schema().kind(&version.api_version, &version.kind)
     }
 
     fn empty(&self) -> Value {

@@ -79,7 +79,7 @@ impl Kinds {
                     true => vec![path(&["metadata"])],
                     false => ["labels", "annotations", "finalizers", "ownerReferences"]
                         .iter()
-                        .filter(|name| !kept.iter().any(|of| of == *name))
+                        .filter(|name| !kept.iter().any(|kept_name| kept_name == *name))
                         .map(|name| path(&["metadata", name]))
                         .collect(),
                 };
@@ -100,7 +100,8 @@ impl Kinds {
 fn keep(resource: &Resource, old: &Value, new: Value) -> Value {
     resource.strategy.keeps.iter().fold(new, |new, path| {
         let steps: Vec<&str> = path.split('.').collect();
-        let find = |of: &Value| of.at(steps.iter().copied()).filter(|value| !value.is_null()).cloned();
+        let find =
+            |object: &Value| object.at(steps.iter().copied()).filter(|value| !value.is_null()).cloned();
         match (find(old), find(&new)) {
             (Some(value), None) => put(&new, &steps, value),
             _ => new,
@@ -123,8 +124,8 @@ fn put(given: &Value, steps: &[&str], value: Value) -> Value {
 
 /// Maintains the annotation that counts changes of a part.
 fn count(resource: &Resource, old: &Object, new: &Object) -> Object {
-    let Some((annotation, of)) = &resource.strategy.counter else { return new.clone() };
-    let path: Vec<&str> = of.split('.').collect();
+    let Some((annotation, counted_path)) = &resource.strategy.counter else { return new.clone() };
+    let path: Vec<&str> = counted_path.split('.').collect();
     let counted = at(old, &["metadata", "annotations", annotation]).and_then(Value::as_str);
     let counted: i64 = counted.and_then(|text| text.parse().ok()).unwrap_or(0);
     let changes = i64::from(at(old, &path) != at(new, &path));

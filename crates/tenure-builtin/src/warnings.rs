@@ -92,12 +92,14 @@ pub(crate) fn of_object(kind: &str, object: &Value, old: Option<&Value>) -> Vec<
     if kind == "Pod" && old.is_none() {
         of_template(object, "", &mut warnings);
     }
-    let has = |of: &Value| of.at(["metadata", "annotations", MOUNTABLE_SECRETS]).is_some();
+    let has = |account: &Value| account.at(["metadata", "annotations", MOUNTABLE_SECRETS]).is_some();
     if kind == "ServiceAccount" && has(object) && !old.is_some_and(has) {
         warnings.push(format!("metadata.annotations[{MOUNTABLE_SECRETS}]: {MOUNTABLE_SECRETS_TEXT}"));
     }
     if kind == "PersistentVolume" {
-        for (name, text) in PERSISTENT.iter().filter_map(|name| VOLUMES.iter().find(|(of, _)| of == name)) {
+        for (name, text) in
+            PERSISTENT.iter().filter_map(|name| VOLUMES.iter().find(|(known, _)| known == name))
+        {
             if object.at(["spec", source_name(name)]).is_some_and(|source| !source.is_null()) {
                 warnings.push(format!("spec.{name}: {text}"));
             }
@@ -106,7 +108,7 @@ pub(crate) fn of_object(kind: &str, object: &Value, old: Option<&Value>) -> Vec<
     if kind == "Secret" && text(object, "type") == "kubernetes.io/tls" {
         warnings.extend(key_pair_warning(object.get("data").unwrap_or(&Value::Null)));
     }
-    if let Some((_, path, at)) = TEMPLATES.iter().find(|(of, ..)| *of == kind)
+    if let Some((_, path, at)) = TEMPLATES.iter().find(|(known, ..)| *known == kind)
         && let Some(template) = object.at(path.iter().copied())
         && old.is_none_or(|old| old.at(path.iter().copied()) != Some(template))
     {

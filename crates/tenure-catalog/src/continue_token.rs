@@ -83,13 +83,13 @@ mod tests {
 
     #[test]
     fn invalid_tokens_are_refused() {
-        let of = |text: &str| URL_SAFE_NO_PAD.encode(text);
+        let encoded = |text: &str| URL_SAFE_NO_PAD.encode(text);
         for token in [
             "bogus",
             "zzz",
-            &of("{}"),
-            &of(r#"{"v":"meta.k8s.io/v1","rv":0,"start":"a"}"#),
-            &of(r#"{"v":"meta.k8s.io/v1","rv":5,"start":"../a"}"#),
+            &encoded("{}"),
+            &encoded(r#"{"v":"meta.k8s.io/v1","rv":0,"start":"a"}"#),
+            &encoded(r#"{"v":"meta.k8s.io/v1","rv":5,"start":"../a"}"#),
         ] {
             assert_eq!(Page::parse(token).unwrap_err().code(), 400, "{token}");
         }

@@ -102,12 +102,12 @@ impl<'v> ListValues<'v> {
 type Place<'v, 's> = (&'v Value, TypeRef<'s>, Path);
 
 /// Goes one step down.
-fn below<'v, 's>((value, of, path): Place<'v, 's>, element: &PathElement) -> Option<Place<'v, 's>> {
-    Some(match (element, of.get()) {
-        (PathElement::Field(name), _) => (value.get(name)?, of.below(name)?, path.with(element.clone())),
+fn below<'v, 's>((value, ty, path): Place<'v, 's>, element: &PathElement) -> Option<Place<'v, 's>> {
+    Some(match (element, ty.get()) {
+        (PathElement::Field(name), _) => (value.get(name)?, ty.below(name)?, path.with(element.clone())),
         (PathElement::Index(number), Type::List(list)) => {
             let item = value.as_array()?.get(usize::try_from(*number).ok()?)?;
-            (item, of.item()?, path.with(PathElement::of_item(item, list).ok()?))
+            (item, ty.item()?, path.with(PathElement::of_item(item, list).ok()?))
         }
         _ => return None,
     })

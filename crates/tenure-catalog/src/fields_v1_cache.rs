@@ -25,7 +25,8 @@ impl FieldsV1Cache {
     /// Appends a set as `FieldsV1`.
     pub fn write(&self, set: &FieldSet, out: &mut Vec<u8>) {
         let address = set.nodes().as_ptr() as usize;
-        let append = |(of, text): &(FieldSet, Bytes)| of.ptr_eq(set).then(|| out.extend_from_slice(text));
+        let append =
+            |(cached, text): &(FieldSet, Bytes)| cached.ptr_eq(set).then(|| out.extend_from_slice(text));
         if self.0.look(&address, append).is_some() {
             return;
         }

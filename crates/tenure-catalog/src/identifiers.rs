@@ -58,11 +58,11 @@ impl Identifiers {
     /// Returns 128 bits for a purpose, such as a uid for the object of some key.
     pub fn draw(&self, purpose: &[&str]) -> u128 {
         let Some(seeded) = &self.0 else { return uuid::Uuid::new_v4().as_u128() };
-        let of = hash(seeded.seed, purpose);
+        let digest = hash(seeded.seed, purpose);
         let mut drawn = seeded.drawn.lock();
-        let count = drawn.count(of);
-        drawn.counts.insert(of, count + 1);
-        let half = |part: u64| u128::from(mix(of ^ mix(2 * count + part)));
+        let count = drawn.count(digest);
+        drawn.counts.insert(digest, count + 1);
+        let half = |part: u64| u128::from(mix(digest ^ mix(2 * count + part)));
         half(0) << 64 | half(1)
     }
 

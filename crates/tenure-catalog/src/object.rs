@@ -243,7 +243,7 @@ fn with_added(
 fn insert<'a>(object: &Object, added: impl Iterator<Item = (&'a str, Value)>) -> Object {
     let mut fields = object.fields().to_vec();
     for (name, value) in added {
-        match fields.binary_search_by(|(of, _)| of.as_str().cmp(name)) {
+        match fields.binary_search_by(|(field, _)| field.as_str().cmp(name)) {
             Ok(at) => fields[at].1 = value,
             Err(at) => fields.insert(at, (Text::new(name), value)),
         }

@@ -101,5 +101,7 @@ fn excess(object: &Value, managers: &Managers, limits: &Limits) -> Option<(&'sta
 }
 
 fn excess_of_live(live: &Stored, what: &str, limits: &Limits) -> Option<usize> {
-    excess(&live.object, &live.managers, limits).filter(|(of, ..)| *of == what).map(|(_, _, size)| size)
+    excess(&live.object, &live.managers, limits)
+        .filter(|(exceeded, ..)| *exceeded == what)
+        .map(|(_, _, size)| size)
 }

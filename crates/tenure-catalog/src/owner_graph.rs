@@ -9,7 +9,7 @@ use tenure_value::{Text, Value};
 #[derive(Clone, Default)]
 pub struct OwnerGraph {
     /// Each pair of an owner and a dependent.
-    of: CowMap<(Text, Arc<str>), ()>,
+    dependents: CowMap<(Text, Arc<str>), ()>,
     owners: CowMap<Arc<str>, Arc<[Text]>>,
 }
 
@@ -23,7 +23,7 @@ impl OwnerGraph {
         self.forget(key);
         let key: Arc<str> = key.into();
         for owner in owners.iter() {
-            self.of.insert((owner.clone(), key.clone()), ());
+            self.dependents.insert((owner.clone(), key.clone()), ());
         }
         if !owners.is_empty() {
             self.owners.insert(key, owners);
@@ -36,14 +36,14 @@ impl OwnerGraph {
         let mut pair = (Text::default(), Arc::from(key));
         for owner in owners.iter() {
             pair.0 = owner.clone();
-            self.of.remove(&pair);
+            self.dependents.remove(&pair);
         }
     }
 
     /// Returns the dependents of an owner.
     pub fn of(&self, uid: &str) -> Vec<String> {
         let first = (Text::new(uid), Arc::from(""));
-        let pairs = self.of.range(Bound::Included(&first), None).map(|(pair, ())| pair);
+        let pairs = self.dependents.range(Bound::Included(&first), None).map(|(pair, ())| pair);
         pairs.take_while(|(owner, _)| owner == uid).map(|(_, key)| key.to_string()).collect()
     }
 }
@@ -97,7 +97,9 @@ mod tests {
         let fork = dependents.clone();
         dependents.forget("a");
         dependents.forget("b");
-        assert!(dependents.of("2").is_empty() && dependents.of.is_empty() && dependents.owners.is_empty());
+        assert!(
+            dependents.of("2").is_empty() && dependents.dependents.is_empty() && dependents.owners.is_empty()
+        );
         assert_eq!(fork.of("1"), ["b"]);
     }
 }

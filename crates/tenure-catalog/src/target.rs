@@ -153,7 +153,7 @@ impl Target {
             _ => {}
         }
         if !handler.is_custom() && path.subresource.is_empty() {
-            let has = |verbs: &[&str]| resource.verbs.iter().any(|of| verbs.contains(&of.as_str()));
+            let has = |verbs: &[&str]| resource.verbs.iter().any(|verb| verbs.contains(&verb.as_str()));
             let is_routed = match (at_collection, path.watch) {
                 (_, true) => has(&["watch"]),
                 (false, _) => has(&["get", "update", "patch", "delete"]),
@@ -201,7 +201,7 @@ impl Target {
             }
             .verbs
         };
-        if !verbs.iter().any(|of| of == verb.word()) {
+        if !verbs.iter().any(|served| served == verb.word()) {
             return Err(ApiError::method_not_allowed());
         }
         // Across namespaces a collection can only be read.

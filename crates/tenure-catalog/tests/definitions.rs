@@ -78,10 +78,11 @@ fn served(catalog: &Catalog) -> (Vec<String>, Vec<String>, Vec<(Text, Text)>) {
     let snapshot = catalog.snapshot();
     let builtin = tenure_builtin::registry();
     let groups = snapshot.registry().groups().iter();
-    let groups = groups.filter(|group| !builtin.groups().iter().any(|of| of.name == group.name));
+    let groups = groups.filter(|group| !builtin.groups().iter().any(|listed| listed.name == group.name));
     let resources = snapshot.registry().resources().iter().skip(builtin.resources().len());
-    let resources: Vec<String> =
-        resources.map(|of| format!("{}/{} {}", of.api_version, of.name, of.kind)).collect();
+    let resources: Vec<String> = resources
+        .map(|resource| format!("{}/{} {}", resource.api_version, resource.name, resource.kind))
+        .collect();
     (
         groups.map(|group| format!("{} {:?}", group.name, group.versions)).collect(),
         resources,

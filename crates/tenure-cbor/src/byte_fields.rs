@@ -47,7 +47,7 @@ impl ByteFields {
 
     /// Returns the byte fields of a kind.
     pub fn of(api_version: &str, kind: &str) -> ByteFields {
-        let known = BYTE_FIELDS.iter().find(|(version, of, _)| *of == kind && *version == api_version);
+        let known = BYTE_FIELDS.iter().find(|(version, known, _)| *known == kind && *version == api_version);
         let paths = known.map_or(&[][..], |(_, _, paths)| *paths);
         ByteFields { paths, active: (2 << paths.len()) - 1, depth: 0 }
     }
@@ -90,21 +90,21 @@ mod tests {
         let fields = messages.get(message).and_then(Value::as_object);
         for (name, row) in fields.into_iter().flatten() {
             let Some(row) = row.as_str() else { continue };
-            let of = row.split(' ').next_back().unwrap_or_default();
-            let of = of.trim_start_matches(['!', '?', '~']);
-            let repeated = of.starts_with("[]") || of.starts_with("{}");
-            let of = of.trim_start_matches("[]").trim_start_matches("{}");
+            let type_word = row.split(' ').next_back().unwrap_or_default();
+            let type_word = type_word.trim_start_matches(['!', '?', '~']);
+            let repeated = type_word.starts_with("[]") || type_word.starts_with("{}");
+            let type_word = type_word.trim_start_matches("[]").trim_start_matches("{}");
             let mut below = path.to_vec();
             // The fields of an embedded message have no name of their own.
             if !name.starts_with('@') && !name.is_empty() {
                 below.push(name.to_string());
             }
             below.extend(repeated.then(|| "*".to_string()));
-            match of {
+            match type_word {
                 "bytes" => {
                     found.insert(below);
                 }
-                _ if below.len() < 8 => collect(messages, of, &below, found),
+                _ if below.len() < 8 => collect(messages, type_word, &below, found),
                 _ => {}
             }
         }

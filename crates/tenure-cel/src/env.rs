@@ -86,7 +86,7 @@ impl Env {
 
     /// Returns the index and the declaration of a variable. The last one of a name wins.
     pub(crate) fn variable(&self, name: &str) -> Option<(usize, &Decl)> {
-        let at = self.variables.iter().rposition(|(of, _)| of == name)?;
+        let at = self.variables.iter().rposition(|(variable, _)| variable == name)?;
         self.variables.get(at).map(|(_, decl)| (at, decl))
     }
 

@@ -220,7 +220,7 @@ mod tests {
             let authorization = line.flags.authorization();
             match (authorization, want) {
                 (Ok(authorization), Ok(want)) => {
-                    let shown = authorization.map(|of| format!("{:?}", of.authorizers()));
+                    let shown = authorization.map(|options| format!("{:?}", options.authorizers()));
                     assert_eq!(shown.as_deref(), want);
                 }
                 (Err(error), Err(want)) => assert!(error.ends_with(want), "{error}"),

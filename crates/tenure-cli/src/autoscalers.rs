@@ -32,9 +32,13 @@ impl Autoscalers {
                     item.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default().to_owned()
                 };
                 let scaled = ["spec", "scaleTargetRef"];
-                let of = |name| text(&[scaled[0], scaled[1], name]);
-                let workload =
-                    (group(&of("apiVersion")).to_owned(), of("kind"), namespace.to_owned(), of("name"));
+                let field_of = |name| text(&[scaled[0], scaled[1], name]);
+                let workload = (
+                    group(&field_of("apiVersion")).to_owned(),
+                    field_of("kind"),
+                    namespace.to_owned(),
+                    field_of("name"),
+                );
                 found.insert(workload, text(&["metadata", "name"]));
             }
         }

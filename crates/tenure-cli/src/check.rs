@@ -218,12 +218,12 @@ impl Check<'_> {
 
     /// Returns the causes of all objects, the most frequent questions first: in the order of the table of causes.
     fn by_cause(&self) -> Vec<(ConflictCause, Vec<(&Plan, &Diagnosis)>)> {
-        let of = |cause: ConflictCause| {
+        let with_cause = |cause: ConflictCause| {
             let all =
                 self.plans.iter().flat_map(|plan| plan.causes.iter().map(move |diagnosis| (plan, diagnosis)));
             (cause, all.filter(|(_, diagnosis)| diagnosis.cause == cause).collect::<Vec<_>>())
         };
-        ConflictCause::ALL.into_iter().map(of).filter(|(_, all)| !all.is_empty()).collect()
+        ConflictCause::ALL.into_iter().map(with_cause).filter(|(_, all)| !all.is_empty()).collect()
     }
 
     fn text(&self) -> String {
@@ -341,7 +341,7 @@ impl Check<'_> {
     fn outcome(&self) -> Result<Outcome, Error> {
         let refused = self.plans.iter().filter(|plan| plan.action() == Action::Refused).count();
         if refused > 0 {
-            return Err(Error::SomeRefused { number: refused, of: self.plans.len() });
+            return Err(Error::SomeRefused { number: refused, total: self.plans.len() });
         }
         if self.plans.iter().any(|plan| plan.action() == Action::Conflict) {
             return Ok(Outcome::Conflicts);

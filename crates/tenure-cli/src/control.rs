@@ -94,7 +94,7 @@ fn answer(stream: &UnixStream, store: &EmbeddedStore, runtime: &Handle) -> io::R
 /// Sends a request to the server of a data directory; `None` if none is running.
 pub fn request(directory: &Path, request: Request) -> io::Result<Option<impl Read + use<>>> {
     let Ok(mut stream) = UnixStream::connect(socket(directory)) else { return Ok(None) };
-    let name = LINES.iter().find(|(_, of)| *of == request).map_or("", |(name, _)| name);
+    let name = LINES.iter().find(|(_, line)| *line == request).map_or("", |(name, _)| name);
     writeln!(stream, "{name}")?;
     let mut answer = BufReader::new(stream);
     let mut line = String::new();

@@ -51,12 +51,12 @@ pub enum Error {
     #[error(transparent)]
     Ownership(#[from] OwnershipError),
     /// Some objects were refused; each was reported.
-    #[error("{number} of {of} refused")]
+    #[error("{number} of {total} refused")]
     SomeRefused {
         /// How many.
         number: usize,
         /// Of how many.
-        of: usize,
+        total: usize,
     },
     /// The command was stopped before every object was written; the summary was printed.
     #[error("stopped: {left} of {all} objects were not written; the same command continues with them")]

@@ -14,16 +14,16 @@ pub struct Kind {
     /// Its name, such as `Deployment`.
     pub name: Text,
     /// Its type.
-    pub of: TypeRef<'static>,
+    pub ty: TypeRef<'static>,
 }
 
 /// Finds a kind by name: in the core group if possible, else in the first group that has it; there in the most stable and
 /// then the newest version.
 pub fn find(types: &Types, asked: &str) -> Result<Kind, Error> {
     if let Some((api_version, kind)) = asked.rsplit_once('/')
-        && let Some(of) = types.of(api_version, kind)
+        && let Some(ty) = types.of(api_version, kind)
     {
-        return Ok(Kind { api_version: api_version.into(), name: kind.into(), of });
+        return Ok(Kind { api_version: api_version.into(), name: kind.into(), ty });
     }
     let (name, group) = match asked.split_once('.') {
         Some((name, group)) => (name, Some(group)),
@@ -32,14 +32,14 @@ pub fn find(types: &Types, asked: &str) -> Result<Kind, Error> {
     let version = asked.rsplit_once('/').map(|(version, _)| version);
     let mut found: Vec<Kind> = Vec::new();
     for schema in types.schemas() {
-        for (place, of) in schema.kinds() {
+        for (place, ty) in schema.kinds() {
             let Some((api_version, kind)) = place.split_once(' ') else { continue };
             let in_group = group.is_none_or(|group| group_of(api_version) == group);
             if in_group
                 && version.is_none_or(|version| version == api_version)
                 && is_named(api_version, kind, name)
             {
-                found.push(Kind { api_version: api_version.into(), name: kind.into(), of });
+                found.push(Kind { api_version: api_version.into(), name: kind.into(), ty });
             }
         }
         if !found.is_empty() {
@@ -67,7 +67,10 @@ fn is_named(api_version: &str, kind: &str, name: &str) -> bool {
     }
     let names = |resource: &Resource| {
         let short = resource.short_names.iter();
-        [&resource.name, &resource.singular].into_iter().chain(short).any(|of| of.eq_ignore_ascii_case(name))
+        [&resource.name, &resource.singular]
+            .into_iter()
+            .chain(short)
+            .any(|word| word.eq_ignore_ascii_case(name))
     };
     match tenure_builtin::registry().of_kind(api_version, kind) {
         Some(resource) => names(resource),

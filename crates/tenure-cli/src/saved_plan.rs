@@ -313,7 +313,7 @@ fn report(
         terminal.print_value(&Value::Object(shown), output)?;
     }
     match refused {
-        Some(_) => Err(Error::SomeRefused { number: plan.steps.len() - written, of: plan.steps.len() }),
+        Some(_) => Err(Error::SomeRefused { number: plan.steps.len() - written, total: plan.steps.len() }),
         None if stale.is_empty() => Ok(Outcome::Done),
         None => Ok(Outcome::Conflicts),
     }

@@ -20,17 +20,19 @@ pub(crate) fn is_unchanged(node: &Node, value: &Value, old: &Value) -> bool {
                 && new.iter().zip(old.iter()).all(|((name, value), (other, before))| {
                     name == other
                         && match node.under(name) {
-                            Some(of) => is_unchanged(of, value, before),
+                            Some(below) => is_unchanged(below, value, before),
                             None => value == before,
                         }
                 })
         }
         (Value::Array(new), Value::Array(old)) => {
-            let (ListKind::Keyed(_), Some(of)) = (&node.list, node.items.as_deref()) else { return false };
+            let (ListKind::Keyed(_), Some(item_node)) = (&node.list, node.items.as_deref()) else {
+                return false;
+            };
             let correlated = Correlated::new(&node.list, Some(old));
             new.len() == old.len()
                 && new.iter().enumerate().all(|(at, item)| {
-                    correlated.before(at, item).is_some_and(|before| is_unchanged(of, item, before))
+                    correlated.before(at, item).is_some_and(|before| is_unchanged(item_node, item, before))
                 })
         }
         _ => false,
@@ -74,14 +76,15 @@ pub(crate) fn check_duplicates(
 /// Whether an item appears twice in a list with keys or in a set, here or below.
 pub(crate) fn has_duplicates(node: &Node, value: &Value) -> bool {
     match value {
-        Value::Object(fields) => {
-            fields.iter().any(|(name, value)| node.under(name).is_some_and(|of| has_duplicates(of, value)))
-        }
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(name, value)| node.under(name).is_some_and(|below| has_duplicates(below, value))),
         Value::Array(items) => {
             let mut found = FieldErrors::default();
             check_duplicates(&node.list, items, &FieldPath::root(), &mut found);
             let below = node.items.as_deref();
-            !found.is_empty() || below.is_some_and(|of| items.iter().any(|item| has_duplicates(of, item)))
+            !found.is_empty()
+                || below.is_some_and(|item_node| items.iter().any(|item| has_duplicates(item_node, item)))
         }
         _ => false,
     }

@@ -63,8 +63,8 @@ impl Filler {
         match value {
             Value::Object(fields) => self.fill_fields(node, fields, before).map(Value::from),
             Value::Array(items) => {
-                let of = node.items.as_deref()?;
-                map_items(items.items(), |at, item| self.replaced(of, item, before.item(at)))
+                let item_node = node.items.as_deref()?;
+                map_items(items.items(), |at, item| self.replaced(item_node, item, before.item(at)))
             }
             _ => None,
         }
@@ -90,23 +90,24 @@ impl Filler {
         let mut walk = Rebuild::new(fields.fields());
         let mut known = node.fields.iter().peekable();
         while let Some((name, value)) = walk.next() {
-            while let Some((missing, of)) = known.next_if(|(field, _)| field < name) {
-                if let Some(default) = of.default.as_ref().and_then(|default| self.filled(of, default)) {
+            while let Some((missing, below)) = known.next_if(|(field, _)| field < name) {
+                if let Some(default) = below.default.as_ref().and_then(|default| self.filled(below, default))
+                {
                     walk.insert(missing, default);
                 }
             }
-            let of = match known.next_if(|(field, _)| field == name) {
-                Some((_, of)) => Some(of),
+            let below = match known.next_if(|(field, _)| field == name) {
+                Some((_, below)) => Some(below),
                 None => match &node.additional {
-                    Additional::Each(of) => Some(&**of),
+                    Additional::Each(below) => Some(&**below),
                     _ => None,
                 },
             };
             let before = before.field(walk.place(), name, value);
-            walk.replace_if(of.and_then(|of| self.replaced(of, value, before)));
+            walk.replace_if(below.and_then(|below| self.replaced(below, value, before)));
         }
-        for (missing, of) in known {
-            if let Some(default) = of.default.as_ref().and_then(|default| self.filled(of, default)) {
+        for (missing, below) in known {
+            if let Some(default) = below.default.as_ref().and_then(|default| self.filled(below, default)) {
                 walk.insert(missing, default);
             }
         }

@@ -157,7 +157,9 @@ fn is_ipv4(text: &str) -> bool {
             && part.parse::<u32>().is_ok_and(|number| number <= 255)
     };
     let plain = text.split('.').count() == 4 && text.split('.').all(is_part);
-    plain || text.contains('.') && text.parse::<Ipv6Addr>().is_ok_and(|of| of.to_ipv4_mapped().is_some())
+    plain
+        || text.contains('.')
+            && text.parse::<Ipv6Addr>().is_ok_and(|address| address.to_ipv4_mapped().is_some())
 }
 
 /// Whether a text is a duration in words: `1 day`, `2 weeks`, `P1D`. Only one of its numbers must have a

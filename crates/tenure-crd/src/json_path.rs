@@ -24,7 +24,7 @@ enum Step {
     /// The value and all of its descendants.
     Descend,
     Filter {
-        of: Box<[Step]>,
+        path: Box<[Step]>,
         compare: Option<(Operator, Value)>,
     },
     Names(Box<[Text]>),
@@ -188,10 +188,10 @@ fn self_filter(filter: &str) -> Result<Step, String> {
     let inner = filter.strip_prefix('@').ok_or_else(|| format!("filter {filter:?} must start with @"))?;
     let found = OPERATORS
         .iter()
-        .filter_map(|(word, of)| inner.find(word).map(|at| (at, *word, *of)))
+        .filter_map(|(word, operator)| inner.find(word).map(|at| (at, *word, *operator)))
         .min_by_key(|row| (row.0, 2 - row.1.len()));
     let Some((at, word, operator)) = found else {
-        return Ok(Step::Filter { of: steps(inner.trim())?.into(), compare: None });
+        return Ok(Step::Filter { path: steps(inner.trim())?.into(), compare: None });
     };
     let (left, right) = inner.split_at(at);
     let right = right.get(word.len()..).unwrap_or_default().trim();
@@ -201,7 +201,7 @@ fn self_filter(filter: &str) -> Result<Step, String> {
             right.parse().map_err(|_| format!("{right:?} must be a number, true, false or a quoted text"))?
         }
     };
-    Ok(Step::Filter { of: steps(left.trim())?.into(), compare: Some((operator, constant)) })
+    Ok(Step::Filter { path: steps(left.trim())?.into(), compare: Some((operator, constant)) })
 }
 
 fn follow<'v>(steps: &[Step], value: &'v Value) -> Vec<&'v Value> {
@@ -231,7 +231,8 @@ fn take<'v>(step: &Step, value: &'v Value, next: &mut Vec<&'v Value>) {
         }
         (Step::Range { from, to, by }, Value::Array(items)) => {
             let most = items.len() as i64;
-            let place = |of: i64| if of < 0 { of.saturating_add(most) } else { of }.clamp(0, most);
+            let place =
+                |index: i64| if index < 0 { index.saturating_add(most) } else { index }.clamp(0, most);
             let (from, to) = (place(from.unwrap_or(0)), place(to.unwrap_or(most)));
             let by = usize::try_from(*by).unwrap_or(1);
             next.extend(
@@ -239,8 +240,8 @@ fn take<'v>(step: &Step, value: &'v Value, next: &mut Vec<&'v Value>) {
             );
         }
         (Step::Descend, value) => descend(value, next),
-        (Step::Filter { of, compare }, Value::Array(items)) => {
-            next.extend(items.iter().filter(|item| holds(of, compare.as_ref(), item)));
+        (Step::Filter { path, compare }, Value::Array(items)) => {
+            next.extend(items.iter().filter(|item| holds(path, compare.as_ref(), item)));
         }
         _ => {}
     }

@@ -62,22 +62,22 @@ fn embedded(
         Value::Object(fields) => {
             let mut changed = own_metadata(node, fields, path, strict_errors)?;
             for (name, value) in fields {
-                let of = match (node.field(name), &node.additional) {
-                    (Some(of), _) => of,
-                    (None, Additional::Each(of)) => of,
+                let below = match (node.field(name), &node.additional) {
+                    (Some(below), _) => below,
+                    (None, Additional::Each(below)) => below,
                     _ => continue,
                 };
-                if let Some(new) = embedded(of, value, &path.field(name), strict_errors)? {
+                if let Some(new) = embedded(below, value, &path.field(name), strict_errors)? {
                     changed = Some(changed.as_ref().unwrap_or(fields).with(name.clone(), new));
                 }
             }
             Ok(changed.map(Value::from))
         }
         Value::Array(items) => {
-            let Some(of) = node.items.as_deref() else { return Ok(None) };
+            let Some(item_node) = node.items.as_deref() else { return Ok(None) };
             let mut changed: Option<Vec<Value>> = None;
             for (at, item) in items.iter().enumerate() {
-                if let Some(new) = embedded(of, item, &path.index(at), strict_errors)? {
+                if let Some(new) = embedded(item_node, item, &path.index(at), strict_errors)? {
                     let all = changed.get_or_insert_with(|| items.to_vec());
                     if let Some(place) = all.get_mut(at) {
                         *place = new;

@@ -82,7 +82,7 @@ pub(crate) enum Identity {
 /// A node of a schema.
 #[derive(Debug)]
 pub(crate) struct Node {
-    pub of: NodeType,
+    pub node_type: NodeType,
     pub nullable: bool,
     pub profile: Profile,
     pub unknown: Unknown,
@@ -145,7 +145,7 @@ impl Node {
 
     /// Compiles a schema. Unknown keywords are ignored: definitions are validated before.
     pub fn compile(schema: &Value, identity: Identity, profile: Profile) -> Node {
-        let compile = |of: &Value| Node::compile(of, Identity::None, profile);
+        let compile = |schema: &Value| Node::compile(schema, Identity::None, profile);
         let empty = Object::default();
         let from = schema.as_object().unwrap_or(&empty);
         let identity = match identity {
@@ -153,10 +153,10 @@ impl Node {
             other => other,
         };
         let fields: Box<[(Text, Node)]> = object(from, "properties")
-            .map(|fields| fields.iter().map(|(name, of)| (name.clone(), compile(of))).collect())
+            .map(|fields| fields.iter().map(|(name, schema)| (name.clone(), compile(schema))).collect())
             .unwrap_or_default();
         let additional = match from.get("additionalProperties") {
-            Some(of @ Value::Object(_)) => Additional::Each(Box::new(compile(of))),
+            Some(schema @ Value::Object(_)) => Additional::Each(Box::new(compile(schema))),
             Some(Value::Bool(true)) => Additional::Anything,
             _ => Additional::None,
         };
@@ -164,7 +164,7 @@ impl Node {
         let items = items.map(|items| Box::new(compile(items)));
         let rules: Box<[Rule]> = list(from, "x-kubernetes-validations").iter().map(Rule::new).collect();
         let mut node = Node {
-            of: node_type(from),
+            node_type: node_type(from),
             nullable: flag(from, "nullable"),
             profile,
             unknown: match flag(from, "x-kubernetes-preserve-unknown-fields") {
@@ -243,16 +243,16 @@ pub(crate) fn drop_nulls(node: &Node, value: &Value, before: Previous<'_>) -> Op
                 let before = before.field(walk.place(), name, value);
                 let is_metadata = node.identity != Identity::None && name == "metadata";
                 match (node.under(name).filter(|_| !is_metadata), value) {
-                    (Some(of), Value::Null) if !of.nullable && of.default.is_none() => walk.skip(),
-                    (Some(of), value) => walk.replace_if(drop_nulls(of, value, before)),
+                    (Some(below), Value::Null) if !below.nullable && below.default.is_none() => walk.skip(),
+                    (Some(below), value) => walk.replace_if(drop_nulls(below, value, before)),
                     (None, _) => walk.keep(),
                 }
             }
             walk.finish().map(Value::from)
         }
         Value::Array(items) => {
-            let of = node.items.as_deref()?;
-            map_items(items.items(), |at, item| drop_nulls(of, item, before.item(at)))
+            let item_node = node.items.as_deref()?;
+            map_items(items.items(), |at, item| drop_nulls(item_node, item, before.item(at)))
         }
         _ => None,
     }
@@ -306,7 +306,8 @@ impl Junctors {
             not: from.get("not").map(&compile),
         };
         let lists = [&junctors.all_of, &junctors.any_of, &junctors.one_of];
-        (junctors.not.is_some() || lists.iter().any(|of| !of.is_empty())).then(|| Box::new(junctors))
+        (junctors.not.is_some() || lists.iter().any(|junctor| !junctor.is_empty()))
+            .then(|| Box::new(junctors))
     }
 }
 

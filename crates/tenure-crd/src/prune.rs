@@ -20,8 +20,10 @@ pub(crate) fn prune(
     match value {
         Value::Object(fields) => prune_fields(node, fields, before, path, dropped).map(Value::from),
         Value::Array(items) => {
-            let of = node.items.as_deref()?;
-            map_items(items.items(), |at, item| prune(of, item, before.item(at), &path.index(at), dropped))
+            let item_node = node.items.as_deref()?;
+            map_items(items.items(), |at, item| {
+                prune(item_node, item, before.item(at), &path.index(at), dropped)
+            })
         }
         _ => None,
     }
@@ -41,9 +43,9 @@ fn prune_fields(
             node.identity != Identity::None && matches!(name.as_str(), "apiVersion" | "kind" | "metadata");
         match (node.field(name), &node.additional) {
             _ if is_identity => walk.keep(),
-            (Some(of), _) => walk.replace_if(prune(of, value, before, &path.field(name), dropped)),
-            (None, Additional::Each(of)) => {
-                walk.replace_if(prune(of, value, before, &path.field(name), dropped))
+            (Some(below), _) => walk.replace_if(prune(below, value, before, &path.field(name), dropped)),
+            (None, Additional::Each(below)) => {
+                walk.replace_if(prune(below, value, before, &path.field(name), dropped))
             }
             (None, Additional::Anything) => walk.keep(),
             (None, Additional::None) if node.unknown == Unknown::Preserved => walk.keep(),

@@ -93,8 +93,8 @@ impl Definition {
 fn with_selectable_fields(component: Value, version: &Version) -> Value {
     match component {
         Value::Object(fields) if !version.selectable.is_empty() => {
-            let of = |path: &SimplePath| Value::object([("fieldPath", Value::from(path.selector()))]);
-            let selectable = Value::array(version.selectable.iter().map(of));
+            let path_of = |path: &SimplePath| Value::object([("fieldPath", Value::from(path.selector()))]);
+            let selectable = Value::array(version.selectable.iter().map(path_of));
             fields.with("x-kubernetes-selectable-fields", selectable).into()
         }
         other => other,
@@ -135,7 +135,7 @@ fn published(schema: &Value) -> Value {
         let properties = out.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
         let properties = [("apiVersion", described(API_VERSION)), ("kind", described(KIND))]
             .into_iter()
-            .fold(properties, |properties, (name, of)| properties.with(name, of))
+            .fold(properties, |properties, (name, schema)| properties.with(name, schema))
             .with("metadata", reference(METADATA, STANDARD, OpenApiVersion::V3));
         out = out.with("properties", properties);
     }
@@ -196,8 +196,8 @@ fn reduced(schema: &Value) -> Value {
 fn without_nullable(out: Object, fields: &Object) -> Object {
     let Some(required) = out.get("required").and_then(Value::as_array) else { return out };
     let nullable = |name: &Value| {
-        let property = fields.get("properties").and_then(|of| of.get(name.as_str()?));
-        property.is_some_and(|of| is_set(of, "nullable"))
+        let property = fields.get("properties").and_then(|properties| properties.get(name.as_str()?));
+        property.is_some_and(|schema| is_set(schema, "nullable"))
     };
     let kept: Vec<Value> = required.iter().filter(|name| !nullable(name)).cloned().collect();
     match kept.len() {

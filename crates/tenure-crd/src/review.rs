@@ -70,8 +70,8 @@ impl<'o> ConversionReview<'o> {
     }
 
     fn webhook(&self) -> String {
-        let of = self.objects.first().copied().unwrap_or(&Value::Null);
-        format!("conversion webhook for {}, Kind={}", of.text("apiVersion"), of.text("kind"))
+        let object = self.objects.first().copied().unwrap_or(&Value::Null);
+        format!("conversion webhook for {}, Kind={}", object.text("apiVersion"), object.text("kind"))
     }
 
     fn check<'a>(&self, review: &'a Value) -> Result<&'a [Value], String> {
@@ -123,7 +123,7 @@ impl<'o> ConversionReview<'o> {
         };
         for (name, shown) in [("name", "name"), ("namespace", "namespace"), ("uid", "UID")] {
             let [was, is] =
-                [before, after].map(|of| of.get(name).and_then(Value::as_str).unwrap_or_default());
+                [before, after].map(|object| object.get(name).and_then(Value::as_str).unwrap_or_default());
             if was != is {
                 return Err(format!("must have the same {shown}: {was:?} != {is:?}"));
             }

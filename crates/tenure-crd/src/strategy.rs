@@ -29,7 +29,7 @@ impl CustomResourceStrategy {
         resource: Arc<Resource>,
         stored_versions: &[Value],
     ) -> Option<CustomResourceStrategy> {
-        let version = definition.versions.iter().position(|of| of.name == resource.version)?;
+        let version = definition.versions.iter().position(|version| version.name == resource.version)?;
         let name = Value::from(resource.version.clone());
         let is_storage = definition.storage_version().is_some_and(|storage| storage.name == resource.version);
         let stores_as_served =
@@ -50,8 +50,8 @@ impl CustomResourceStrategy {
 /// Returns warnings about new finalizers whose names other writers could use, too.
 fn finalizer_warnings(object: &Value, old: Option<&Value>) -> Vec<String> {
     const KNOWN: [&str; 2] = ["foregroundDeletion", "orphan"];
-    let finalizers = |of: Option<&Value>| -> Vec<String> {
-        let list = of.and_then(|of| of.at(["metadata", "finalizers"])).and_then(Value::as_array);
+    let finalizers = |object: Option<&Value>| -> Vec<String> {
+        let list = object.and_then(|object| object.at(["metadata", "finalizers"])).and_then(Value::as_array);
         let list = list.map(|items| items.items()).unwrap_or_default().iter();
         list.filter_map(Value::as_str).map(String::from).collect()
     };

@@ -26,7 +26,7 @@ const TYPES: [(&str, CellType); 5] = [
 #[derive(Clone, Debug)]
 pub struct Column {
     definition: Value,
-    of: CellType,
+    cell_type: CellType,
     path: JsonPath,
 }
 
@@ -48,7 +48,7 @@ impl Column {
     }
 
     fn read(column: &Value) -> Option<Column> {
-        let of = column.text("type");
+        let word = column.text("type");
         let name = column.text("name");
         let description = match column.text("description") {
             words if words.is_empty() => {
@@ -59,19 +59,19 @@ impl Column {
         };
         let definition = Value::object([
             ("name", Value::from(name)),
-            ("type", Value::from(of.clone())),
+            ("type", Value::from(word.clone())),
             ("format", Value::from(column.text("format"))),
             ("description", Value::from(description)),
             ("priority", column.get("priority").cloned().unwrap_or(Value::Int(0))),
         ]);
-        let of = TYPES.iter().find(|row| row.0 == of).map_or(CellType::String, |row| row.1);
-        Some(Column { definition, of, path: JsonPath::parse(&column.text("jsonPath")).ok()? })
+        let cell_type = TYPES.iter().find(|row| row.0 == word).map_or(CellType::String, |row| row.1);
+        Some(Column { definition, cell_type, path: JsonPath::parse(&column.text("jsonPath")).ok()? })
     }
 
     fn cell(&self, object: &Value, now: Timestamp) -> Value {
         let found = self.path.find(object);
         let Some(first) = found.first().copied() else { return Value::Null };
-        match self.of {
+        match self.cell_type {
             CellType::Integer => match first {
                 Value::Float(number) => Value::Int(number.get() as i64),
                 Value::Int(_) | Value::UInt(_) => first.clone(),

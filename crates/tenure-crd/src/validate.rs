@@ -82,12 +82,12 @@ fn check_value(node: &Node, value: &Value, old: Option<&Value>, path: &FieldPath
         }
         return;
     }
-    if !is_of(node.of, value) {
+    if !is_of(node.node_type, value) {
         let found = word(value);
-        let expected = node.of.word();
+        let expected = node.node_type.word();
         let detail = format!("{path} in body must be of type {expected}: {found:?}");
         errors.push(FieldError::type_invalid(path, found, &detail));
-        let is_fraction = node.of == NodeType::Integer && value.as_f64().is_some();
+        let is_fraction = node.node_type == NodeType::Integer && value.as_f64().is_some();
         if is_fraction && !node.profile.has(Improvement::ReportWrongTypesOnce) {
             let detail = format!("Checked value must be of type integer (default format) in {path}");
             errors.push(FieldError::invalid("<nil>", &Value::from(""), detail));
@@ -157,7 +157,7 @@ fn check_bounds(
 ) {
     if let Some(values) = &bounds.values
         && errors.spend(values.len(), path)
-        && !values.iter().any(|of| of.same(value))
+        && !values.iter().any(|other| other.same(value))
     {
         errors.push(FieldError::not_supported(path, value, values.iter()));
     }
@@ -360,17 +360,17 @@ fn check_fields(
         if node.identity != Identity::None && matches!(name.as_str(), "apiVersion" | "kind" | "metadata") {
             // Old and new object were converted to the same version, so that a change of the version does not show.
             let before = before.filter(|_| name == "metadata");
-            if let (Identity::Root, Some(of)) = (node.identity, node.field(name)) {
-                check_value(of, value, before, &path.field(name), errors);
+            if let (Identity::Root, Some(below)) = (node.identity, node.field(name)) {
+                check_value(below, value, before, &path.field(name), errors);
             }
             continue;
         }
-        let of = match (node.field(name), &node.additional) {
-            (Some(of), _) => of,
-            (None, Additional::Each(of)) => of,
+        let below = match (node.field(name), &node.additional) {
+            (Some(below), _) => below,
+            (None, Additional::Each(below)) => below,
             _ => continue,
         };
-        check_value(of, value, before, &path.field(name), errors);
+        check_value(below, value, before, &path.field(name), errors);
     }
 }
 
@@ -434,9 +434,9 @@ fn check_identity(fields: &Object, path: &FieldPath<'_>, errors: &mut Findings) 
 
 fn check_items(node: &Node, items: &Array, old: Option<&Array>, path: &FieldPath<'_>, errors: &mut Findings) {
     let correlated = Correlated::new(&node.list, old);
-    if let Some(of) = node.items.as_deref() {
+    if let Some(item_node) = node.items.as_deref() {
         for (at, item) in items.iter().enumerate() {
-            check_value(of, item, correlated.before(at, item), &path.index(at), errors);
+            check_value(item_node, item, correlated.before(at, item), &path.index(at), errors);
         }
     }
     check_duplicates(&node.list, items, path, &mut errors.duplicates);

@@ -183,7 +183,7 @@ fn a_served_definition_keeps_its_names_and_its_stored_versions() {
 fn a_definition_is_compiled_completely() {
     let definition = Definition::read(&changed("", ""), Profile::tenure()).unwrap();
     let resources = definition.resources();
-    assert_eq!(resources.iter().map(|of| of.version.as_str()).collect::<Vec<_>>(), ["v2", "v1"]);
+    assert_eq!(resources.iter().map(|resource| resource.version.as_str()).collect::<Vec<_>>(), ["v2", "v1"]);
     assert!(resources[1].has_status() && resources[1].subresource("scale").is_some());
     assert!(!resources[0].has_status() && resources[0].is_stored());
     let v1 = definition.version("v1").unwrap();

@@ -71,7 +71,7 @@ fn any_schema() -> impl Strategy<Value = Value> {
             prop_oneof![
                 3 => (vec((0usize..4, below.clone()), 0..4), subsequence(NAMES.to_vec(), 0..2), any::<bool>()).prop_map(
                     |(fields, required, keeps)| {
-                        let properties = Value::object(fields.into_iter().map(|(at, of)| (NAMES[at], of)));
+                        let properties = Value::object(fields.into_iter().map(|(at, schema)| (NAMES[at], schema)));
                         let names = properties.as_object().cloned().unwrap_or_default();
                         let required = required.into_iter().filter(|name| names.contains(name)).map(Value::from);
                         let mut fields = vec![("properties", properties), ("required", Value::array(required))];
@@ -79,13 +79,13 @@ fn any_schema() -> impl Strategy<Value = Value> {
                         with(typed("object"), fields)
                     }
                 ),
-                1 => (below.clone(), option(0i64..3)).prop_map(|(of, most)| {
-                    let mut fields = vec![("additionalProperties", of)];
+                1 => (below.clone(), option(0i64..3)).prop_map(|(inner, most)| {
+                    let mut fields = vec![("additionalProperties", inner)];
                     fields.extend(most.map(|most| ("maxProperties", Value::Int(most))));
                     with(typed("object"), fields)
                 }),
-                1 => (below, option(0i64..3)).prop_map(|(of, most)| {
-                    let mut fields = vec![("items", of)];
+                1 => (below, option(0i64..3)).prop_map(|(inner, most)| {
+                    let mut fields = vec![("items", inner)];
                     fields.extend(most.map(|most| ("maxItems", Value::Int(most))));
                     with(typed("array"), fields)
                 }),
@@ -93,9 +93,9 @@ fn any_schema() -> impl Strategy<Value = Value> {
                     ("items", typed("string")),
                     ("x-kubernetes-list-type", Value::from("set")),
                 ])),
-                1 => inner.prop_map(|of| with(typed("array"), vec![
+                1 => inner.prop_map(|inner| with(typed("array"), vec![
                     ("items", with(typed("object"), vec![
-                        ("properties", Value::object([("a", typed("string")), ("b", of)])),
+                        ("properties", Value::object([("a", typed("string")), ("b", inner)])),
                         ("required", Value::array(["a".into()])),
                     ])),
                     ("x-kubernetes-list-type", Value::from("map")),
@@ -122,7 +122,7 @@ fn with_default(schema: Value, default: Value) -> Value {
     if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
         let properties: Vec<_> = properties
             .iter()
-            .map(|(name, of)| (name.clone(), with_default(of.clone(), default.clone())))
+            .map(|(name, schema)| (name.clone(), with_default(schema.clone(), default.clone())))
             .collect();
         schema = with(schema, vec![("properties", Value::object(properties))]);
     }
@@ -149,13 +149,13 @@ mod model {
         match value {
             Value::Object(fields) => Value::object(fields.iter().filter_map(|(name, value)| {
                 match below(schema, name) {
-                    Some(of) => Some((name.clone(), prune(of, value))),
+                    Some(schema_below) => Some((name.clone(), prune(schema_below, value))),
                     None => flag(schema, "x-kubernetes-preserve-unknown-fields")
                         .then(|| (name.clone(), value.clone())),
                 }
             })),
             Value::Array(items) => match schema.get("items") {
-                Some(of) => Value::array(items.iter().map(|item| prune(of, item))),
+                Some(item_schema) => Value::array(items.iter().map(|item| prune(item_schema, item))),
                 None => value.clone(),
             },
             other => other.clone(),
@@ -165,12 +165,16 @@ mod model {
     pub fn drop_nulls(schema: &Value, value: &Value) -> Value {
         match value {
             Value::Object(fields) => Value::object(fields.iter().filter_map(|(name, value)| {
-                let Some(of) = below(schema, name) else { return Some((name.clone(), value.clone())) };
-                let stays = !value.is_null() || flag(of, "nullable") || of.get("default").is_some();
-                stays.then(|| (name.clone(), drop_nulls(of, value)))
+                let Some(schema_below) = below(schema, name) else {
+                    return Some((name.clone(), value.clone()));
+                };
+                let stays = !value.is_null()
+                    || flag(schema_below, "nullable")
+                    || schema_below.get("default").is_some();
+                stays.then(|| (name.clone(), drop_nulls(schema_below, value)))
             })),
             Value::Array(items) => match schema.get("items") {
-                Some(of) => Value::array(items.iter().map(|item| drop_nulls(of, item))),
+                Some(item_schema) => Value::array(items.iter().map(|item| drop_nulls(item_schema, item))),
                 None => value.clone(),
             },
             other => other.clone(),
@@ -178,27 +182,35 @@ mod model {
     }
 
     pub fn fill(schema: &Value, value: &Value) -> Value {
-        let given = |of: &Value, value: &Value| match of.get("default") {
-            Some(default) if value.is_null() && !flag(of, "nullable") => fill(of, &drop_nulls(of, default)),
-            _ => fill(of, value),
+        let given = |schema: &Value, value: &Value| match schema.get("default") {
+            Some(default) if value.is_null() && !flag(schema, "nullable") => {
+                fill(schema, &drop_nulls(schema, default))
+            }
+            _ => fill(schema, value),
         };
         match value {
             Value::Object(fields) => {
                 let mut out: Vec<_> = fields
                     .iter()
                     .map(|(name, value)| {
-                        (name.clone(), below(schema, name).map_or(value.clone(), |of| given(of, value)))
+                        (
+                            name.clone(),
+                            below(schema, name)
+                                .map_or(value.clone(), |schema_below| given(schema_below, value)),
+                        )
                     })
                     .collect();
-                for (name, of) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
-                    if let (false, Some(default)) = (fields.contains(name), of.get("default")) {
-                        out.push((name.clone(), fill(of, &drop_nulls(of, default))));
+                for (name, schema_below) in
+                    schema.get("properties").and_then(Value::as_object).into_iter().flatten()
+                {
+                    if let (false, Some(default)) = (fields.contains(name), schema_below.get("default")) {
+                        out.push((name.clone(), fill(schema_below, &drop_nulls(schema_below, default))));
                     }
                 }
                 Value::object(out)
             }
             Value::Array(items) => match schema.get("items") {
-                Some(of) => Value::array(items.iter().map(|item| given(of, item))),
+                Some(item_schema) => Value::array(items.iter().map(|item| given(item_schema, item))),
                 None => value.clone(),
             },
             other => other.clone(),
@@ -227,10 +239,10 @@ mod model {
             _ if flag(schema, "x-kubernetes-int-or-string") => whole(value) || value.as_str().is_some(),
             _ => true,
         };
-        let in_bounds = value.as_f64().is_none_or(|of| {
+        let in_bounds = value.as_f64().is_none_or(|given| {
             let exclusive = flag(schema, "exclusiveMaximum");
-            number("minimum").is_none_or(|least| of >= least)
-                && number("maximum").is_none_or(|most| if exclusive { of < most } else { of <= most })
+            number("minimum").is_none_or(|least| given >= least)
+                && number("maximum").is_none_or(|most| if exclusive { given < most } else { given <= most })
         });
         let text = value.as_str().is_none_or(|text| {
             count("maxLength").is_none_or(|most| text.len() <= most)
@@ -242,13 +254,15 @@ mod model {
                 let names = required.map(|names| names.items()).unwrap_or_default();
                 names.iter().all(|name| fields.contains(name.as_str().unwrap_or_default()))
                     && count("maxProperties").is_none_or(|most| fields.len() <= most)
-                    && fields
-                        .iter()
-                        .all(|(name, value)| below(schema, name).is_none_or(|of| valid(of, value)))
+                    && fields.iter().all(|(name, value)| {
+                        below(schema, name).is_none_or(|schema_below| valid(schema_below, value))
+                    })
             }
             Value::Array(items) => {
                 count("maxItems").is_none_or(|most| items.len() <= most)
-                    && schema.get("items").is_none_or(|of| items.iter().all(|item| valid(of, item)))
+                    && schema
+                        .get("items")
+                        .is_none_or(|item_schema| items.iter().all(|item| valid(item_schema, item)))
                     && unique(schema, items)
             }
             _ => true,

@@ -19,8 +19,8 @@ fn an_applied_object_has_the_recorded_fields() {
         let recorded: Value = line.parse().unwrap();
         let [applied, fields] = ["applied", "fields"].map(|name| recorded.get(name).unwrap());
         let [version, kind] = ["apiVersion", "kind"].map(|name| applied.get(name).unwrap().as_str().unwrap());
-        let of = Schema::builtin().kind(version, kind).unwrap();
-        let declared = FieldSet::of(applied, of).unwrap_or_else(|error| panic!("{error}\nin {applied}"));
+        let ty = Schema::builtin().kind(version, kind).unwrap();
+        let declared = FieldSet::of(applied, ty).unwrap_or_else(|error| panic!("{error}\nin {applied}"));
         assert_eq!(Ok(declared.difference(&identity)), fields_v1::from_value(fields), "{applied}");
     }
 }

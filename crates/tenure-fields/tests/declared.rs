@@ -8,15 +8,15 @@ use tenure_schema::{
 use tenure_value::{Text, Value};
 
 fn slot(ty: TypeId) -> Slot {
-    Slot { of: ty, nullable: false, default: None }
+    Slot { type_id: ty, nullable: false, default: None }
 }
 
 fn structure(fields: &[(&str, TypeId)], relation: Relation, unknown: UnknownFields) -> Type {
     let mut fields: Vec<Field> = fields
         .iter()
-        .map(|(name, of)| Field {
+        .map(|(name, value)| Field {
             name: Text::new(name),
-            slot: slot(*of),
+            slot: slot(*value),
             required: false,
             patch: PatchMarks::default(),
         })
@@ -77,13 +77,13 @@ fn schema() -> Schema {
 fn declared(text: &str, duplicates: Duplicates) -> Result<String, String> {
     let schema = schema();
     let value: Value = text.parse().unwrap();
-    let of = schema.kind("v1", "Thing").unwrap();
-    let set = FieldSet::of_with(&value, of, duplicates).map_err(|error| error.to_string())?;
+    let ty = schema.kind("v1", "Thing").unwrap();
+    let set = FieldSet::of_with(&value, ty, duplicates).map_err(|error| error.to_string())?;
     for path in &set {
         let shown = path.to_string();
-        assert!(path.resolve(&value, of).is_some(), "{shown} does not exist in {text}");
-        assert_eq!(Path::parse_in(&shown, of, Some(&value)).as_ref(), Ok(&path), "{shown}");
-        assert_eq!(Path::parse_in(&path.quoted().to_string(), of, None), Ok(path), "{shown}");
+        assert!(path.resolve(&value, ty).is_some(), "{shown} does not exist in {text}");
+        assert_eq!(Path::parse_in(&shown, ty, Some(&value)).as_ref(), Ok(&path), "{shown}");
+        assert_eq!(Path::parse_in(&path.quoted().to_string(), ty, None), Ok(path), "{shown}");
     }
     Ok(String::from_utf8(fields_v1::to_vec(&set)).unwrap())
 }
@@ -183,7 +183,7 @@ fn duplicate_items_are_rejected_or_merged() {
 #[test]
 fn a_type_determines_where_a_name_ends() {
     let schema = schema();
-    let of = schema.kind("v1", "Thing").unwrap();
+    let ty = schema.kind("v1", "Thing").unwrap();
     for (text, steps) in [
         (".map.app.kubernetes.io/name", 2),
         (".map.a[0].b", 2),
@@ -195,7 +195,7 @@ fn a_type_determines_where_a_name_ends() {
         (".untyped.a.b[0]", 4),
         ("self.scalar", 2),
     ] {
-        let path = Path::parse_in(text, of, None).unwrap_or_else(|error| panic!("{error}"));
+        let path = Path::parse_in(text, ty, None).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(path.len(), steps, "{text}: {}", path.quoted());
     }
     for (text, error) in [
@@ -207,7 +207,7 @@ fn a_type_determines_where_a_name_ends() {
         (".ports[0]x", r#"".ports[0]x", byte 9: expected a dot or an opening bracket"#),
         (".ports[port]", r#"".ports[port]", byte 11: expected '='"#),
     ] {
-        let parsed = Path::parse_in(text, of, None).map_err(|error| error.to_string());
+        let parsed = Path::parse_in(text, ty, None).map_err(|error| error.to_string());
         assert_eq!(parsed, Err(error.to_owned()), "{text}");
     }
 }

@@ -81,25 +81,26 @@ mod tests {
     use super::*;
 
     fn named(kind: &str, name: &str) -> BootstrapObject {
-        let is_it = |of: &BootstrapObject| {
-            of.object.get("kind") == Some(&kind.into())
-                && of.object.at(["metadata", "name"]) == Some(&name.into())
+        let is_it = |object: &BootstrapObject| {
+            object.object.get("kind") == Some(&kind.into())
+                && object.object.at(["metadata", "name"]) == Some(&name.into())
         };
         objects().into_iter().find(is_it).unwrap()
     }
 
     #[test]
     fn there_are_eight_levels_and_eleven_schemas() {
-        let count =
-            |kind: &str| objects().iter().filter(|of| of.object.get("kind") == Some(&kind.into())).count();
+        let count = |kind: &str| {
+            objects().iter().filter(|object| object.object.get("kind") == Some(&kind.into())).count()
+        };
         assert_eq!((count("PriorityLevelConfiguration"), count("FlowSchema")), (8, 11));
-        assert_eq!(objects().iter().filter(|of| of.is_mandatory).count(), 4);
+        assert_eq!(objects().iter().filter(|object| object.is_mandatory).count(), 4);
     }
 
     #[test]
     fn mandatory_objects_are_restored_and_suggested_ones_only_if_they_allow_it() {
-        let changed = |of: &BootstrapObject, annotation: &str| -> Value {
-            let text = of.object.to_string().replace("\"Limited\"", "\"Other\"");
+        let changed = |object: &BootstrapObject, annotation: &str| -> Value {
+            let text = object.object.to_string().replace("\"Limited\"", "\"Other\"");
             text.replace("\"autoupdate-spec\":\"true\"", annotation)
                 .replace("autoupdate-spec\":\"true\"", &format!("autoupdate-spec\":\"{annotation}\""))
                 .parse()

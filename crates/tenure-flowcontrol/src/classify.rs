@@ -29,7 +29,9 @@ impl Config {
         schema.name.hash(&mut hasher);
         match (schema.distinguisher, request) {
             (Distinguisher::ByUser, _) => user.name.hash(&mut hasher),
-            (Distinguisher::ByNamespace, Attributes::Resource(of)) => of.namespace.hash(&mut hasher),
+            (Distinguisher::ByNamespace, Attributes::Resource(resource)) => {
+                resource.namespace.hash(&mut hasher)
+            }
             _ => {}
         }
         Flow { schema: place, level: schema.level, hash: hasher.finish() }
@@ -73,9 +75,10 @@ mod tests {
     }
 
     fn bootstrapped() -> Config {
-        let objects: Vec<Value> = crate::bootstrap::objects().into_iter().map(|of| of.object).collect();
+        let objects: Vec<Value> =
+            crate::bootstrap::objects().into_iter().map(|object| object.object).collect();
         let of_kind = |kind: &str| -> Vec<Value> {
-            objects.iter().filter(|of| of.get("kind") == Some(&kind.into())).cloned().collect()
+            objects.iter().filter(|object| object.get("kind") == Some(&kind.into())).cloned().collect()
         };
         Config::read(&of_kind("FlowSchema"), &of_kind("PriorityLevelConfiguration"))
     }

@@ -98,29 +98,32 @@ fn number(value: &Value, path: &[&str]) -> Option<i64> {
 impl Config {
     /// Reads stored objects. A schema whose level is missing matches nothing.
     pub fn read(schemas: &[Value], levels: &[Value]) -> Config {
-        let mandatory: Vec<Value> =
-            bootstrap::objects().into_iter().filter(|of| of.is_mandatory).map(|of| of.object).collect();
+        let mandatory: Vec<Value> = bootstrap::objects()
+            .into_iter()
+            .filter(|object| object.is_mandatory)
+            .map(|object| object.object)
+            .collect();
         let with_mandatory = |given: &[Value], kind: &str| -> Vec<Value> {
-            let names: Vec<Text> = given.iter().map(|of| text(of, &["metadata", "name"])).collect();
-            let missing = mandatory.iter().filter(|of| {
-                of.get("kind").and_then(Value::as_str) == Some(kind)
-                    && !names.contains(&text(of, &["metadata", "name"]))
+            let names: Vec<Text> = given.iter().map(|object| text(object, &["metadata", "name"])).collect();
+            let missing = mandatory.iter().filter(|object| {
+                object.get("kind").and_then(Value::as_str) == Some(kind)
+                    && !names.contains(&text(object, &["metadata", "name"]))
             });
             given.iter().chain(missing).cloned().collect()
         };
         let levels: Vec<PriorityLevel> = with_mandatory(levels, "PriorityLevelConfiguration")
             .iter()
-            .map(|of| PriorityLevel {
-                name: text(of, &["metadata", "name"]),
-                uid: text(of, &["metadata", "uid"]),
-                level: Level::read(of.get("spec").unwrap_or(&Value::Null)),
+            .map(|object| PriorityLevel {
+                name: text(object, &["metadata", "name"]),
+                uid: text(object, &["metadata", "uid"]),
+                level: Level::read(object.get("spec").unwrap_or(&Value::Null)),
             })
             .collect();
         let places: HashMap<&Text, usize> =
             levels.iter().enumerate().map(|(place, level)| (&level.name, place)).collect();
         let mut schemas: Vec<FlowSchema> = with_mandatory(schemas, "FlowSchema")
             .iter()
-            .filter_map(|of| FlowSchema::read(of, &places))
+            .filter_map(|object| FlowSchema::read(object, &places))
             .collect();
         schemas.sort_by(|a, b| (a.precedence, &a.name).cmp(&(b.precedence, &b.name)));
         Config { levels, schemas }

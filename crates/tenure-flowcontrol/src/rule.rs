@@ -49,7 +49,7 @@ fn each<T>(value: &Value, name: &str, read: impl Fn(&Value) -> T) -> Vec<T> {
 
 /// Whether a list has an item, or consists of the wildcard alone.
 fn has(list: &[Text], item: &str) -> bool {
-    matches!(list, [one] if one == "*") || list.iter().any(|of| of == item)
+    matches!(list, [one] if one == "*") || list.iter().any(|listed| listed == item)
 }
 
 impl Rule {
@@ -57,7 +57,7 @@ impl Rule {
     pub(crate) fn matches(&self, user: &UserInfo, request: &Attributes) -> bool {
         self.subjects.iter().any(|subject| subject.matches(user))
             && match request {
-                Attributes::Resource(of) => self.resources.iter().any(|rule| rule.matches(of)),
+                Attributes::Resource(resource) => self.resources.iter().any(|rule| rule.matches(resource)),
                 Attributes::NonResource { verb, path } => {
                     self.urls.iter().any(|rule| rule.matches(verb, path))
                 }
@@ -103,8 +103,8 @@ impl Subject {
             Subject::ServiceAccount { namespace, name } => {
                 let account = user.name.strip_prefix("system:serviceaccount:");
                 let account = account.and_then(|account| account.split_once(':'));
-                account.is_some_and(|(of, account)| {
-                    of == namespace.as_str() && (name == "*" || account == name.as_str())
+                account.is_some_and(|(of_account, account)| {
+                    of_account == namespace.as_str() && (name == "*" || account == name.as_str())
                 })
             }
         }

@@ -77,7 +77,7 @@ impl Scheduler {
     pub fn reconfigure(&mut self, config: &Config) -> Vec<u64> {
         let mut started = Vec::new();
         let seats = distribute(config.levels(), self.total);
-        let is_gone = |level: &LevelState| !config.levels().iter().any(|of| of.name == level.name);
+        let is_gone = |level: &LevelState| !config.levels().iter().any(|listed| listed.name == level.name);
         for level in self.levels.iter_mut().filter(|level| is_gone(level)) {
             // Its requests start: there is no level that they could wait for.
             level.seats = None;
@@ -87,12 +87,18 @@ impl Scheduler {
             }
         }
         self.places.clear();
-        for (of, seats) in config.levels().iter().zip(seats) {
-            let found = self.levels.iter().position(|level| level.name == of.name);
+        for (configured, seats) in config.levels().iter().zip(seats) {
+            let found = self.levels.iter().position(|level| level.name == configured.name);
             let place = found.unwrap_or_else(|| {
                 // The slot of a removed level can be reused once it has no running requests.
                 let free = self.levels.iter().position(|level| is_gone(level) && level.used == 0);
-                let new = LevelState { name: of.name.clone(), seats: None, queues: None, widest: 1, used: 0 };
+                let new = LevelState {
+                    name: configured.name.clone(),
+                    seats: None,
+                    queues: None,
+                    widest: 1,
+                    used: 0,
+                };
                 match free {
                     Some(place) => self.levels[place] = new,
                     None => self.levels.push(new),
@@ -101,8 +107,8 @@ impl Scheduler {
             });
             let level = &mut self.levels[place];
             level.seats = seats;
-            level.widest = widest(&of.level, seats);
-            let queuing = match &of.level {
+            level.widest = widest(&configured.level, seats);
+            let queuing = match &configured.level {
                 Level::Limited { queuing, .. } => *queuing,
                 Level::Exempt => None,
             };

@@ -76,8 +76,8 @@ fn history(c: &mut Criterion) {
                 records.iter().map(|(revision, bytes)| Entry { revision: *revision, written_at: 0, bytes });
             let mut found = 0;
             for step in Timeline::new(Some(live), entries).flatten() {
-                let of = |side: &Option<Rebuilt>| side.as_ref().map(|side| side.state.clone());
-                let (before, after) = (of(&step.before), of(&step.after));
+                let state_of = |side: &Option<Rebuilt>| side.as_ref().map(|side| side.state.clone());
+                let (before, after) = (state_of(&step.before), state_of(&step.after));
                 found += usize::from(
                     field_change(before.as_ref(), after.as_ref(), &path, ty, Values::Kept).is_some(),
                 );

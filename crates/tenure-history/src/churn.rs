@@ -113,8 +113,10 @@ impl Churn {
 
     /// Returns the fields that changed most.
     pub fn fields(&self, most: usize) -> Vec<FieldCount> {
-        let all =
-            self.fields.iter().flat_map(|(resource, fields)| fields.iter().map(move |of| (resource, of)));
+        let all = self
+            .fields
+            .iter()
+            .flat_map(|(resource, fields)| fields.iter().map(move |field| (resource, field)));
         let one = |(resource, (path, (changes, manager))): (&String, (&String, &(u64, Text)))| FieldCount {
             resource: resource.clone(),
             path: path.clone(),

@@ -209,12 +209,12 @@ impl Patch<'_, '_> {
         let mut older: Vec<(Text, Value)> = Vec::with_capacity(fields.len() + 2);
         let mut at = 0;
         while let Some(name) = self.delta.text_or_end()? {
-            let next = at + fields[at..].partition_point(|(of, _)| *of < name);
+            let next = at + fields[at..].partition_point(|(field, _)| *field < name);
             older.extend_from_slice(&fields[at..next]);
             if older.last().is_some_and(|(last, _)| *last >= name) {
                 return Err(format!("field {name:?} is out of order"));
             }
-            let base = fields.get(next).filter(|(of, _)| *of == name).map(|(_, value)| value);
+            let base = fields.get(next).filter(|(field, _)| *field == name).map(|(_, value)| value);
             at = next + usize::from(base.is_some());
             if let Some(value) = self.edit(base, depth + 1)? {
                 older.push((name, value));

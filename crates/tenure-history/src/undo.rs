@@ -123,7 +123,7 @@ impl Merge {
 
     fn object(&mut self, live: &Object, base: &Object, goal: &Object, ty: TypeRef<'_>) -> Value {
         let mut names: Vec<&Text> =
-            [live, base, goal].into_iter().flat_map(|of| of.iter().map(|(name, _)| name)).collect();
+            [live, base, goal].into_iter().flat_map(|side| side.iter().map(|(name, _)| name)).collect();
         names.sort_unstable();
         names.dedup();
         let mut fields = Vec::with_capacity(names.len());
@@ -141,8 +141,8 @@ impl Merge {
         let below = ty.item().unwrap_or_else(TypeRef::untyped);
         let mut merged = Vec::with_capacity(items.order.len());
         for element in &items.order {
-            let of = |list: &BTreeMap<PathElement, Value>| list.get(element).cloned();
-            let (live, base, goal) = (of(&items.live), of(&items.base), of(&items.goal));
+            let value_in = |list: &BTreeMap<PathElement, Value>| list.get(element).cloned();
+            let (live, base, goal) = (value_in(&items.live), value_in(&items.base), value_in(&items.goal));
             self.path.push(element.clone());
             let value = self.value(live.as_ref(), base.as_ref(), goal.as_ref(), below);
             self.path.pop();

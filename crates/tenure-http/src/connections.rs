@@ -196,10 +196,14 @@ impl Entries {
     /// Closes the idle connection that has been quiet for longest, among some. These are chosen by the connection and the number
     /// of connections of its address. Returns whether there was one.
     fn evict(&mut self, among: impl Fn(&Connection, usize) -> bool) -> bool {
-        let of_address = |of: &Connection| self.by_address.get(&of.address).copied().unwrap_or(0);
-        let idle =
-            self.open.values().filter(|of| !of.is_reserve && of.is_idle() && among(of, of_address(of)));
-        let Some(connection) = idle.min_by_key(|of| of.active.load(Relaxed)).cloned() else { return false };
+        let of_address =
+            |connection: &Connection| self.by_address.get(&connection.address).copied().unwrap_or(0);
+        let idle = self.open.values().filter(|connection| {
+            !connection.is_reserve && connection.is_idle() && among(connection, of_address(connection))
+        });
+        let Some(connection) = idle.min_by_key(|connection| connection.active.load(Relaxed)).cloned() else {
+            return false;
+        };
         // It counts no more from now on, even if closing takes a moment.
         self.remove(&connection);
         connection.close();

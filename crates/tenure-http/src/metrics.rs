@@ -274,7 +274,7 @@ mod tests {
             "kubernetes_healthchecks_total{name=\"store\",status=\"success\",type=\"readyz\"} 2",
             "kubernetes_healthchecks_total{name=\"store\",status=\"error\",type=\"readyz\"} 1",
         ] {
-            assert!(text.lines().any(|of| of == line), "{line}\n{text}");
+            assert!(text.lines().any(|other| other == line), "{line}\n{text}");
         }
         metrics.reset_health();
         assert!(!metrics.health_text(&[]).contains("success"));

@@ -314,7 +314,7 @@ impl<'a> AcceptEntry<'a> {
     }
 
     fn parameter(&self, name: &str) -> Option<&'a str> {
-        self.parameters.iter().find(|(of, _)| *of == name).map(|(_, value)| *value)
+        self.parameters.iter().find(|(parameter, _)| *parameter == name).map(|(_, value)| *value)
     }
 
     fn format(&self, offer: MediaTypes, optional: OptionalFormats) -> Option<Format> {

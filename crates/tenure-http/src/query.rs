@@ -64,7 +64,7 @@ impl Query {
 
     /// Sets a parameter, in place of all values that it has.
     pub fn set(&mut self, name: &str, value: Text) {
-        self.0.retain(|(of, _)| of != name);
+        self.0.retain(|(parameter, _)| parameter != name);
         self.0.push((name.into(), value));
     }
 
@@ -80,7 +80,7 @@ impl Query {
 
     /// Returns every value of a parameter.
     pub fn all(&self, name: &str) -> impl Iterator<Item = &Text> {
-        self.0.iter().filter(move |(of, _)| of == name).map(|(_, value)| value)
+        self.0.iter().filter(move |(parameter, _)| parameter == name).map(|(_, value)| value)
     }
 
     /// Reads a boolean as leniently as Kubernetes does: missing, `false` and `0` are false, everything else is true, an

@@ -214,8 +214,8 @@ mod tests {
     fn errors_of_a_typed_object_come_in_the_order_of_its_text() {
         let text = r#"{"spec": {"unknown1": {"a":1,"a":2}, "twice": "x\"]}", "twice": [], "unknownTwice": 1, "unknownTwice": 2,
             "list": [{"n":1.5e3}, {"b": true, "b": null, "c": {}, "b": 1}], "last": 1}}"#;
-        let words = |of: &[&str], what: &str| -> Vec<String> {
-            of.iter().map(|path| format!("{what} field \"{path}\"")).collect()
+        let words = |paths: &[&str], what: &str| -> Vec<String> {
+            paths.iter().map(|path| format!("{what} field \"{path}\"")).collect()
         };
         let errors = TextErrors {
             duplicates: words(

@@ -145,8 +145,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream<S> {
                 }
                 Ok(ConnectionState::EncodeTlsData(mut data)) => {
                     let start = outgoing.len();
-                    if let Err(EncodeError::InsufficientSize(of)) = data.encode(&mut []) {
-                        outgoing.resize(start + of.required_size, 0);
+                    if let Err(EncodeError::InsufficientSize(error)) = data.encode(&mut []) {
+                        outgoing.resize(start + error.required_size, 0);
                         data.encode(&mut outgoing[start..]).map_err(io::Error::other)?;
                     }
                 }

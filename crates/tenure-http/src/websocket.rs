@@ -70,8 +70,8 @@ impl Upgrade {
         };
         let media_type = response.headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
         let framing = match media_type {
-            Some(of) if of.starts_with(b"application/json") => Framing::Lines,
-            Some(of) if of.starts_with(b"application/cbor-seq") => Framing::CborSequence,
+            Some(media_type) if media_type.starts_with(b"application/json") => Framing::Lines,
+            Some(media_type) if media_type.starts_with(b"application/cbor-seq") => Framing::CborSequence,
             _ => Framing::Lengths,
         };
         let mut headers = HeaderMap::new();
@@ -101,7 +101,7 @@ fn accept(headers: &HeaderMap) -> Option<HeaderValue> {
         values
             .iter()
             .filter_map(|value| value.to_str().ok())
-            .any(|value| value.split(',').any(|of| of.trim().eq_ignore_ascii_case(word)))
+            .any(|value| value.split(',').any(|part| part.trim().eq_ignore_ascii_case(word)))
     };
     let opens = lists(header::CONNECTION, "upgrade")
         && lists(header::UPGRADE, "websocket")
@@ -117,11 +117,11 @@ fn take_protocol(headers: &mut HeaderMap) -> Option<HeaderValue> {
         .get_all(header::SEC_WEBSOCKET_PROTOCOL)
         .iter()
         .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(',').map(|of| of.trim().to_string()))
-        .filter(|of| !of.is_empty())
+        .flat_map(|value| value.split(',').map(|part| part.trim().to_string()))
+        .filter(|protocol| !protocol.is_empty())
         .collect();
     let (tokens, others): (Vec<&String>, Vec<&String>) =
-        offered.iter().partition(|of| of.starts_with(BEARER));
+        offered.iter().partition(|protocol| protocol.starts_with(BEARER));
     // The token is not a protocol that the server could speak, so that there must be another one.
     if let ([token], false) = (tokens.as_slice(), others.is_empty())
         && !headers.contains_key(header::AUTHORIZATION)
@@ -327,11 +327,11 @@ mod tests {
         ] {
             let mut headers = headers(&[("sec-websocket-protocol", offered)]);
             assert_eq!(
-                take_protocol(&mut headers).as_ref().map(|of| of.to_str().unwrap()),
+                take_protocol(&mut headers).as_ref().map(|value| value.to_str().unwrap()),
                 protocol,
                 "{offered}"
             );
-            let found = headers.get(header::AUTHORIZATION).map(|of| of.to_str().unwrap());
+            let found = headers.get(header::AUTHORIZATION).map(|value| value.to_str().unwrap());
             assert_eq!(found, authorization, "{offered}");
         }
     }

@@ -56,7 +56,7 @@ impl Attributes {
     /// Returns the verb.
     pub fn verb(&self) -> &str {
         match self {
-            Attributes::Resource(of) => &of.verb,
+            Attributes::Resource(resource) => &resource.verb,
             Attributes::NonResource { verb, .. } => verb,
         }
     }
@@ -64,7 +64,7 @@ impl Attributes {
     /// Returns the namespace that the request is authorized in; empty at the cluster scope.
     pub fn namespace(&self) -> &str {
         match self {
-            Attributes::Resource(of) => &of.namespace,
+            Attributes::Resource(resource) => &resource.namespace,
             Attributes::NonResource { .. } => "",
         }
     }
@@ -84,9 +84,15 @@ impl fmt::Display for Attributes {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Attributes::NonResource { verb, path } => write!(out, "{verb} path {path:?}"),
-            Attributes::Resource(of) => {
-                write!(out, "{} resource {:?} in API group {:?}", of.verb, of.combined_resource(), of.group)?;
-                match of.namespace.as_str() {
+            Attributes::Resource(resource) => {
+                write!(
+                    out,
+                    "{} resource {:?} in API group {:?}",
+                    resource.verb,
+                    resource.combined_resource(),
+                    resource.group
+                )?;
+                match resource.namespace.as_str() {
                     "" => write!(out, " at the cluster scope"),
                     namespace => write!(out, " in the namespace {namespace:?}"),
                 }

@@ -134,13 +134,13 @@ impl FieldError {
             other => Value::from(other.to_string()),
         };
         let mut detail = String::from("supported values: ");
-        for (at, of) in allowed.into_iter().enumerate() {
+        for (at, allowed_value) in allowed.into_iter().enumerate() {
             if detail.len() > MAX_ALLOWED_BYTES {
                 detail.push_str(", …");
                 break;
             }
             detail.push_str(if at == 0 { "" } else { ", " });
-            detail.push_str(&shown(&string(of)));
+            detail.push_str(&shown(&string(allowed_value)));
         }
         FieldError::new(FieldErrorKind::NotSupported, path, value, detail)
     }

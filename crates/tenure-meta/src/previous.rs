@@ -39,7 +39,7 @@ impl<'v> Previous<'v> {
             return Previous::UNKNOWN;
         }
         let fields = self.0.and_then(Value::as_object);
-        let same = fields.and_then(|fields| fields.fields().get(place)).filter(|(of, _)| of == name);
+        let same = fields.and_then(|fields| fields.fields().get(place)).filter(|(field, _)| field == name);
         Previous(same.map(|(_, value)| value).or_else(|| fields.and_then(|fields| fields.get(name))))
     }
 

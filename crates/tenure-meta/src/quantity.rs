@@ -316,7 +316,8 @@ mod tests {
 
     #[test]
     fn rounding_goes_away_from_zero() {
-        let rounded = |text| Quantity::parse(text).map(|of| of.rounded_to_thousandths().canonical());
+        let rounded =
+            |text| Quantity::parse(text).map(|quantity| quantity.rounded_to_thousandths().canonical());
         assert_eq!(rounded("100.5m").as_deref(), Some("101m"));
         assert_eq!(rounded("1n").as_deref(), Some("1m"));
         assert_eq!(rounded("-1n").as_deref(), Some("-1m"));

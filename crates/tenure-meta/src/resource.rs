@@ -138,9 +138,9 @@ impl Default for StrategyOptions {
 
 /// Finds the meaning of a word in the data.
 fn word<T: Copy>(member: &str, word: &str, known: &[(&str, T)]) -> Result<T, String> {
-    let found = known.iter().find(|(of, _)| *of == word).map(|(_, of)| *of);
+    let found = known.iter().find(|(known_word, _)| *known_word == word).map(|(_, value)| *value);
     found.ok_or_else(|| {
-        let known: Vec<&str> = known.iter().map(|(of, _)| *of).collect();
+        let known: Vec<&str> = known.iter().map(|(known_word, _)| *known_word).collect();
         format!("unknown {member} {word:?}; known are {}", known.join(", "))
     })
 }
@@ -203,7 +203,7 @@ impl StrategyOptions {
             },
             resets: row.texts("resets"),
             carries: row.texts("carries"),
-            counter: row.get("counter").map(|of| (of.text("annotation"), of.text("of"))),
+            counter: row.get("counter").map(|counter| (counter.text("annotation"), counter.text("of"))),
             refills: text("refills").map_or(Ok(default.refills), |name| word("refills", name, &REFILLS))?,
             keeps: row.texts("keeps"),
             unconditional_update: row.get("unconditionalUpdate").and_then(Value::as_bool).unwrap_or(true),
@@ -269,18 +269,18 @@ pub struct Resource {
     /// How objects are written and deleted.
     pub strategy: StrategyOptions,
     /// The type of its objects in the schema of the built-in kinds, if it is one of those.
-    pub of: Option<TypeId>,
+    pub type_id: Option<TypeId>,
 }
 
 impl Resource {
     /// Whether the resource supports a verb.
     pub fn has_verb(&self, verb: &str) -> bool {
-        self.verbs.iter().any(|of| of == verb)
+        self.verbs.iter().any(|listed| listed == verb)
     }
 
     /// Returns a subresource.
     pub fn subresource(&self, name: &str) -> Option<&Subresource> {
-        self.subresources.iter().find(|of| of.name == name)
+        self.subresources.iter().find(|subresource| subresource.name == name)
     }
 
     /// Whether objects have a status subresource.
@@ -327,7 +327,7 @@ impl Resource {
         let verbs = |row: &Value| row.text("verbs").split_whitespace().map(Text::new).collect();
         let (api_version, kind) = (api_version(&group, &version), row.text("kind"));
         Ok(Resource {
-            of: schema.kind(&api_version, &kind).map(TypeRef::id),
+            type_id: schema.kind(&api_version, &kind).map(TypeRef::id),
             api_version,
             name: row.text("resource"),
             list_kind: format!("{kind}List").into(),
@@ -340,12 +340,12 @@ impl Resource {
             subresources: row
                 .items("subresources")
                 .iter()
-                .map(|of| Subresource {
-                    name: of.text("name"),
-                    group: of.text("group"),
-                    version: of.text("version"),
-                    kind: of.text("kind"),
-                    verbs: verbs(of),
+                .map(|row| Subresource {
+                    name: row.text("name"),
+                    group: row.text("group"),
+                    version: row.text("version"),
+                    kind: row.text("kind"),
+                    verbs: verbs(row),
                 })
                 .collect(),
             storage_version_hash: row.text("storageVersionHash"),
@@ -387,19 +387,20 @@ impl Registry {
         let by_path: HashMap<_, _> = resources
             .iter()
             .enumerate()
-            .map(|(at, of)| (key(&of.group, &of.version, &of.name), at))
+            .map(|(at, resource)| (key(&resource.group, &resource.version, &resource.name), at))
             .collect();
-        for of in &mut resources {
-            let is_served = by_path.contains_key(&key(&of.storage.0, &of.storage.1, &of.name));
-            if of.of.is_some() && !is_served {
-                let of = Arc::make_mut(of);
-                of.storage = (of.group.clone(), of.version.clone());
+        for resource in &mut resources {
+            let is_served =
+                by_path.contains_key(&key(&resource.storage.0, &resource.storage.1, &resource.name));
+            if resource.type_id.is_some() && !is_served {
+                let resource = Arc::make_mut(resource);
+                resource.storage = (resource.group.clone(), resource.version.clone());
             }
         }
         let by_kind = resources
             .iter()
             .enumerate()
-            .map(|(at, of)| ((of.api_version.clone(), of.kind.clone()), at))
+            .map(|(at, resource)| ((resource.api_version.clone(), resource.kind.clone()), at))
             .collect();
         Registry { groups, resources, by_path, by_kind }
     }
@@ -416,7 +417,7 @@ impl Registry {
 
     /// Returns the resources of a group and version, in order.
     pub fn of_version(&self, group: &str, version: &str) -> impl Iterator<Item = &Arc<Resource>> {
-        self.resources.iter().filter(move |of| of.group == group && of.version == version)
+        self.resources.iter().filter(move |resource| resource.group == group && resource.version == version)
     }
 
     /// Finds a resource by the segments of its path.
@@ -438,7 +439,7 @@ impl Registry {
 
     /// Returns the resource in all served versions, including its own.
     pub fn forms_of<'a>(&'a self, resource: &'a Resource) -> impl Iterator<Item = &'a Arc<Resource>> {
-        self.resources.iter().filter(|of| of.storage == resource.storage && of.name == resource.name)
+        self.resources.iter().filter(|other| other.storage == resource.storage && other.name == resource.name)
     }
 }
 

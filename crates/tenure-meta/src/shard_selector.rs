@@ -185,8 +185,8 @@ impl<'t> Parser<'t> {
 
     /// Reads a name with dots.
     fn word(&mut self) -> &'t str {
-        let is_part = |of: char| of.is_ascii_alphanumeric() || matches!(of, '.' | '_');
-        let end = self.rest.find(|of| !is_part(of)).unwrap_or(self.rest.len());
+        let is_part = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '_');
+        let end = self.rest.find(|letter| !is_part(letter)).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
         self.rest = rest;
         self.space();
@@ -238,9 +238,9 @@ mod tests {
                 format!(r#"{{"metadata":{{"uid":"{number:08x}-0000-4000-8000-000000000000"}}}}"#)
                     .parse()
                     .unwrap();
-            let of: Vec<usize> = (0..shards.len()).filter(|at| shards[*at].matches(&object)).collect();
-            assert_eq!(of.len(), 1);
-            counts[of[0]] += 1;
+            let matching: Vec<usize> = (0..shards.len()).filter(|at| shards[*at].matches(&object)).collect();
+            assert_eq!(matching.len(), 1);
+            counts[matching[0]] += 1;
             assert!(all.matches(&object));
         }
         assert!(counts.iter().all(|count| *count > 100), "{counts:?}");

@@ -256,28 +256,29 @@ impl ApiError {
 
     /// The named object does not exist.
     pub fn not_found(group: &str, resource: &str, name: &str) -> ApiError {
-        let of = qualified(resource, group);
-        ApiError::new(Reason::NotFound, format!("{of} \"{name}\" not found")).about(group, resource, name)
+        let qualified_name = qualified(resource, group);
+        ApiError::new(Reason::NotFound, format!("{qualified_name} \"{name}\" not found"))
+            .about(group, resource, name)
     }
 
     /// The object already exists.
     pub fn already_exists(group: &str, resource: &str, name: &str) -> ApiError {
-        let of = qualified(resource, group);
-        ApiError::new(Reason::AlreadyExists, format!("{of} \"{name}\" already exists"))
+        let qualified_name = qualified(resource, group);
+        ApiError::new(Reason::AlreadyExists, format!("{qualified_name} \"{name}\" already exists"))
             .about(group, resource, name)
     }
 
     /// The object was changed by someone else, or a precondition failed.
     pub fn conflict(group: &str, resource: &str, name: &str, why: &str) -> ApiError {
-        let of = qualified(resource, group);
-        let message = format!("Operation cannot be fulfilled on {of} \"{name}\": {why}");
+        let qualified_name = qualified(resource, group);
+        let message = format!("Operation cannot be fulfilled on {qualified_name} \"{name}\": {why}");
         ApiError::new(Reason::Conflict, message).about(group, resource, name)
     }
 
     /// The user may not do this to the object.
     pub fn forbidden(group: &str, resource: &str, name: &str, why: &str) -> ApiError {
-        let of = qualified(resource, group);
-        let named = if name.is_empty() { of } else { format!("{of} \"{name}\"") };
+        let qualified_name = qualified(resource, group);
+        let named = if name.is_empty() { qualified_name } else { format!("{qualified_name} \"{name}\"") };
         ApiError::new(Reason::Forbidden, format!("{named} is forbidden: {why}")).about(group, resource, name)
     }
 
@@ -351,9 +352,9 @@ impl ApiError {
         }
         let text = |text: &str| Value::from(text);
         let mut details = Vec::new();
-        for (name, of) in [("name", &self.name), ("group", &self.group), ("kind", &self.kind)] {
-            if !of.is_empty() {
-                details.push((name, text(of)));
+        for (name, value) in [("name", &self.name), ("group", &self.group), ("kind", &self.kind)] {
+            if !value.is_empty() {
+                details.push((name, text(value)));
             }
         }
         if !self.causes.is_empty() {

@@ -56,7 +56,7 @@ impl UserInfo {
 
     /// Whether the user is a member of a group.
     pub fn is_in(&self, group: &str) -> bool {
-        self.groups.iter().any(|of| of == group)
+        self.groups.iter().any(|own| own == group)
     }
 
     /// Returns the user as a `UserInfo` of the API.

@@ -182,7 +182,7 @@ mod tests {
         let names: Vec<&[u8]> = fields(patch, 8)
             .iter()
             .flat_map(|item| fields(fields(item, 1)[0], 2))
-            .map(|of| fields(fields(of, 3)[0], 4)[0])
+            .map(|entry| fields(fields(entry, 3)[0], 4)[0])
             .collect();
         assert!(names.contains(&b"dryRun".as_slice()), "{names:?}");
         let kind = named(&fields(patch, 13), "x-kubernetes-group-version-kind");

@@ -161,8 +161,8 @@ mod tests {
         let schemas = fields(fields(fields(&bytes, 5)[0], 1)[0], 1);
         let of_json = document.at(["components", "schemas"]).and_then(Value::as_object).unwrap();
         assert_eq!(schemas.len(), of_json.len());
-        let of = |name: &str| fields(named(&schemas, name), 1)[0];
-        let spec = fields(fields(of("io.k8s.api.core.v1.PodSpec"), 31)[0], 1);
+        let schema_of = |name: &str| fields(named(&schemas, name), 1)[0];
+        let spec = fields(fields(schema_of("io.k8s.api.core.v1.PodSpec"), 31)[0], 1);
         let containers = fields(named(&spec, "containers"), 1)[0];
         assert_eq!(fields(containers, 25), [b"array"]);
         // The type of an item is a reference, plain or in `allOf`.

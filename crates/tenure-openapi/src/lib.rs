@@ -57,7 +57,8 @@ pub fn version_2(registry: &Registry, kubernetes: KubernetesVersion, custom: &[C
     let mut publisher =
         Publisher::new(Schema::builtin_at(kubernetes), kubernetes, OpenApiVersion::V2, custom);
     let paths = paths(registry.resources().iter(), &mut publisher);
-    let versions: BTreeSet<&str> = registry.resources().iter().map(|of| of.api_version.as_str()).collect();
+    let versions: BTreeSet<&str> =
+        registry.resources().iter().map(|resource| resource.api_version.as_str()).collect();
     machinery::add(&mut publisher, &versions.into_iter().collect::<Vec<&str>>());
     Value::object([
         ("swagger", Value::from("2.0")),
@@ -107,9 +108,9 @@ mod tests {
         let whole = openapi::compile_v2(&version_2(registry, kubernetes, &[])).unwrap();
         for (again, dialect) in [(&back, OpenApiVersion::V3), (&whole, OpenApiVersion::V2)] {
             let (ours, theirs) = (schema.kind("apps/v1", "Deployment"), again.kind("apps/v1", "Deployment"));
-            let described = |of: Option<tenure_schema::TypeRef<'_>>, from: &Schema| {
+            let described = |ty: Option<tenure_schema::TypeRef<'_>>, from: &Schema| {
                 let mut publisher = Publisher::new(from, kubernetes, dialect, &[]);
-                publisher.reference(of.unwrap());
+                publisher.reference(ty.unwrap());
                 publisher.definitions()
             };
             assert_eq!(described(ours, schema), described(theirs, again), "{dialect:?}");

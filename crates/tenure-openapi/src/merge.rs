@@ -27,7 +27,7 @@ pub fn filter_version_2(document: &Value, prefix: &str) -> Value {
     let paths = members(document, "paths").filter(|(path, _)| path.starts_with(prefix));
     let paths: Vec<(Text, Value)> = paths.map(|(path, item)| (path.clone(), item.clone())).collect();
     let all: BTreeMap<&str, &Value> =
-        members(document, "definitions").map(|(name, of)| (name.as_str(), of)).collect();
+        members(document, "definitions").map(|(name, definition)| (name.as_str(), definition)).collect();
     let mut waiting: Vec<Text> = Vec::new();
     paths.iter().for_each(|(_, item)| references(item, &mut waiting));
     let mut used: BTreeSet<Text> = BTreeSet::new();
@@ -95,10 +95,10 @@ pub fn convert_to_version_3(document: &Value) -> Value {
     let to_schemas =
         |reference: &str| Some(Text::from(format!("{SCHEMAS}{}", reference.strip_prefix(DEFINITIONS)?)));
     let document = with_references(document, &to_schemas);
-    let media_types = |of: &Value, name: &str| -> Vec<Text> {
-        let listed = of.get(name).or_else(|| document.get(name)).and_then(Value::as_array);
+    let media_types = |operation: &Value, name: &str| -> Vec<Text> {
+        let listed = operation.get(name).or_else(|| document.get(name)).and_then(Value::as_array);
         let listed = listed.map(|list| list.items()).unwrap_or_default().iter();
-        let listed: Vec<Text> = listed.filter_map(|of| of.as_str().map(Text::new)).collect();
+        let listed: Vec<Text> = listed.filter_map(|ty| ty.as_str().map(Text::new)).collect();
         if listed.is_empty() { vec!["application/json".into()] } else { listed }
     };
     let content = |types: Vec<Text>, schema: &Value| {
@@ -128,7 +128,7 @@ pub fn convert_to_version_3(document: &Value) -> Value {
                 }
                 let types = media_types(operation, "consumes");
                 let types =
-                    types.into_iter().map(|of| if of == "*/*" { "application/json".into() } else { of });
+                    types.into_iter().map(|ty| if ty == "*/*" { "application/json".into() } else { ty });
                 kept = kept.with("requestBody", request.with("content", content(types.collect(), &schema)));
             }
             let responses = members(operation, "responses").map(|(code, response)| {
@@ -186,7 +186,7 @@ fn references(value: &Value, found: &mut Vec<Text>) {
     match value {
         Value::Object(object) => {
             let reference = object.get("$ref").and_then(Value::as_str);
-            found.extend(reference.and_then(|of| of.strip_prefix(DEFINITIONS)).map(Text::new));
+            found.extend(reference.and_then(|reference| reference.strip_prefix(DEFINITIONS)).map(Text::new));
             object.iter().for_each(|(_, value)| references(value, found));
         }
         Value::Array(items) => items.iter().for_each(|item| references(item, found)),

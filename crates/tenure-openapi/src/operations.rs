@@ -89,13 +89,13 @@ pub(super) fn paths<'a>(
             Scope::Namespaced => format!("{root}/namespaces/{{namespace}}/{}", resource.name),
             Scope::Cluster => format!("{root}/{}", resource.name),
         };
-        let mut add = |path: String, verbs: &[Text], place: Place, of: &Target| {
-            let item = path_item(verbs, place, of, &path, publisher);
+        let mut add = |path: String, verbs: &[Text], place: Place, target: &Target| {
+            let item = path_item(verbs, place, target, &path, publisher);
             if let Some(item) = item {
                 paths.push((path.into(), item));
             }
         };
-        let is_custom = resource.of.is_none();
+        let is_custom = resource.type_id.is_none();
         let (api_version, kind) = (resource.api_version.clone(), resource.kind.clone());
         let target = Target { api_version, kind, is_custom };
         let reads: Vec<Text> = resource.verbs.iter().filter(|verb| *verb == "list").cloned().collect();
@@ -135,7 +135,7 @@ fn path_item(
 ) -> Option<Value> {
     let mut item: Vec<(Text, Value)> = Vec::new();
     for (verb, method, action, at) in VERBS {
-        if at == place && verbs.iter().any(|of| of == verb) {
+        if at == place && verbs.iter().any(|listed| listed == verb) {
             item.push((method.into(), operation(action, target, path, publisher)));
         }
     }
@@ -164,10 +164,10 @@ fn operation(action: &str, target: &Target, path: &str, publisher: &mut Publishe
     };
     let kept = PARAMETERS
         .iter()
-        .find(|(of, _)| action.starts_with(of))
+        .find(|(prefix, _)| action.starts_with(prefix))
         .map_or(&[][..], |(_, parameters)| parameters);
     let mut parameters: Vec<Value> =
-        kept.iter().map(|(name, of)| parameter(name, "query", of, dialect)).collect();
+        kept.iter().map(|(name, description)| parameter(name, "query", description, dialect)).collect();
     let mut fields: Vec<(Text, Value)> = vec![
         ("operationId".into(), Value::from(operation_id(action, path))),
         ("x-kubernetes-action".into(), Value::from(action)),
@@ -175,7 +175,7 @@ fn operation(action: &str, target: &Target, path: &str, publisher: &mut Publishe
     ];
     let takes_body = matches!(action, "post" | "put" | "patch");
     let body = if action == "patch" { Value::object([("type", Value::from("object"))]) } else { own };
-    let patches = PATCHES.into_iter().filter(|of| !(target.is_custom && *of == STRATEGIC_MERGE_PATCH));
+    let patches = PATCHES.into_iter().filter(|patch| !(target.is_custom && *patch == STRATEGIC_MERGE_PATCH));
     let consumed: Vec<&str> = match action {
         "patch" => patches.collect(),
         _ => vec!["application/json", "application/yaml"],
@@ -190,7 +190,7 @@ fn operation(action: &str, target: &Target, path: &str, publisher: &mut Publishe
                     ("required", Value::Bool(true)),
                     ("schema", body),
                 ]));
-                fields.push(("consumes".into(), Value::array(consumed.iter().map(|of| Value::from(*of)))));
+                fields.push(("consumes".into(), Value::array(consumed.iter().map(|ty| Value::from(*ty)))));
             }
             fields.push((
                 "produces".into(),
@@ -200,7 +200,9 @@ fn operation(action: &str, target: &Target, path: &str, publisher: &mut Publishe
         }
         OpenApiVersion::V3 => {
             let content = |types: &[&str], schema: &Value| {
-                Value::object(types.iter().map(|of| (*of, Value::object([("schema", schema.clone())]))))
+                Value::object(
+                    types.iter().map(|media_type| (*media_type, Value::object([("schema", schema.clone())]))),
+                )
             };
             if takes_body {
                 let body = [("content", content(&consumed, &body)), ("required", Value::Bool(true))];

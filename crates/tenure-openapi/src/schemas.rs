@@ -45,11 +45,11 @@ impl<'s> Publisher<'s> {
     ) -> Publisher<'s> {
         let has_part_defaults = !kubernetes.has(Behaviour::UnpublishedItemDefaults);
         let mut kinds: HashMap<TypeId, Vec<Value>> = HashMap::new();
-        for (name, of) in schema.kinds() {
+        for (name, ty) in schema.kinds() {
             let (api_version, kind) = name.split_once(' ').unwrap_or(("", name));
-            kinds.entry(of.id()).or_default().push(group_version_kind(api_version, kind));
+            kinds.entry(ty.id()).or_default().push(group_version_kind(api_version, kind));
         }
-        let names = schema.names().map(|(name, of)| (of.id(), name)).collect();
+        let names = schema.names().map(|(name, ty)| (ty.id(), name)).collect();
         Publisher { dialect, schema, names, kinds, custom, has_part_defaults, definitions: BTreeMap::new() }
     }
 
@@ -59,23 +59,25 @@ impl<'s> Publisher<'s> {
 
     /// Returns the reference to a kind's type, if there is one.
     pub(crate) fn kind(&mut self, api_version: &str, kind: &str) -> Option<Value> {
-        if let Some(custom) = self.custom.iter().find(|of| of.api_version == api_version && of.kind == kind) {
+        if let Some(custom) =
+            self.custom.iter().find(|schema| schema.api_version == api_version && schema.kind == kind)
+        {
             self.definitions.insert(custom.name.clone(), custom.schema.clone());
             // Custom kinds refer to the metadata of all objects and lists by name.
             for name in ["ObjectMeta", "ListMeta"] {
-                if let Some(of) = self.schema.named(&format!("io.k8s.apimachinery.pkg.apis.meta.v1.{name}")) {
-                    self.reference(of);
+                if let Some(ty) = self.schema.named(&format!("io.k8s.apimachinery.pkg.apis.meta.v1.{name}")) {
+                    self.reference(ty);
                 }
             }
             return Some(self.link(&custom.name));
         }
-        self.schema.kind(api_version, kind).map(|of| self.reference(of))
+        self.schema.kind(api_version, kind).map(|ty| self.reference(ty))
     }
 
     /// Adds a named type, if there is one.
     pub(crate) fn named(&mut self, name: &str) {
-        if let Some(of) = self.schema.named(name) {
-            self.reference(of);
+        if let Some(ty) = self.schema.named(name) {
+            self.reference(ty);
         }
     }
 

@@ -11,15 +11,15 @@ pub(crate) fn default_at<'s>(path: &Path, ty: TypeRef<'s>) -> Option<&'s Value> 
 
 fn slot_at<'s>(path: &Path, ty: TypeRef<'s>) -> Option<&'s Slot> {
     let (last, parents) = path.split_last()?;
-    let mut of = ty;
+    let mut current = ty;
     for element in parents {
-        of = match element {
-            PathElement::Field(name) => of.below(name)?,
-            _ => of.item()?,
+        current = match element {
+            PathElement::Field(name) => current.below(name)?,
+            _ => current.item()?,
         };
     }
-    match (of.get(), last) {
-        (Type::Struct(of), PathElement::Field(name)) => of.field(name).map(|field| &field.slot),
+    match (current.get(), last) {
+        (Type::Struct(structure), PathElement::Field(name)) => structure.field(name).map(|field| &field.slot),
         (Type::Map(map), _) => Some(&map.value),
         (Type::List(list), _) => Some(&list.item),
         _ => None,

@@ -22,7 +22,7 @@ pub struct Effects {
 impl Effects {
     /// Describes the writes to a field.
     pub fn of(place: &Located<'_>) -> Effects {
-        Effects { apply: apply(place.of), strategic: strategic(place), merge: merge(place.of) }
+        Effects { apply: apply(place.ty), strategic: strategic(place), merge: merge(place.ty) }
     }
 }
 
@@ -58,8 +58,8 @@ fn apply(ty: TypeRef<'_>) -> String {
 
 fn strategic(place: &Located<'_>) -> String {
     let marks = place.field.map(|field| &field.patch);
-    match place.of.get() {
-        Type::List(list) => strategic_list(list, marks, place.of),
+    match place.ty.get() {
+        Type::List(list) => strategic_list(list, marks, place.ty),
         Type::Struct(_) | Type::Map(_) if marks.is_some_and(|marks| marks.strategy.replace) => {
             "replaces it".into()
         }
@@ -135,19 +135,19 @@ fn is_atomic(ty: TypeRef<'_>) -> bool {
 pub fn to_value(api_version: &str, kind: &str, place: &Located<'_>) -> Value {
     let effects = Effects::of(place);
     let what = |place: &Located<'_>| {
-        let outline = place.of.outline(0).to_string();
+        let outline = place.ty.outline(0).to_string();
         Value::from(outline.trim_end())
     };
-    let inner = place.of.locate("[]").unwrap_or_else(|_| place.clone());
-    let fields = inner.of.fields().map(|(field, of)| {
-        let below = Located { path: place.path.clone(), field: Some(field), of };
+    let inner = place.ty.locate("[]").unwrap_or_else(|_| place.clone());
+    let fields = inner.ty.fields().map(|(field, ty)| {
+        let below = Located { path: place.path.clone(), field: Some(field), ty };
         let effects = Effects::of(&below);
         Value::object([
             ("name", Value::from(field.name.clone())),
             ("type", what(&below)),
             ("required", Value::from(field.required)),
             ("presence", Value::from(presence(Some(field)))),
-            ("hasFields", Value::from(inner_fields(of))),
+            ("hasFields", Value::from(inner_fields(ty))),
             ("serverSideApply", Value::from(effects.apply)),
             ("strategicMergePatch", Value::from(effects.strategic)),
         ])
@@ -173,7 +173,7 @@ pub fn to_value(api_version: &str, kind: &str, place: &Located<'_>) -> Value {
 
 /// Whether a type, or the entries of a list of it, have fields.
 fn inner_fields(ty: TypeRef<'_>) -> bool {
-    ty.locate("[]").map_or(ty, |place| place.of).fields().next().is_some()
+    ty.locate("[]").map_or(ty, |place| place.ty).fields().next().is_some()
 }
 
 /// Returns what would be better than a weak merge key.

@@ -34,8 +34,9 @@ const FIELD_MANAGER_CONFLICT: &str = "FieldManagerConflict";
 impl Refusal {
     /// Reads the body of a response with an error code: a `Status`, or plain text.
     pub fn read(code: u16, body: &Value) -> Refusal {
-        let text =
-            |of: &Value, name: &str| of.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text = |object: &Value, name: &str| {
+            object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+        };
         let causes = body.at(["details", "causes"]).and_then(Value::as_array);
         let cause = |cause: &Value| Cause {
             reason: text(cause, "reason"),

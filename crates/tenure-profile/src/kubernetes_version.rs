@@ -88,10 +88,10 @@ impl FromStr for KubernetesVersion {
     /// Reads `1.36`, `v1.36`, or a release of it: `1.36.2`, `v1.36.0-rc.1`.
     fn from_str(text: &str) -> Result<KubernetesVersion, UnknownVersion> {
         let digits = text.strip_prefix('v').unwrap_or(text);
-        let of = |version: &KubernetesVersion| {
+        let table = |version: &KubernetesVersion| {
             digits.strip_prefix(version.name()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
-        KubernetesVersion::ALL.into_iter().find(of).ok_or_else(|| UnknownVersion(text.to_owned()))
+        KubernetesVersion::ALL.into_iter().find(table).ok_or_else(|| UnknownVersion(text.to_owned()))
     }
 }
 

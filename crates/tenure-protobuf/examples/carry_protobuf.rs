@@ -34,12 +34,12 @@ pub struct Message {
 impl Message {
     /// Returns the value of a header.
     pub fn header(&self, name: &str) -> &str {
-        self.headers.iter().find(|(of, _)| of == name).map_or("", |(_, value)| value)
+        self.headers.iter().find(|(header, _)| header == name).map_or("", |(_, value)| value)
     }
 
     /// Sets a header.
     pub fn set(&mut self, name: &str, value: impl Into<String>) {
-        self.headers.retain(|(of, _)| of != name);
+        self.headers.retain(|(header, _)| header != name);
         self.headers.push((name.into(), value.into()));
     }
 
@@ -54,7 +54,7 @@ impl Message {
 
     /// Whether the body has a media type.
     pub fn is(&self, essence: &str) -> bool {
-        self.header("content-type").split(';').next().is_some_and(|of| of.trim() == essence)
+        self.header("content-type").split(';').next().is_some_and(|part| part.trim() == essence)
     }
 }
 

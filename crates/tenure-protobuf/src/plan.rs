@@ -49,7 +49,7 @@ impl Plan {
     #[inline]
     fn fits(&self, fields: &[(Text, Value)]) -> bool {
         self.names.len() == fields.len()
-            && self.names.iter().zip(fields).all(|(of, (name, value))| of == name && !value.is_null())
+            && self.names.iter().zip(fields).all(|(own, (name, value))| own == name && !value.is_null())
     }
 
     fn make(message: &Message, zeros: &Zeros, fields: &[(Text, Value)]) -> Plan {

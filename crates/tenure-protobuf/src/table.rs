@@ -294,8 +294,8 @@ impl Table {
     pub fn kind(&self, api_version: &str, kind: &str) -> Option<(MessageId, &Message)> {
         let api_version = if api_version.is_empty() { "v1" } else { api_version };
         let versions = self.kinds.get(kind)?;
-        let of = |version: &str| versions.iter().find(|(of, _)| of == version);
-        let (_, id) = of(api_version).or_else(|| of("*"))?;
+        let schema_of = |version: &str| versions.iter().find(|(known, _)| known == version);
+        let (_, id) = schema_of(api_version).or_else(|| schema_of("*"))?;
         Some((*id, self.get(*id)?))
     }
 
@@ -318,12 +318,12 @@ impl Table {
         };
         let messages = rows.fields().iter().map(message).collect::<Result<_, _>>()?;
         let mut kinds: HashMap<Text, Vec<_>> = HashMap::new();
-        for (of, name) in object("kinds")? {
-            let (api_version, kind) = of
+        for (versioned_kind, name) in object("kinds")? {
+            let (api_version, kind) = versioned_kind
                 .split_once(' ')
-                .ok_or_else(|| format!("kinds: {of:?} must be an API version and a kind"))?;
+                .ok_or_else(|| format!("kinds: {versioned_kind:?} must be an API version and a kind"))?;
             let id = name.as_str().and_then(|name| ids.get(name));
-            let id = id.ok_or_else(|| format!("kinds: {of}: unknown message {name}"))?;
+            let id = id.ok_or_else(|| format!("kinds: {versioned_kind}: unknown message {name}"))?;
             kinds.entry(kind.into()).or_default().push((api_version.into(), *id));
         }
         Ok(Table { messages, kinds, metadata: ids.get(METADATA).copied() })
@@ -460,7 +460,7 @@ impl Compiler<'_> {
             "schemaorarray" => FieldType::SchemaOrArray(message(SCHEMA)?),
             "schemaorbool" => FieldType::SchemaOrBool(message(SCHEMA)?),
             "schemaorstrings" => FieldType::SchemaOrStrings(message(SCHEMA)?),
-            _ => match FIELD_TYPES.iter().find(|(of, _)| *of == word) {
+            _ => match FIELD_TYPES.iter().find(|(known, _)| *known == word) {
                 Some((_, field_type)) => *field_type,
                 None => FieldType::Message(message(word)?),
             },
@@ -503,11 +503,20 @@ mod tests {
     fn every_built_in_kind_has_a_message() {
         let table = Table::builtin();
         assert!(table.messages.len() > 500);
-        for of in tenure_builtin::registry().resources() {
-            assert!(table.kind(&of.api_version, &of.kind).is_some(), "{} {}", of.api_version, of.kind);
-            if of.has_verb("list") {
-                let list = format!("{}List", of.kind);
-                assert!(table.kind(&of.api_version, &list).is_some(), "{} {list}", of.api_version);
+        for resource in tenure_builtin::registry().resources() {
+            assert!(
+                table.kind(&resource.api_version, &resource.kind).is_some(),
+                "{} {}",
+                resource.api_version,
+                resource.kind
+            );
+            if resource.has_verb("list") {
+                let list = format!("{}List", resource.kind);
+                assert!(
+                    table.kind(&resource.api_version, &list).is_some(),
+                    "{} {list}",
+                    resource.api_version
+                );
             }
         }
         assert!(table.kind("apps/v1", "DeleteOptions").is_some());
@@ -520,16 +529,17 @@ mod tests {
         let (_, message) = Table::builtin().kind("v1", "Pod").unwrap();
         assert_eq!(*message.names, ["metadata", "spec", "status"]);
         let table = Table::builtin();
-        let volume = table.messages.iter().find(|of| of.names.contains(&"emptyDir".into())).unwrap();
+        let volume =
+            table.messages.iter().find(|message| message.names.contains(&"emptyDir".into())).unwrap();
         assert!(volume.names.is_sorted());
-        assert!(table.messages.iter().filter(|of| of.layouts.len() > 1).count() > 10);
+        assert!(table.messages.iter().filter(|message| message.layouts.len() > 1).count() > 10);
     }
 
     #[test]
     fn fields_are_found_by_name_and_number() {
         for message in &Table::builtin().messages {
             for (bit, (number, place)) in message.places.iter().enumerate() {
-                let layout = message.layouts.iter().find(|of| of.bits >> bit & 1 == 1).unwrap();
+                let layout = message.layouts.iter().find(|layout| layout.bits >> bit & 1 == 1).unwrap();
                 assert_eq!(layout.find(*number), Some(bit));
                 if let WireField::Field(field) = place {
                     assert_eq!(message.find(&message.names[usize::from(field.slot)]), Some(bit));

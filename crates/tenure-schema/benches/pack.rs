@@ -12,8 +12,8 @@ const FACTS: &[u8] = include_bytes!("../../../tools/generate-pack/data/kubernete
 fn resolve(root: TypeRef) -> usize {
     let mut seen = HashSet::from([root.id()]);
     let mut waiting = vec![root];
-    while let Some(of) = waiting.pop() {
-        let below = of.fields().map(|(_, below)| below).chain(of.item()).chain(of.below(""));
+    while let Some(ty) = waiting.pop() {
+        let below = ty.fields().map(|(_, below)| below).chain(ty.item()).chain(ty.below(""));
         waiting.extend(below.filter(|below| seen.insert(below.id())));
     }
     seen.len()
@@ -24,7 +24,7 @@ fn pack(c: &mut Criterion) {
     c.bench_function("load the pack, find apps/v1 Deployment", |b| {
         b.iter(|| {
             let schema = builtin::load(KubernetesVersion::DEFAULT);
-            black_box(schema.kind("apps/v1", "Deployment").map(|of| of.fields().len()))
+            black_box(schema.kind("apps/v1", "Deployment").map(|ty| ty.fields().len()))
         })
     });
     c.bench_function("load the pack, resolve all of apps/v1 Deployment", |b| {

@@ -15,12 +15,12 @@ const WIDGETS: &str = r#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "Cust
 pub fn main() -> Result<(), SchemaError> {
     let service = Schema::builtin().kind("v1", "Service");
     let ports = service.map(|service| service.locate("spec.ports")).transpose()?;
-    println!("Service ports have the keys {:?}", ports.map(|ports| keys(ports.of.get())));
+    println!("Service ports have the keys {:?}", ports.map(|ports| keys(ports.ty.get())));
 
     let Ok(definition) = WIDGETS.parse::<Value>() else { panic!("the definition is JSON") };
     let schema = crd::compile(&definition)?;
     let parts = schema.kind("example.com/v1", "Widget").map(|widget| widget.locate("parts")).transpose()?;
-    assert_eq!(parts.map(|parts| keys(parts.of.get())), Some(vec!["id".to_owned()]));
+    assert_eq!(parts.map(|parts| keys(parts.ty.get())), Some(vec!["id".to_owned()]));
     Ok(())
 }
 

@@ -63,7 +63,7 @@ pub fn weak_keys(schema: &Schema) -> Vec<WeakKey> {
     let places = Places::of(schema);
     let mut weak: Vec<_> = schema
         .types()
-        .flat_map(|of| of.fields().map(move |(field, below)| (of, field, below)))
+        .flat_map(|ty| ty.fields().map(move |(field, below)| (ty, field, below)))
         .filter_map(|(parent, field, below)| match below.get() {
             Type::List(list) if field.patch.strategy.merge => examine(&places, parent, field, list, below),
             _ => None,
@@ -129,9 +129,9 @@ struct Places(HashMap<TypeId, Text>);
 
 impl Places {
     fn of(schema: &Schema) -> Places {
-        let mut places = Places(schema.names().map(|(name, of)| (of.id(), name.clone())).collect());
-        for (kind, of) in schema.kinds() {
-            places.walk(of, kind, &TypePath::default());
+        let mut places = Places(schema.names().map(|(name, ty)| (ty.id(), name.clone())).collect());
+        for (kind, ty) in schema.kinds() {
+            places.walk(ty, kind, &TypePath::default());
         }
         places
     }

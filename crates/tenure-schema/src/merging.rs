@@ -24,9 +24,9 @@ impl MergeStrategy {
             Relation::Granular => MergeStrategy::Granular,
         };
         Some(match ty.get() {
-            Type::Struct(of) => by_relation(of.relation),
-            Type::Map(of) => by_relation(of.relation),
-            Type::List(of) => match &of.topology {
+            Type::Struct(structure) => by_relation(structure.relation),
+            Type::Map(map) => by_relation(map.relation),
+            Type::List(list) => match &list.topology {
                 ListTopology::Atomic => MergeStrategy::Atomic,
                 ListTopology::Set => MergeStrategy::Set,
                 ListTopology::Keyed(keys) => MergeStrategy::Keyed(keys.clone()),
@@ -159,7 +159,7 @@ fn strategies(old: TypeRef<'_>, new: TypeRef<'_>) -> Option<(MergeStrategy, Merg
         Type::List(_) => MergeStrategy::Atomic,
         _ => MergeStrategy::Granular,
     };
-    let is_list = |of: TypeRef<'_>| matches!(of.get(), Type::List(_));
+    let is_list = |ty: TypeRef<'_>| matches!(ty.get(), Type::List(_));
     match (MergeStrategy::of(old), MergeStrategy::of(new)) {
         (Some(before), Some(after)) if is_list(old) == is_list(new) => Some((before, after)),
         (Some(before), None) if matches!(new.get(), Type::Untyped) => Some((before, deduced(old))),

@@ -14,7 +14,7 @@ const NESTING: usize = 8;
 
 /// The description of a type; see [`TypeRef::outline`].
 pub struct Outline<'s> {
-    of: TypeRef<'s>,
+    ty: TypeRef<'s>,
     depth: usize,
 }
 
@@ -29,23 +29,23 @@ impl<'s> TypeRef<'s> {
     /// );
     /// ```
     pub fn outline(self, depth: usize) -> Outline<'s> {
-        Outline { of: self, depth }
+        Outline { ty: self, depth }
     }
 }
 
 impl Display for Outline<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}", Words(self.of, NESTING))?;
-        fields(self.of, self.depth, 1, f)
+        writeln!(f, "{}", Words(self.ty, NESTING))?;
+        fields(self.ty, self.depth, 1, f)
     }
 }
 
 /// Writes the fields of a type, through lists and maps.
 fn fields(ty: TypeRef, depth: usize, indent: usize, f: &mut Formatter<'_>) -> fmt::Result {
-    let inner = (0..NESTING).try_fold(ty, |of, _| match of.get() {
-        Type::Map(map) => ControlFlow::Continue(of.slot(&map.value)),
-        Type::List(list) => ControlFlow::Continue(of.slot(&list.item)),
-        Type::Struct(_) | Type::Scalar(_) | Type::Untyped => ControlFlow::Break(of),
+    let inner = (0..NESTING).try_fold(ty, |outer, _| match outer.get() {
+        Type::Map(map) => ControlFlow::Continue(outer.slot(&map.value)),
+        Type::List(list) => ControlFlow::Continue(outer.slot(&list.item)),
+        Type::Struct(_) | Type::Scalar(_) | Type::Untyped => ControlFlow::Break(outer),
     });
     let (ControlFlow::Break(ty), Some(depth)) = (inner, depth.checked_sub(1)) else { return Ok(()) };
     ty.fields().try_for_each(|(field, below)| {
@@ -59,8 +59,8 @@ struct Line<'s>(&'s Field, TypeRef<'s>);
 
 impl Display for Line<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Line(field, of) = self;
-        write!(f, "{}: {}", field.name, Words(*of, NESTING))?;
+        let Line(field, ty) = self;
+        write!(f, "{}: {}", field.name, Words(*ty, NESTING))?;
         if field.required {
             f.write_str(", required")?;
         }
@@ -114,9 +114,9 @@ struct Words<'s>(TypeRef<'s>, usize);
 
 impl Display for Words<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Words(of, nesting) = *self;
+        let Words(ty, nesting) = *self;
         let Some(below) = nesting.checked_sub(1) else { return f.write_str("...") };
-        match of.get() {
+        match ty.get() {
             Type::Struct(record) => {
                 f.write_str(if record.embedded_resource { "embedded " } else { "" })?;
                 f.write_str(if record.relation == Relation::Atomic { "atomic object" } else { "object" })?;
@@ -128,15 +128,15 @@ impl Display for Words<'_> {
             }
             Type::Map(map) => {
                 f.write_str(if map.relation == Relation::Atomic { "atomic map of " } else { "map of " })?;
-                write!(f, "{}", Words(of.slot(&map.value), below))?;
+                write!(f, "{}", Words(ty.slot(&map.value), below))?;
                 nullable(&map.value, f)
             }
             Type::List(list) => {
-                write!(f, "{} {}", list_word(list), Words(of.slot(&list.item), below))?;
+                write!(f, "{} {}", list_word(list), Words(ty.slot(&list.item), below))?;
                 nullable(&list.item, f)?;
                 keys(list, f)
             }
-            Type::Scalar(of) => scalar(of, f),
+            Type::Scalar(scalar_type) => scalar(scalar_type, f),
             Type::Untyped => f.write_str("anything"),
         }
     }

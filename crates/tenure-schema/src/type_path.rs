@@ -50,7 +50,7 @@ pub struct Located<'s> {
     /// The field, if the last step is one.
     pub field: Option<&'s Field>,
     /// Its type.
-    pub of: TypeRef<'s>,
+    pub ty: TypeRef<'s>,
 }
 
 impl<'s> TypeRef<'s> {
@@ -64,7 +64,7 @@ impl<'s> TypeRef<'s> {
     /// assert!(pod.locate("spec.container").unwrap_err().to_string().contains("did you mean \"containers\"?"));
     /// ```
     pub fn locate(self, names: &str) -> Result<Located<'s>, SchemaError> {
-        let mut at = Located { path: TypePath::default(), field: None, of: self };
+        let mut at = Located { path: TypePath::default(), field: None, ty: self };
         let mut rest = names.strip_prefix('.').unwrap_or(names);
         while !rest.is_empty() {
             if at.path.steps().len() >= Limits::DEPTH {
@@ -89,27 +89,27 @@ impl<'s> Located<'s> {
     fn into_items(self) -> Located<'s> {
         let mut at = self;
         // A list may be its own item.
-        while let (Type::List(list), true) = (at.of.get(), at.path.steps().len() < Limits::DEPTH) {
-            at = Located { path: at.path.with(TypeStep::Item), field: None, of: at.of.slot(&list.item) };
+        while let (Type::List(list), true) = (at.ty.get(), at.path.steps().len() < Limits::DEPTH) {
+            at = Located { path: at.path.with(TypeStep::Item), field: None, ty: at.ty.slot(&list.item) };
         }
         at
     }
 
     fn below(self, name: &str) -> Result<Located<'s>, SchemaError> {
-        if let Type::Map(map) = self.of.get() {
-            let of = self.of.slot(&map.value);
-            return Ok(Located { path: self.path.with(TypeStep::Value), field: None, of });
+        if let Type::Map(map) = self.ty.get() {
+            let ty = self.ty.slot(&map.value);
+            return Ok(Located { path: self.path.with(TypeStep::Value), field: None, ty });
         }
-        let of = self.of.below(name).ok_or_else(|| SchemaError::NoField {
+        let ty = self.ty.below(name).ok_or_else(|| SchemaError::NoField {
             at: self.path.to_string(),
             name: name.to_owned(),
             hint: self.hint(name),
         })?;
-        Ok(Located { path: self.path.with(TypeStep::Field(name.into())), field: self.of.field(name), of })
+        Ok(Located { path: self.path.with(TypeStep::Field(name.into())), field: self.ty.field(name), ty })
     }
 
     fn hint(&self, name: &str) -> String {
-        let names = || self.of.fields().map(|(field, _)| field.name.as_str());
+        let names = || self.ty.fields().map(|(field, _)| field.name.as_str());
         match spelling::nearest(name, names()) {
             Some(nearest) => format!("did you mean {nearest:?}?"),
             None if names().next().is_none() => "it has no fields".to_owned(),

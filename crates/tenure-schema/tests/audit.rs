@@ -30,8 +30,8 @@ fn weak_keys_of_the_built_in_types() {
 #[test]
 fn recommended_keys_start_with_the_merge_key_and_name_fields_of_the_entries() {
     let mut found = Vec::new();
-    for (name, of) in Schema::builtin().names() {
-        for (field, below) in of.fields().filter(|(field, _)| !field.patch.recommended_keys.is_empty()) {
+    for (name, ty) in Schema::builtin().names() {
+        for (field, below) in ty.fields().filter(|(field, _)| !field.patch.recommended_keys.is_empty()) {
             let keys = &field.patch.recommended_keys;
             let item = below.item().unwrap();
             assert!(keys.iter().all(|key| item.field(key).is_some()), "{name}.{}", field.name);

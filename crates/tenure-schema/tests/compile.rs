@@ -17,7 +17,7 @@ fn one(text: &str) -> Result<String, SchemaError> {
 fn definitions(text: &str) -> Result<String, SchemaError> {
     let document = format!(r#"{{"components": {{"schemas": {text}}}}}"#);
     let schema = openapi::compile_v3(&parse(&document))?;
-    Ok(schema.named("T").map(|of| of.outline(3).to_string()).unwrap_or_default())
+    Ok(schema.named("T").map(|ty| ty.outline(3).to_string()).unwrap_or_default())
 }
 
 /// Compiles the schema of the spec of a custom resource and describes it.
@@ -86,7 +86,7 @@ fn every_schema_compiles_to_its_type() {
 
 #[test]
 fn list_types_follow_the_newer_markers_before_the_older() {
-    let of = |markers: &str, items: &str| {
+    let list_of = |markers: &str, items: &str| {
         let list = format!(r#"{{"type": "array", "items": {items}{markers}}}"#);
         let text =
             one(&format!(r#"{{"properties": {{"l": {list}}}}}"#)).unwrap_or_else(|error| error.to_string());
@@ -130,11 +130,14 @@ fn list_types_follow_the_newer_markers_before_the_older() {
         ),
     ];
     for (markers, words) in cases {
-        assert_eq!(of(markers, port), words, "{markers}");
+        assert_eq!(list_of(markers, port), words, "{markers}");
     }
     let text = r#"{"type": "string"}"#;
-    assert_eq!(of(r#", "x-kubernetes-patch-strategy": "merge""#, text), "l: set of string, patch merges");
-    assert_eq!(of("", text), "l: atomic list of string");
+    assert_eq!(
+        list_of(r#", "x-kubernetes-patch-strategy": "merge""#, text),
+        "l: set of string, patch merges"
+    );
+    assert_eq!(list_of("", text), "l: atomic list of string");
 }
 
 #[test]
@@ -409,10 +412,10 @@ fn every_version_of_a_definition_is_compiled_with_its_own_schema() {
     assert!(has("example.com/v3", "metadata"));
 
     // Metadata has the complete type of built-in objects.
-    let of = |schema: &Schema, version: &str, kind: &str| {
+    let type_of = |schema: &Schema, version: &str, kind: &str| {
         schema.kind(version, kind).unwrap().below("metadata").unwrap().outline(9).to_string()
     };
-    assert_eq!(of(&schema, "example.com/v1", "Widget"), of(Schema::builtin(), "v1", "ConfigMap"));
+    assert_eq!(type_of(&schema, "example.com/v1", "Widget"), type_of(Schema::builtin(), "v1", "ConfigMap"));
 }
 
 #[test]
@@ -451,7 +454,7 @@ fn packs_round_trip_and_damage_is_an_error() {
         damaged[at] ^= flip;
         // Most damage is detected; otherwise the types can still be traversed.
         if let Ok(schema) = Schema::from_pack(damaged) {
-            schema.types().for_each(|of| drop(of.outline(2).to_string()));
+            schema.types().for_each(|ty| drop(ty.outline(2).to_string()));
         }
     }
 }

@@ -33,7 +33,9 @@ fn exactly_the_changes_of_merging_are_reported() {
     let keyed = list(r#", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]"#);
     let both = list(r#", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name", "zone"]"#);
     let object = |marks: &str| format!(r#"{{"type": "object", "properties": {{"l": {atomic}}}{marks}}}"#);
-    let map = |of: &str, marks: &str| format!(r#"{{"type": "object", "additionalProperties": {of}{marks}}}"#);
+    let map = |values: &str, marks: &str| {
+        format!(r#"{{"type": "object", "additionalProperties": {values}{marks}}}"#)
+    };
     let whole = r#", "x-kubernetes-map-type": "atomic""#;
     let anything = r#"{"x-kubernetes-preserve-unknown-fields": true}"#;
     for (old, new, expected) in [

@@ -98,11 +98,11 @@ fn merging(field: &Field, ty: TypeRef) -> String {
 fn openapi_of_a_server_compiles_to_the_types_of_the_pack() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/openapi-v3.json");
     let schema = openapi::compile_v3(&read(&path)).unwrap();
-    let describe = |of: TypeRef| of.fields().map(|(field, below)| merging(field, below)).collect::<Vec<_>>();
+    let describe = |ty: TypeRef| ty.fields().map(|(field, below)| merging(field, below)).collect::<Vec<_>>();
     let mut compared = 0;
-    for (name, of) in schema.names() {
+    for (name, ty) in schema.names() {
         let Some(packed) = Schema::builtin_at(recordings::version()).named(name) else { continue };
-        assert_eq!(describe(of), describe(packed), "{name}");
+        assert_eq!(describe(ty), describe(packed), "{name}");
         compared += 1;
     }
     assert!(compared > 100, "{compared} types compared");
@@ -114,8 +114,8 @@ fn schemas_with_recommended_keys_compile() {
     for line in fs::read_to_string(path).unwrap().lines() {
         let line = json::parse(line.as_bytes(), &Limits::TRUSTED).unwrap();
         let (schema, root) = openapi::compile_one(line.get("schema").unwrap()).unwrap();
-        let (field, of) = schema.at(root).fields().next().unwrap();
-        assert!(matches!(of.get(), Type::List(_)), "{line:?}");
+        let (field, ty) = schema.at(root).fields().next().unwrap();
+        assert!(matches!(ty.get(), Type::List(_)), "{line:?}");
         let recommended = line
             .at(["schema", "properties", &field.name, "x-kubernetes-recommended-patch-merge-key"])
             .and_then(Value::as_str);

@@ -30,8 +30,8 @@ const REQUESTS: usize = 200;
 fn structural(given: &Value, components: &Value) -> Value {
     const KEPT: [&str; 5] =
         ["default", "format", "required", "x-kubernetes-list-map-keys", "x-kubernetes-list-type"];
-    let name = |of: &Value| {
-        of.get("$ref").and_then(Value::as_str).and_then(|name| name.rsplit('/').next()).map(String::from)
+    let name = |object: &Value| {
+        object.get("$ref").and_then(Value::as_str).and_then(|name| name.rsplit('/').next()).map(String::from)
     };
     let wrapped =
         given.get("allOf").and_then(Value::as_array).and_then(|all| all.iter().next()).and_then(name);
@@ -48,7 +48,8 @@ fn structural(given: &Value, components: &Value) -> Value {
         }
     }
     if let Some(properties) = given.get("properties").and_then(Value::as_object) {
-        let properties = properties.iter().map(|(name, of)| (name.clone(), structural(of, components)));
+        let properties =
+            properties.iter().map(|(name, schema)| (name.clone(), structural(schema, components)));
         fields = fields.with("properties", Value::object(properties));
     }
     for name in ["items", "additionalProperties"] {
@@ -128,9 +129,9 @@ impl Client {
 /// Returns the processor time of all threads but this one, which are the server's, in microseconds.
 fn busy() -> f64 {
     let own = fs::read_link("/proc/thread-self").ok().and_then(|path| path.file_name().map(OsString::from));
-    let threads = fs::read_dir("/proc/self/task").unwrap().map(|of| of.unwrap());
-    let times = threads.filter(|of| Some(of.file_name()) != own).map(|of| {
-        let schedstat = fs::read_to_string(of.path().join("schedstat")).unwrap();
+    let threads = fs::read_dir("/proc/self/task").unwrap().map(|entry| entry.unwrap());
+    let times = threads.filter(|thread| Some(thread.file_name()) != own).map(|thread| {
+        let schedstat = fs::read_to_string(thread.path().join("schedstat")).unwrap();
         schedstat.split(' ').next().and_then(|nanoseconds| nanoseconds.parse::<f64>().ok()).unwrap()
     });
     times.sum::<f64>() / 1e3

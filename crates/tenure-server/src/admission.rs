@@ -161,8 +161,9 @@ impl Admission {
         let requested = ResourceVariant::of(resource, subresource);
         let snapshot = self.objects.catalog.snapshot();
         let others = snapshot.versions_of(&resource.storage.0, &resource.name);
-        let others =
-            others.map(|of| ResourceVariant::of(&of.resource, subresource)).filter(|of| *of != requested);
+        let others = others
+            .map(|handler| ResourceVariant::of(&handler.resource, subresource))
+            .filter(|variant| *variant != requested);
         let others: Vec<ResourceVariant> = others.collect();
         std::iter::once(requested).chain(others).collect()
     }

@@ -145,7 +145,9 @@ impl AuditTrail {
 
     fn is_long_running(&self) -> bool {
         match &*self.attributes {
-            Attributes::Resource(of) => of.verb == "watch" || LONG_RUNNING.contains(&of.subresource.as_str()),
+            Attributes::Resource(resource) => {
+                resource.verb == "watch" || LONG_RUNNING.contains(&resource.subresource.as_str())
+            }
             Attributes::NonResource { .. } => false,
         }
     }
@@ -159,7 +161,9 @@ impl AuditTrail {
         // Errors, and the responses of most deletions, are a `Status`.
         let may_be_status = code >= 400 || self.method == Method::DELETE;
         let document = (shows_response || may_be_status).then(|| response_document(response)).flatten();
-        let error = document.clone().filter(|of| of.get("kind").and_then(Value::as_str) == Some("Status"));
+        let error = document
+            .clone()
+            .filter(|document| document.get("kind").and_then(Value::as_str) == Some("Status"));
         self.status = Some(ResponseStatus { code, error });
         let (reference, sent) = self.context.object();
         let sent = match self.method {
@@ -171,7 +175,7 @@ impl AuditTrail {
         };
         // A path that is not a resource has no bodies, except that of a refusal.
         let is_refusal =
-            matches!(code, 401 | 403) && self.status.as_ref().is_some_and(|of| of.error.is_some());
+            matches!(code, 401 | 403) && self.status.as_ref().is_some_and(|status| status.error.is_some());
         let document = document.filter(|_| shows_response || (is_full && is_refusal));
         self.bodies = match self.selection.omit_managed_fields {
             true => (reference, sent.map(without_managers), document.map(without_managers)),
@@ -261,12 +265,18 @@ fn response_document(response: &Response) -> Option<Value> {
     let media_type =
         response.headers.get(hyper::header::CONTENT_TYPE).and_then(|value| value.to_str().ok())?;
     match media_type {
-        of if of.starts_with("application/json") => json::parse(&bytes, &Limits::TRUSTED).ok(),
-        of if of.starts_with("application/yaml") => yaml::parse(&bytes, &Limits::TRUSTED).ok(),
-        of if of.starts_with("application/vnd.kubernetes.protobuf") => {
+        media_type if media_type.starts_with("application/json") => {
+            json::parse(&bytes, &Limits::TRUSTED).ok()
+        }
+        media_type if media_type.starts_with("application/yaml") => {
+            yaml::parse(&bytes, &Limits::TRUSTED).ok()
+        }
+        media_type if media_type.starts_with("application/vnd.kubernetes.protobuf") => {
             tenure_protobuf::decode(&bytes, &Limits::TRUSTED).ok()
         }
-        of if of.starts_with("application/cbor") => tenure_cbor::decode(&bytes, &Limits::TRUSTED).ok(),
+        media_type if media_type.starts_with("application/cbor") => {
+            tenure_cbor::decode(&bytes, &Limits::TRUSTED).ok()
+        }
         _ => None,
     }
 }
@@ -281,7 +291,11 @@ fn without_managers(value: Value) -> Value {
         }
         None => object,
     };
-    match object.get("metadata").and_then(Value::as_object).filter(|of| of.contains("managedFields")) {
+    match object
+        .get("metadata")
+        .and_then(Value::as_object)
+        .filter(|metadata| metadata.contains("managedFields"))
+    {
         Some(metadata) => {
             let metadata = Value::Object(metadata.without("managedFields"));
             Value::Object(object.with("metadata", metadata))

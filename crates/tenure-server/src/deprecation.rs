@@ -10,7 +10,7 @@ const ANNOTATION: (&str, &str) = ("k8s.io/deprecated", "true");
 
 /// Returns the warning about the resource of a request, and annotates its audit event.
 pub(crate) fn warning(target: &Target, audit: &AuditContext) -> Option<String> {
-    let warning = Some(target.handler.strategy().deprecation_warning()).filter(|of| !of.is_empty())?;
+    let warning = Some(target.handler.strategy().deprecation_warning()).filter(|text| !text.is_empty())?;
     audit.annotate([ANNOTATION]);
     Some(warning.into())
 }

@@ -217,7 +217,7 @@ impl FlowController {
         let (mut settled_at, mut before) = (self.settled_at.subscribe(), None);
         loop {
             let listed = self.store.list(ListRequest::prefix(PREFIX)).await;
-            let latest = listed.ok().and_then(|of| of.entries.iter().map(|entry| entry.modified).max());
+            let latest = listed.ok().and_then(|list| list.entries.iter().map(|entry| entry.modified).max());
             if before == Some(latest) {
                 return;
             }

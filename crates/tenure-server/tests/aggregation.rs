@@ -47,7 +47,7 @@ impl Handler for Extension {
             return Response::text(StatusCode::UNAUTHORIZED, "not the front proxy");
         }
         let accept =
-            request.headers().get("accept").and_then(|of| of.to_str().ok()).unwrap_or("").to_string();
+            request.headers().get("accept").and_then(|value| value.to_str().ok()).unwrap_or("").to_string();
         let path = request.uri().path().to_string();
         let json = |text: &str| Response::new(StatusCode::OK, "application/json", text.to_string());
         match path.strip_prefix(GROUP).unwrap_or(&path) {
@@ -273,9 +273,13 @@ async fn condition(server: &Arc<Server>) -> (String, String) {
     let (_, body) = get(server, &format!("{API_SERVICES}/v1.ext.example.com")).await;
     let object: Value = body.parse().unwrap();
     let condition =
-        object.at(["status", "conditions"]).and_then(Value::as_array).and_then(|of| of.iter().next());
+        object.at(["status", "conditions"]).and_then(Value::as_array).and_then(|list| list.iter().next());
     let text = |name: &str| {
-        condition.and_then(|of| of.get(name)).and_then(Value::as_str).unwrap_or_default().to_string()
+        condition
+            .and_then(|condition| condition.get(name))
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_string()
     };
     (text("status"), text("reason"))
 }
@@ -295,7 +299,7 @@ async fn aggregated(is_modern: bool) -> Arc<Server> {
     until_condition(&server, "True", "Passed").await;
     until("discovery is read", || async {
         let list = document(&server, "/apis", AGGREGATED).await;
-        version(&list).and_then(|of| of.get("freshness").cloned()) == Some("Current".into())
+        version(&list).and_then(|version| version.get("freshness").cloned()) == Some("Current".into())
     })
     .await;
     server
@@ -304,7 +308,7 @@ async fn aggregated(is_modern: bool) -> Arc<Server> {
 /// Returns the version of the extension server in aggregated discovery.
 fn version(list: &Value) -> Option<Value> {
     let items = list.get("items")?.as_array()?;
-    let group = items.iter().find(|of| of.at(["metadata", "name"]) == Some(&"ext.example.com".into()))?;
+    let group = items.iter().find(|item| item.at(["metadata", "name"]) == Some(&"ext.example.com".into()))?;
     group.get("versions")?.as_array()?.iter().next().cloned()
 }
 
@@ -328,12 +332,15 @@ async fn requests_reach_the_extension_server_as_the_user_that_made_them() {
     assert_eq!(echo.get("uri"), Some(&format!("{GROUP}/echo?a=%2F&b").into()));
     assert_eq!(echo.get("body"), Some(&"hello".into()));
     let headers = echo.get("headers").and_then(Value::as_array).unwrap().iter().filter_map(Value::as_str);
-    let mut identity: Vec<&str> = headers.clone().filter(|of| of.starts_with("x-remote-")).collect();
+    let mut identity: Vec<&str> = headers.clone().filter(|header| header.starts_with("x-remote-")).collect();
     identity.sort_unstable();
     let groups = ["x-remote-group: a", "x-remote-group: b", "x-remote-group: system:authenticated"];
     let expected: Vec<&str> = groups.into_iter().chain(["x-remote-uid: 7", "x-remote-user: jane"]).collect();
     assert_eq!(identity, expected);
-    assert!(!headers.clone().any(|of| of.starts_with("authorization")), "credentials are not passed on");
+    assert!(
+        !headers.clone().any(|header| header.starts_with("authorization")),
+        "credentials are not passed on"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -414,17 +421,22 @@ async fn discovery_and_openapi_are_merged_by_priority() {
         let list = document(&server, "/apis", AGGREGATED).await;
         let names = |list: &Value, items: &str, at: &[&str]| -> Vec<String> {
             let items = list.get(items).and_then(Value::as_array).unwrap().iter();
-            items.filter_map(|of| of.at(at.iter().copied())?.as_str().map(String::from)).collect()
+            items.filter_map(|item| item.at(at.iter().copied())?.as_str().map(String::from)).collect()
         };
         let groups = names(&list, "items", &["metadata", "name"]);
         assert_eq!(groups, names(&document(&server, "/apis", "application/json").await, "groups", &["name"]));
-        let place = |name: &str| groups.iter().position(|of| of == name).unwrap_or_else(|| panic!("{name}"));
+        let place =
+            |name: &str| groups.iter().position(|group| group == name).unwrap_or_else(|| panic!("{name}"));
         // 17300 is the priority of certificates.k8s.io, which comes first by its name.
         assert_eq!(place("ext.example.com"), place("certificates.k8s.io") + 1, "{groups:?}");
         let mut found = version(&list).unwrap();
         let resource =
-            found.get("resources").and_then(Value::as_array).and_then(|of| of.iter().next()).cloned();
-        assert_eq!(resource.and_then(|of| of.get("resource").cloned()), Some("things".into()), "{found}");
+            found.get("resources").and_then(Value::as_array).and_then(|list| list.iter().next()).cloned();
+        assert_eq!(
+            resource.and_then(|resource| resource.get("resource").cloned()),
+            Some("things".into()),
+            "{found}"
+        );
         found = document(&server, GROUP, "application/json").await;
         assert_eq!(found.get("groupVersion"), Some(&"ext.example.com/v1".into()));
         found = document(&server, "/apis/ext.example.com", "application/json").await;
@@ -461,8 +473,9 @@ async fn a_server_that_fails_its_checks_is_discovered() {
     )
     .await;
     // The server has this version in its document, but does not answer the check of availability.
-    let of = api_service(address.port(), &format!(r#""caBundle":"{ca_bundle}""#));
-    create(&server, API_SERVICES, &of.replace(r#"v1.ext"#, "v2.ext").replace(r#":"v1""#, r#":"v2""#)).await;
+    let service = api_service(address.port(), &format!(r#""caBundle":"{ca_bundle}""#));
+    create(&server, API_SERVICES, &service.replace(r#"v1.ext"#, "v2.ext").replace(r#":"v1""#, r#":"v2""#))
+        .await;
     let expected: Value = r#"{"version":"v2","resources":[],"freshness":"Current"}"#.parse().unwrap();
     until("discovery is read", || async {
         version(&document(&server, "/apis", AGGREGATED).await) == Some(expected.clone())
@@ -470,8 +483,8 @@ async fn a_server_that_fails_its_checks_is_discovered() {
     .await;
     let object = document(&server, &format!("{API_SERVICES}/v2.ext.example.com"), "application/json").await;
     let condition =
-        object.at(["status", "conditions"]).and_then(Value::as_array).and_then(|of| of.iter().next());
-    assert_eq!(condition.and_then(|of| of.get("reason")), Some(&"FailedDiscoveryCheck".into()));
+        object.at(["status", "conditions"]).and_then(Value::as_array).and_then(|list| list.iter().next());
+    assert_eq!(condition.and_then(|condition| condition.get("reason")), Some(&"FailedDiscoveryCheck".into()));
     assert_eq!(get(&server, "/apis/ext.example.com/v2/things").await.0, 503);
 }
 
@@ -566,10 +579,14 @@ async fn what_the_server_serves_is_registered() {
             let text =
                 |at: &[&str]| object.at(at.iter().copied()).map(ToString::to_string).unwrap_or_default();
             let label = text(&["metadata", "labels", "kube-aggregator.kubernetes.io/automanaged"]);
-            let condition =
-                object.at(["status", "conditions"]).and_then(Value::as_array).and_then(|of| of.iter().next());
-            let reason =
-                condition.and_then(|of| of.get("reason")).and_then(Value::as_str).unwrap_or_default();
+            let condition = object
+                .at(["status", "conditions"])
+                .and_then(Value::as_array)
+                .and_then(|list| list.iter().next());
+            let reason = condition
+                .and_then(|condition| condition.get("reason"))
+                .and_then(Value::as_str)
+                .unwrap_or_default();
             format!(
                 "{label} {} {} {reason}",
                 text(&["spec", "groupPriorityMinimum"]),
@@ -614,7 +631,7 @@ async fn what_the_server_serves_is_registered() {
     until("policy is the second group", || async {
         let list = document(&server, "/apis", "application/json").await;
         let groups = list.get("groups").and_then(Value::as_array).unwrap();
-        groups.get(1).and_then(|of| of.get("name").cloned()) == Some("policy".into())
+        groups.get(1).and_then(|group| group.get("name").cloned()) == Some("policy".into())
     })
     .await;
 }
@@ -720,7 +737,10 @@ async fn a_version_of_a_built_in_group_has_its_built_in_resources_alone() {
     create(&server, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &definition).await;
     let names = |list: Value| {
         let resources = list.get("resources").and_then(Value::as_array).unwrap().clone();
-        resources.iter().filter_map(|of| of.get("name")?.as_str().map(String::from)).collect::<Vec<_>>()
+        resources
+            .iter()
+            .filter_map(|resource| resource.get("name")?.as_str().map(String::from))
+            .collect::<Vec<_>>()
     };
     let builtin = names(document(&server, "/apis/storage.k8s.io/v1", "application/json").await);
     assert!(

@@ -167,17 +167,17 @@ async fn rules_reviews_name_what_every_authorizer_grants() {
     let server = start(Arc::new(MemoryStore::new()), [Node, Rbac, abac]).await;
     let review = r#"{"spec":{"namespace":"default"}}"#;
     let path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
-    let of = async |token| {
+    let status_of = async |token| {
         let (code, answer) = send(&server, token, "POST", path, review).await;
         assert_eq!(code, 201, "{answer}");
         answer.get("status").cloned().unwrap_or_default()
     };
-    let ann = of(ANN).await;
+    let ann = status_of(ANN).await;
     assert_eq!(ann.get("incomplete"), Some(&Value::Bool(false)));
     let rules = ann.get("resourceRules").unwrap().to_string();
     assert!(rules.contains(r#"{"apiGroups":["*"],"resources":["pods"],"verbs":["*"]}"#), "{rules}");
     assert!(rules.contains("selfsubjectaccessreviews"), "by the role system:basic-user: {rules}");
-    let node = of(NODE).await;
+    let node = status_of(NODE).await;
     assert_eq!(node.get("incomplete"), Some(&Value::Bool(true)));
     let error = node.get("evaluationError").and_then(Value::as_str);
     assert_eq!(error, Some("node authorizer does not support user rule resolution"));

@@ -32,7 +32,7 @@ fn schema(breadth: usize, depth: usize) -> Value {
     );
     let mut properties: Vec<(String, Value)> = (0..breadth)
         .map(|at| {
-            let of = match at % 6 {
+            let schema = match at % 6 {
                 0 => Value::object([
                     ("type", Value::from("string")),
                     ("maxLength", Value::Int(63)),
@@ -61,14 +61,14 @@ fn schema(breadth: usize, depth: usize) -> Value {
                     (
                         "anyOf",
                         Value::array(
-                            ["integer", "string"].map(|of| Value::object([("type", Value::from(of))])),
+                            ["integer", "string"].map(|name| Value::object([("type", Value::from(name))])),
                         ),
                     ),
                     ("description", words.clone()),
                 ]),
                 _ => Value::object([("type", Value::from("boolean")), ("description", words.clone())]),
             };
-            (format!("field{at}"), of)
+            (format!("field{at}"), schema)
         })
         .collect();
     properties.push((
@@ -164,7 +164,7 @@ fn many_definitions_are_read_in_time() {
     let (took, compiled) = best_of(1, || {
         definitions
             .iter()
-            .map(|of| Definition::read(of, Profile::kubernetes()).unwrap())
+            .map(|definition| Definition::read(definition, Profile::kubernetes()).unwrap())
             .collect::<Vec<Definition>>()
     });
     println!("{} definitions in {took:?}", compiled.len());

@@ -113,7 +113,8 @@ async fn a_flood_does_not_delay_other_flows() {
 /// Waits until the condition of a schema has a status and a reason.
 async fn until_dangling(server: &Arc<Server>, schema: &str, wanted: (&str, &str)) {
     let path = format!("{GROUP}/flowschemas/{schema}");
-    let text = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).unwrap_or_default().to_string();
+    let text =
+        |object: &Value, name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default().to_string();
     for _ in 0..2000 {
         let object = read(send(server, ADMIN, Method::GET, &path, "").await).await;
         let conditions =

@@ -69,7 +69,9 @@ async fn a_kubelet_writes_what_belongs_to_its_node() {
     }
     admin("POST", "/api/v1/namespaces/default/serviceaccounts".into(), r#"{"metadata":{"name":"a"}}"#.into())
         .await;
-    let uid = |of: &Value| of.at(["metadata", "uid"]).and_then(Value::as_str).unwrap_or_default().to_string();
+    let uid = |object: &Value| {
+        object.at(["metadata", "uid"]).and_then(Value::as_str).unwrap_or_default().to_string()
+    };
     let node = uid(&admin("GET", "/api/v1/nodes/one".into(), String::new()).await);
     let on_one = uid(&admin("GET", format!("{PODS}/on-one"), String::new()).await);
     let on_two = uid(&admin("GET", format!("{PODS}/on-two"), String::new()).await);

@@ -79,9 +79,9 @@ fn main() {
         part(999),
         part(1_000)
     );
-    let of = |nanoseconds: &AtomicU64| Duration::from_nanos(nanoseconds.load(Ordering::Relaxed));
-    println!("  in the disk           {:.1?}", of(&disk.nanoseconds));
-    println!("  without a core        {:.1?}", of(&disk.without_core));
+    let total = |nanoseconds: &AtomicU64| Duration::from_nanos(nanoseconds.load(Ordering::Relaxed));
+    println!("  in the disk           {:.1?}", total(&disk.nanoseconds));
+    println!("  without a core        {:.1?}", total(&disk.without_core));
     println!("  slowest beside these  {:.1?} ({} above {SLOWEST:?})", all.slowest_own, all.slow);
     let end = size(directory.path());
     println!("  largest directory     {} MB, at the end {} MB", largest / 1_000_000, end / 1_000_000);

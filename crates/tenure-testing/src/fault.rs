@@ -327,7 +327,7 @@ impl Faults {
     /// Returns the numbers of all faults, and how often each has happened.
     pub fn list(&self) -> Vec<(u64, u64, Fault)> {
         let state = self.0.state.lock();
-        state.active.iter().map(|of| (of.id, *of.hits.borrow(), of.fault.clone())).collect()
+        state.active.iter().map(|active| (active.id, *active.hits.borrow(), active.fault.clone())).collect()
     }
 
     /// Whether a fault is still there.

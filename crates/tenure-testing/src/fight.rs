@@ -60,7 +60,7 @@ fn fights(writes: &[Write]) -> Vec<Fight> {
         if write.before.is_none() || write.after.is_none() {
             // A new object of the same name is counted from zero.
             let subject = write.subject();
-            found.extend(take(&mut rounds, |of| *of == subject));
+            found.extend(take(&mut rounds, |round| *round == subject));
         }
         for FieldChange { path, after, .. } in &write.changes {
             let rounds = rounds.entry((write.subject(), path.clone())).or_default();

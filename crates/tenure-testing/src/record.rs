@@ -114,7 +114,8 @@ impl Store for RecordingStore {
 
     async fn commit(&self, transaction: Transaction) -> Result<Committed> {
         let operations = transaction.operations().iter();
-        let operations = operations.map(|of| (of.key.clone(), of.action.clone())).collect();
+        let operations =
+            operations.map(|operation| (operation.key.clone(), operation.action.clone())).collect();
         let committed = self.store.commit(transaction).await?;
         self.record(operations, &committed);
         Ok(committed)

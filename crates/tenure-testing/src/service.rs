@@ -180,8 +180,10 @@ impl Inner {
         let verb = if info.is_apply { "apply".to_string() } else { info.verb.clone() };
         let actor = Arc::new(Actor { verb, manager: info.manager.clone(), user });
         let answer = ACTOR.scope(actor, server.respond(request.map(RequestBody::from))).await;
-        let is_json =
-            answer.headers.get(CONTENT_TYPE).is_some_and(|of| of.as_bytes().starts_with(b"application/json"));
+        let is_json = answer
+            .headers
+            .get(CONTENT_TYPE)
+            .is_some_and(|value| value.as_bytes().starts_with(b"application/json"));
         let mut body = TestBody::whole(answer.body, answer.memory);
         if is_watch && answer.code.is_success() {
             let expired = too_old(info.resource_version, running.store.known().get());

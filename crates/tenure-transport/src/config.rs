@@ -313,7 +313,9 @@ impl Auth {
     pub async fn credentials(&self) -> Result<Credentials, ConnectError> {
         let mut credentials =
             Credentials { headers: self.impersonation.clone(), identity: self.certificate.clone() };
-        if let Some(value) = self.forwarded_for.and_then(|of| HeaderValue::from_str(&of.to_string()).ok()) {
+        if let Some(value) =
+            self.forwarded_for.and_then(|address| HeaderValue::from_str(&address.to_string()).ok())
+        {
             credentials.headers.push((HeaderName::from_static("x-forwarded-for"), value));
         }
         let mut token = match &self.token_file {

@@ -125,7 +125,7 @@ impl WebClient {
         let request = request.body(whole_body(Bytes::new())).map_err(|error| error.to_string())?;
         let response = client.send(request).await.map_err(|error| innermost(&error))?;
         let code = response.status();
-        let location = response.headers().get(header::LOCATION).and_then(|of| of.to_str().ok());
+        let location = response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());
         let next = match location.filter(|_| code.is_redirection()) {
             Some(location) => Some(resolve(url, location)?),
             None => None,

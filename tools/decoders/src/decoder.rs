@@ -50,20 +50,22 @@ impl Decoder {
 /// Returns all decoders.
 pub fn decoders() -> Vec<Decoder> {
     let objects = objects();
-    let lines = |of: &[Value]| -> Vec<Vec<u8>> { of.iter().map(|of| of.to_string().into_bytes()).collect() };
-    let is_definition = |of: &&Value| of.get("kind") == Some(&"CustomResourceDefinition".into());
+    let lines = |values: &[Value]| -> Vec<Vec<u8>> {
+        values.iter().map(|value| value.to_string().into_bytes()).collect()
+    };
+    let is_definition = |object: &&Value| object.get("kind") == Some(&"CustomResourceDefinition".into());
     let definitions: Vec<Value> = objects.iter().filter(is_definition).cloned().collect();
     let with_object = |definition: &Value| {
         let object = r#"{"apiVersion":"a.example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"l":["a"],"m":{"k":"v"},"n":1,"size":3,"items":[{"name":"a","value":"b"}]}}"#;
         format!("{definition}\n{object}").replace("{id}", "a").into_bytes()
     };
     let yaml: Vec<Vec<u8>> =
-        objects.iter().map(|of| tenure_value::yaml::to_string(of).into_bytes()).collect();
+        objects.iter().map(|object| tenure_value::yaml::to_string(object).into_bytes()).collect();
     let with = |saved: Vec<Vec<u8>>, more: Vec<Vec<u8>>| saved.into_iter().chain(more).collect();
     let bootstrap: Vec<Value> =
-        tenure_flowcontrol::bootstrap::objects().into_iter().map(|of| of.object).collect();
+        tenure_flowcontrol::bootstrap::objects().into_iter().map(|object| object.object).collect();
     let levels: Vec<&Value> =
-        bootstrap.iter().filter(|of| of.get("kind") != Some(&"FlowSchema".into())).collect();
+        bootstrap.iter().filter(|object| object.get("kind") != Some(&"FlowSchema".into())).collect();
     let flows = bootstrap
         .iter()
         .zip(levels.iter().cycle())

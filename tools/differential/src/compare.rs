@@ -88,8 +88,8 @@ fn outcome(answer: &Answer) -> Value {
         let mut causes: Vec<Value> = causes
             .iter()
             .map(|cause| {
-                let of = |name: &str| (name.to_string(), cause.get(name).cloned().unwrap_or_default());
-                Value::object([of("reason"), of("message"), of("field")])
+                let member = |name: &str| (name.to_string(), cause.get(name).cloned().unwrap_or_default());
+                Value::object([member("reason"), member("message"), member("field")])
             })
             .collect();
         causes.sort();
@@ -109,7 +109,7 @@ impl Roles {
             ("uid", Value::String(_)) => Value::from("UID"),
             ("clusterIP", Value::String(address)) if *address != "None" => Value::from("ADDRESS"),
             ("clusterIPs", Value::Array(addresses))
-                if addresses.iter().any(|of| of.as_str() != Some("None")) =>
+                if addresses.iter().any(|address| address.as_str() != Some("None")) =>
             {
                 Value::from(addresses.len() as u64)
             }

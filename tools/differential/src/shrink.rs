@@ -117,7 +117,7 @@ mod tests {
         let document: Value = r#"{"a":[1,{"b":2}],"c":3}"#.parse().unwrap();
         let without: Vec<String> = (0..)
             .map_while(|number| without_part(&document, &mut { number }))
-            .map(|of| of.to_string())
+            .map(|line| line.to_string())
             .collect();
         assert_eq!(
             without,

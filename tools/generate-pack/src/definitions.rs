@@ -21,10 +21,10 @@ pub(crate) fn schemas(definitions: &Value) -> Result<Object, PackError> {
         what: "\"$defs\" is missing".into(),
         expected: "it must contain the definitions by name",
     })?;
-    let schemas = found.iter().map(|(name, of)| {
+    let schemas = found.iter().map(|(name, definition)| {
         let schema = match name.as_str() {
             INT_OR_STRING => Value::object([("format", "int-or-string".into())]),
-            _ => node(of),
+            _ => node(definition),
         };
         (name.clone(), schema)
     });

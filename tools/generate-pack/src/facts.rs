@@ -36,7 +36,7 @@ pub(crate) fn schemas(facts: &Value) -> Result<Object, PackError> {
         expected: "facts must contain the objects \"types\" and \"kinds\"",
     })?;
     let converted: Result<Vec<_>, PackError> =
-        types.iter().map(|(name, of)| Ok((name.clone(), node(of, name, types)?.into()))).collect();
+        types.iter().map(|(name, ty)| Ok((name.clone(), node(ty, name, types)?.into()))).collect();
     Ok(Object::from_unsorted(converted?))
 }
 
@@ -82,7 +82,7 @@ fn node(given: &Value, at: &str, types: &Object) -> Result<Object, PackError> {
 /// Converts the items of a list or the values of a map. Their zero is their default, which servers before 1.37 publish; the pack
 /// has it for every version.
 fn part(value: &Value, at: &str, types: &Object) -> Result<Object, PackError> {
-    let word = |of: &Value, word: &str| of.get(word).and_then(Value::as_str).map(str::to_owned);
+    let word = |value: &Value, word: &str| value.get(word).and_then(Value::as_str).map(str::to_owned);
     let node = node(value, at, types)?;
     if node.contains("default") {
         return Ok(node);
@@ -107,7 +107,7 @@ fn part(value: &Value, at: &str, types: &Object) -> Result<Object, PackError> {
 fn properties(fields: &Object, at: &str, types: &Object) -> Result<Object, PackError> {
     let converted: Result<Vec<_>, PackError> = fields
         .iter()
-        .map(|(name, of)| Ok((name.clone(), node(of, &format!("{at}.{name}"), types)?.into())))
+        .map(|(name, schema)| Ok((name.clone(), node(schema, &format!("{at}.{name}"), types)?.into())))
         .collect();
     Ok(Object::from_unsorted(converted?))
 }
@@ -139,9 +139,9 @@ mod tests {
                 "c": {"node": "list", "items": {"ref": "a.A"}}, "d": {"node": "list", "items": {"ref": "a.Q"}},
                 "e": {"node": "map", "values": {"type": "string"}}, "f": {"node": "list", "items": {"type": "integer"}}}}}}"#,
         );
-        let of = json::to_string(schemas.unwrap().get("a.B").unwrap());
+        let text = json::to_string(schemas.unwrap().get("a.B").unwrap());
         let expected = r##"{"properties":{"c":{"items":{"$ref":"#/components/schemas/a.A","default":{}},"type":"array"},"d":{"items":{"$ref":"#/components/schemas/a.Q"},"type":"array"},"e":{"additionalProperties":{"default":"","type":"string"},"type":"object"},"f":{"items":{"default":0,"type":"integer"},"type":"array"}},"type":"object"}"##;
-        assert_eq!(of, expected);
+        assert_eq!(text, expected);
     }
 
     #[test]

@@ -36,13 +36,13 @@ fn a_delta_has_the_types_of_its_facts() {
     let schema = Schema::from_delta(builtin::PACK, delta).unwrap();
     let names = |schema: &Schema| schema.names().map(|(name, _)| name.clone()).collect::<Vec<_>>();
     let kinds = |schema: &Schema| {
-        schema.kinds().map(|(kind, of)| (kind.clone(), of.name().cloned())).collect::<Vec<_>>()
+        schema.kinds().map(|(kind, ty)| (kind.clone(), ty.name().cloned())).collect::<Vec<_>>()
     };
     assert_eq!(names(&schema), names(&whole));
     assert_eq!(kinds(&schema), kinds(&whole));
-    for (name, of) in whole.names() {
+    for (name, ty) in whole.names() {
         let other = schema.named(name).unwrap();
-        assert_eq!(other.outline(1).to_string(), of.outline(1).to_string(), "{name}");
+        assert_eq!(other.outline(1).to_string(), ty.outline(1).to_string(), "{name}");
         if let Some(former) = Schema::builtin_at(KubernetesVersion::V1_36).named(name) {
             assert_eq!(former.id(), other.id(), "{name}");
         }
@@ -213,11 +213,11 @@ fn compiled_types_have_the_counts_of_the_facts() {
     let facts = facts();
     let mut expected = BTreeMap::new();
     let types = facts.get("types").and_then(Value::as_object).unwrap();
-    types.iter().for_each(|(_, of)| count_facts(of, &mut expected));
+    types.iter().for_each(|(_, ty)| count_facts(ty, &mut expected));
 
     let schema = Schema::builtin_at(KubernetesVersion::V1_36);
     let mut counts = BTreeMap::new();
-    schema.names().for_each(|(_, of)| count_type(of, &mut counts));
+    schema.names().for_each(|(_, ty)| count_type(ty, &mut counts));
     assert_eq!(counts, expected);
     assert_eq!(schema.names().count(), types.len());
 
@@ -234,7 +234,7 @@ fn every_kind_of_the_facts_has_its_type() {
     let kinds = facts.get("kinds").and_then(Value::as_object).unwrap();
     let found: Vec<_> = Schema::builtin_at(KubernetesVersion::V1_36)
         .kinds()
-        .map(|(kind, of)| (kind.clone(), Value::from(of.name().unwrap().clone())))
+        .map(|(kind, ty)| (kind.clone(), Value::from(ty.name().unwrap().clone())))
         .collect();
     assert_eq!(found, kinds.fields());
     for (kind, _) in kinds.iter() {
@@ -249,8 +249,8 @@ fn every_kind_of_the_facts_has_its_type() {
 fn a_reference_may_make_its_type_granular() {
     let schema = Schema::builtin_at(KubernetesVersion::V1_36);
     let spec = schema.named("io.k8s.api.core.v1.PersistentVolumeSpec").unwrap();
-    let relation = |of: TypeRef| match of.get() {
-        Type::Struct(of) => of.relation,
+    let relation = |ty: TypeRef| match ty.get() {
+        Type::Struct(structure) => structure.relation,
         other => panic!("{other:?}"),
     };
     assert_eq!(relation(spec.below("claimRef").unwrap()), Relation::Granular);
@@ -274,13 +274,13 @@ fn published_definitions_add_types_and_change_none() {
     assert!(file.exists(), "{}: not there; scripts/test installs it", file.display());
     let definitions = json::parse(&std::fs::read(file).unwrap(), &Limits::TRUSTED).unwrap();
     let completed = tenure_generate_pack::compile(Some(&facts()), Some(&definitions)).unwrap();
-    for (name, of) in Schema::builtin_at(KubernetesVersion::V1_36).names() {
+    for (name, ty) in Schema::builtin_at(KubernetesVersion::V1_36).names() {
         let other = completed.named(name).unwrap_or_else(|| panic!("{name} is gone"));
-        assert_eq!(other.outline(1).to_string(), of.outline(1).to_string(), "{name}");
+        assert_eq!(other.outline(1).to_string(), ty.outline(1).to_string(), "{name}");
     }
-    for (kind, of) in Schema::builtin_at(KubernetesVersion::V1_36).kinds() {
+    for (kind, ty) in Schema::builtin_at(KubernetesVersion::V1_36).kinds() {
         let (api_version, name) = kind.split_once(' ').unwrap();
-        assert_eq!(completed.kind(api_version, name).and_then(TypeRef::name), of.name(), "{kind}");
+        assert_eq!(completed.kind(api_version, name).and_then(TypeRef::name), ty.name(), "{kind}");
     }
     assert!(completed.names().count() >= Schema::builtin_at(KubernetesVersion::V1_36).names().count());
 }

@@ -26,11 +26,11 @@ const RUNS: usize = 5;
 
 /// Returns the paths of the libraries.
 pub fn paths() -> Result<Vec<HotPath>, Box<dyn Error>> {
-    let of = Schema::builtin().kind("apps/v1", "Deployment").ok_or("no Deployment in the schema")?;
+    let ty = Schema::builtin().kind("apps/v1", "Deployment").ok_or("no Deployment in the schema")?;
     let mut paths = documents()?;
     paths.extend(field_sets()?);
-    paths.extend(patches(of)?);
-    paths.extend(ownership(of)?);
+    paths.extend(patches(ty)?);
+    paths.extend(ownership(ty)?);
     Ok(paths)
 }
 

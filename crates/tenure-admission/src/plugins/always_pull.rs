@@ -20,8 +20,9 @@ pub(crate) const ALWAYS_PULL_IMAGES: ObjectPlugin = ObjectPlugin::mutating(
 fn always_pulling(pod: &Value) -> Value {
     let spec = LISTS.iter().fold(fields(pod.get("spec")), |spec, list| {
         let Some(Value::Array(containers)) = spec.get(list) else { return spec };
-        let pulling =
-            containers.iter().map(|of| Value::from(fields(Some(of)).with("imagePullPolicy", "Always")));
+        let pulling = containers
+            .iter()
+            .map(|container| Value::from(fields(Some(container)).with("imagePullPolicy", "Always")));
         let pulling = Value::array(pulling);
         spec.with(*list, pulling)
     });

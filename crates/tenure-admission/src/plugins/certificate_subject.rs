@@ -96,7 +96,7 @@ fn element(der: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
         short @ 0..=0x7f => (usize::from(short), rest),
         long => {
             let (bytes, rest) =
-                rest.split_at_checked(usize::from(long & 0x7f)).filter(|(of, _)| of.len() <= 4)?;
+                rest.split_at_checked(usize::from(long & 0x7f)).filter(|(length, _)| length.len() <= 4)?;
             (bytes.iter().fold(0, |length, byte| length << 8 | usize::from(*byte)), rest)
         }
     };

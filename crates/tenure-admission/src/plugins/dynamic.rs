@@ -16,7 +16,7 @@ pub(crate) struct MutatingAdmissionPolicy;
 impl AdmissionPlugin for MutatingAdmissionPolicy {
     fn handles(&self, action: &ResourceAction<'_>, config: &AdmissionConfig) -> bool {
         action.operation != Operation::Delete
-            && policies_may_match(config.mutating_policies.iter().map(|of| &of.constraints), action)
+            && policies_may_match(config.mutating_policies.iter().map(|policy| &policy.constraints), action)
     }
 
     async fn admit(
@@ -43,7 +43,7 @@ pub(crate) struct MutatingAdmissionWebhook(pub WebhookCredentials);
 #[async_trait]
 impl AdmissionPlugin for MutatingAdmissionWebhook {
     fn handles(&self, action: &ResourceAction<'_>, config: &AdmissionConfig) -> bool {
-        webhooks_may_match(config.mutating_webhooks.iter().map(|of| &of.constraints), action)
+        webhooks_may_match(config.mutating_webhooks.iter().map(|webhook| &webhook.constraints), action)
     }
 
     async fn admit(
@@ -72,7 +72,7 @@ pub(crate) struct ValidatingAdmissionPolicy;
 #[async_trait]
 impl AdmissionPlugin for ValidatingAdmissionPolicy {
     fn handles(&self, action: &ResourceAction<'_>, config: &AdmissionConfig) -> bool {
-        policies_may_match(config.validating_policies.iter().map(|of| &of.constraints), action)
+        policies_may_match(config.validating_policies.iter().map(|policy| &policy.constraints), action)
     }
 
     async fn validate(
@@ -93,7 +93,7 @@ pub(crate) struct ValidatingAdmissionWebhook(pub WebhookCredentials);
 #[async_trait]
 impl AdmissionPlugin for ValidatingAdmissionWebhook {
     fn handles(&self, action: &ResourceAction<'_>, config: &AdmissionConfig) -> bool {
-        webhooks_may_match(config.validating_webhooks.iter().map(|of| &of.constraints), action)
+        webhooks_may_match(config.validating_webhooks.iter().map(|webhook| &webhook.constraints), action)
     }
 
     async fn validate(

@@ -28,8 +28,8 @@ fn with_resource_tolerations(pod: &Value) -> Value {
         ])
     });
     let has = |toleration: &Value| {
-        let same = |of: &Value| {
-            ["key", "operator", "effect"].iter().all(|name| text(of, name) == text(toleration, name))
+        let same = |existing: &Value| {
+            ["key", "operator", "effect"].iter().all(|name| text(existing, name) == text(toleration, name))
         };
         tolerations(pod).iter().any(same)
     };
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     fn keys(pod: &Value) -> String {
-        tolerations(pod).iter().map(|of| text(of, "key")).collect::<Vec<_>>().join(" ")
+        tolerations(pod).iter().map(|toleration| text(toleration, "key")).collect::<Vec<_>>().join(" ")
     }
 
     #[test]

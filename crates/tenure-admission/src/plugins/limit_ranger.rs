@@ -143,13 +143,14 @@ impl Usage {
     /// The usage of a pod: the sum of its containers, or that of an init container which needs more.
     fn of_pod(pod: &Value) -> Usage {
         let total = |kind: &str| {
-            let together = items(pod.at(["spec", "containers"])).iter().fold(Object::default(), |sum, of| {
-                merged(sum, &fields(of.at(["resources", kind])), Quantity::plus)
-            });
-            items(pod.at(["spec", "initContainers"])).iter().fold(together, |most, of| {
-                let is_sidecar = of.get("restartPolicy").and_then(Value::as_str) == Some("Always");
+            let together =
+                items(pod.at(["spec", "containers"])).iter().fold(Object::default(), |sum, container| {
+                    merged(sum, &fields(container.at(["resources", kind])), Quantity::plus)
+                });
+            items(pod.at(["spec", "initContainers"])).iter().fold(together, |most, container| {
+                let is_sidecar = container.get("restartPolicy").and_then(Value::as_str) == Some("Always");
                 let join = if is_sidecar { Quantity::plus } else { Quantity::max };
-                merged(most, &fields(of.at(["resources", kind])), join)
+                merged(most, &fields(container.at(["resources", kind])), join)
             })
         };
         Usage { requests: total("requests"), limits: total("limits") }
@@ -250,7 +251,7 @@ fn check(item: &Value, kind: &str, usage: &Usage, violations: &mut Vec<String>) 
     for (resource, most) in &fields(item.get("maxLimitRequestRatio")) {
         let bound_text = format!("{resource} max limit to request ratio per {kind} is {}", plain(most));
         let nanos =
-            |amounts: &Object| amount(amounts.get(resource)).map(Quantity::nanos).filter(|of| *of != 0);
+            |amounts: &Object| amount(amounts.get(resource)).map(Quantity::nanos).filter(|nanos| *nanos != 0);
         let Some(most) = amount(Some(most)) else { continue };
         match (nanos(&usage.requests), nanos(&usage.limits)) {
             (None, _) => {

@@ -73,7 +73,7 @@ fn needed(old: &Value, new: &Value) -> Vec<&'static str> {
 /// Returns the features that a node does not declare.
 fn missing(needed: &[&'static str], node: &Value) -> Vec<&'static str> {
     let declared = items(node.at(["status", "declaredFeatures"]));
-    let is_declared = |feature: &str| declared.iter().any(|of| of.as_str() == Some(feature));
+    let is_declared = |feature: &str| declared.iter().any(|name| name.as_str() == Some(feature));
     needed.iter().copied().filter(|feature| !is_declared(feature)).collect()
 }
 

@@ -217,15 +217,15 @@ impl NodeRequest<'_> {
         self.require(is_bound(old, node), || {
             format!("node {node:?} can only update pod status for pods with spec.nodeName set to itself")
         })?;
-        let labels = |of: &Value| fields(of.at(["metadata", "labels"]));
+        let labels = |node: &Value| fields(node.at(["metadata", "labels"]));
         self.require(labels(old) == labels(new), || {
             format!("node {node:?} cannot update labels through pod status")
         })?;
-        let claims = |of: &Value| items(of.at(["status", "resourceClaimStatuses"])).to_vec();
+        let claims = |pod: &Value| items(pod.at(["status", "resourceClaimStatuses"])).to_vec();
         self.require(claims(old) == claims(new), || {
             format!("node {node:?} cannot update resource claim statues")
         })?;
-        let extended = |of: &Value| of.at(["status", "extendedResourceClaimStatus"]).cloned();
+        let extended = |pod: &Value| pod.at(["status", "extendedResourceClaimStatus"]).cloned();
         self.require(extended(old) == extended(new), || {
             format!("node {node:?} cannot update extended resource claim status")
         })
@@ -235,7 +235,8 @@ impl NodeRequest<'_> {
         let (node, name) = (self.node, self.attributes.name.as_str());
         self.require(name == node, || format!("node {node:?} is not allowed to modify node {name:?}"))?;
         let (old, new) = (&self.attributes.old_object, &self.attributes.object);
-        let source = |of: &Value| of.at(["spec", "configSource"]).filter(|of| !of.is_null()).cloned();
+        let source =
+            |node: &Value| node.at(["spec", "configSource"]).filter(|source| !source.is_null()).cloned();
         match self.attributes.operation {
             Operation::Create => {
                 self.require(source(new).is_none(), || {
@@ -252,7 +253,7 @@ impl NodeRequest<'_> {
                         "node {node:?} is not allowed to update configSource to a new non-nil configSource"
                     )
                 })?;
-                let list = |of: &Value, at: [&str; 2]| items(of.at(at)).to_vec();
+                let list = |object: &Value, at: [&str; 2]| items(object.at(at)).to_vec();
                 self.require(list(old, ["spec", "taints"]) == list(new, ["spec", "taints"]), || {
                     format!("node {node:?} is not allowed to modify taints")
                 })?;
@@ -271,14 +272,14 @@ impl NodeRequest<'_> {
         self.require(self.attributes.operation == Operation::Update, || {
             format!("unexpected operation {:?}", self.attributes.operation.word())
         })?;
-        let without = |of: &Value| {
-            let metadata = fields(of.get("metadata")).without("resourceVersion").without("managedFields");
-            let status = fields(of.get("status"))
+        let without = |node: &Value| {
+            let metadata = fields(node.get("metadata")).without("resourceVersion").without("managedFields");
+            let status = fields(node.get("status"))
                 .without("capacity")
                 .without("conditions")
                 .without("allocatedResources")
                 .without("allocatedResourceStatuses");
-            Value::from(fields(Some(of)).with("metadata", metadata).with("status", status))
+            Value::from(fields(Some(node)).with("metadata", metadata).with("status", status))
         };
         let same = without(&self.attributes.old_object) == without(&self.attributes.object);
         self.require(same, || {
@@ -349,13 +350,13 @@ impl NodeRequest<'_> {
         for volume in items(pod.at(["spec", "volumes"])) {
             let mut tokens = items(volume.at(["projected", "sources"]))
                 .iter()
-                .filter_map(|of| of.get("serviceAccountToken"));
+                .filter_map(|source| source.get("serviceAccountToken"));
             if tokens.any(|token| text(token, "audience") == audience) {
                 return Ok(true);
             }
             let claim = match (volume.get("ephemeral"), volume.get("persistentVolumeClaim")) {
                 (Some(_), _) => Some(format!("{}-{}", meta_text(pod, "name"), text(volume, "name"))),
-                (None, claim) => claim.map(|of| text(of, "claimName").to_string()),
+                (None, claim) => claim.map(|claim| text(claim, "claimName").to_string()),
             };
             let used = match claim {
                 Some(claim) => self.driver_of(namespace, &claim).await?,
@@ -369,7 +370,7 @@ impl NodeRequest<'_> {
             match used {
                 Ok(driver) => {
                     let requests = items(driver.at(["spec", "tokenRequests"]));
-                    if requests.iter().any(|of| text(of, "audience") == audience) {
+                    if requests.iter().any(|request| text(request, "audience") == audience) {
                         return Ok(true);
                     }
                 }
@@ -456,7 +457,7 @@ impl NodeRequest<'_> {
 /// Returns the CSI driver of a volume, also of one that Kubernetes once handled itself.
 fn driver(volume: &Value) -> Option<Text> {
     let own = volume.at(["csi", "driver"]).and_then(Value::as_str);
-    let is_of = |source: &str| volume.get(source).is_some_and(|of| !of.is_null());
+    let is_of = |source: &str| volume.get(source).is_some_and(|source| !source.is_null());
     let migrated = || MIGRATED.iter().find(|(source, _)| is_of(source)).map(|(_, driver)| *driver);
     own.or_else(migrated).map(Text::new)
 }
@@ -467,7 +468,7 @@ fn is_bound(pod: &Value, node: &str) -> bool {
 
 /// Returns the labels that differ and that a kubelet must not change, separated by commas.
 fn forbidden_labels(new: &Value, old: &Value) -> String {
-    let labels = |of: &Value| fields(of.at(["metadata", "labels"]));
+    let labels = |node: &Value| fields(node.at(["metadata", "labels"]));
     let (new, old) = (labels(new), labels(old));
     let names: BTreeSet<&Text> = new.iter().chain(old.iter()).map(|(name, _)| name).collect();
     let changed = names.into_iter().filter(|name| new.get(name.as_str()) != old.get(name.as_str()));
@@ -483,7 +484,9 @@ fn may_set(label: &str) -> bool {
         return false;
     }
     let is_kubernetes = is_within("kubernetes.io") || is_within("k8s.io");
-    !is_kubernetes || KUBELET_LABELS.contains(&label) || KUBELET_LABEL_PREFIXES.iter().any(|of| is_within(of))
+    !is_kubernetes
+        || KUBELET_LABELS.contains(&label)
+        || KUBELET_LABEL_PREFIXES.iter().any(|prefix| is_within(prefix))
 }
 
 /// Returns what API objects a pod refers to, if it refers to any.
@@ -496,8 +499,8 @@ fn reference_of(pod: &Value) -> Option<&'static str> {
     let containers = || lists.iter().flat_map(|list| items(spec.get(*list)));
     let uses = |key: &str, all: &str| {
         containers().any(|container| {
-            items(container.get("env")).iter().any(|of| of.at(["valueFrom", key]).is_some())
-                || items(container.get("envFrom")).iter().any(|of| of.get(all).is_some())
+            items(container.get("env")).iter().any(|variable| variable.at(["valueFrom", key]).is_some())
+                || items(container.get("envFrom")).iter().any(|source| source.get(all).is_some())
         })
     };
     if uses("secretKeyRef", "secretRef") || !items(spec.get("imagePullSecrets")).is_empty() {
@@ -509,13 +512,13 @@ fn reference_of(pod: &Value) -> Option<&'static str> {
     if !items(spec.get("resourceClaims")).is_empty() {
         return Some("resourceclaims");
     }
-    let find = |of: &Value, table: &[(&str, &'static str)]| {
-        table.iter().find(|(member, _)| of.get(*member).is_some()).map(|(_, resource)| *resource)
+    let find = |volume: &Value, table: &[(&str, &'static str)]| {
+        table.iter().find(|(member, _)| volume.get(*member).is_some()).map(|(_, resource)| *resource)
     };
     items(spec.get("volumes")).iter().find_map(|volume| {
         let sources = items(volume.at(["projected", "sources"]));
         find(volume, &REFERRING_VOLUMES)
-            .or_else(|| sources.iter().find_map(|of| find(of, &REFERRING_SOURCES)))
+            .or_else(|| sources.iter().find_map(|source| find(source, &REFERRING_SOURCES)))
     })
 }
 

@@ -91,8 +91,11 @@ mod tests {
                 r#"{{"metadata":{{"labels":{{"{OPERATING_SYSTEM}":"{system}"}}}},"status":{{"allocatable":{{"cpu":"{cpu}","memory":"2Gi"}}}}}}"#
             );
             let is = refusal(&pod, &node.parse().unwrap(), "n");
-            assert_eq!(is.as_ref().map(|is| is.0), expected.map(|of| of.0), "{system} {cpu}");
-            assert!(is.is_none_or(|is| expected.is_some_and(|of| is.1.contains(of.1))), "{system} {cpu}");
+            assert_eq!(is.as_ref().map(|is| is.0), expected.map(|expected| expected.0), "{system} {cpu}");
+            assert!(
+                is.is_none_or(|is| expected.is_some_and(|expected| is.1.contains(expected.1))),
+                "{system} {cpu}"
+            );
         }
     }
 }

@@ -257,8 +257,10 @@ fn is_significant_update(old: &Value, new: &Value) -> bool {
         return true;
     }
     let ephemeral = |pod: &Value| -> BTreeMap<Text, Text> {
-        let of = items(pod.at(["spec", "ephemeralContainers"])).iter();
-        of.map(|container| (text(container, "name").into(), text(container, "image").into())).collect()
+        let containers = items(pod.at(["spec", "ephemeralContainers"])).iter();
+        containers
+            .map(|container| (text(container, "name").into(), text(container, "image").into()))
+            .collect()
     };
     let before = ephemeral(old);
     ephemeral(new).iter().any(|(name, image)| before.get(name) != Some(image))
@@ -313,7 +315,7 @@ fn pod_warnings(namespace: &str, level: PolicyLevel, pods: &[Value]) -> Vec<Stri
 }
 
 fn reasons(violations: &[Violation]) -> String {
-    violations.iter().map(|of| of.reason.as_str()).collect::<Vec<_>>().join(", ")
+    violations.iter().map(|violation| violation.reason.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 /// Orders pods so that one of each controller comes before its replicas, which are most likely equal.

@@ -134,7 +134,8 @@ fn enforce(
 ) -> Result<(), ApiError> {
     let named = format!("ValidatingAdmissionPolicy '{}' with binding '{}'", policy.name, binding.name);
     if binding.actions.contains(&ValidationAction::Warn) {
-        let warnings = denials.iter().map(|of| format!("Validation failed for {named}: {}", of.message));
+        let warnings =
+            denials.iter().map(|denial| format!("Validation failed for {named}: {}", denial.message));
         attributes.warnings.extend(warnings);
     }
     if binding.actions.contains(&ValidationAction::Audit) && !denials.is_empty() {

@@ -120,7 +120,9 @@ async fn find(
 /// Returns a pod that runs as an account.
 fn with_account(pod: &Value, name: &str, account: &Value, random: impl FnOnce() -> u128) -> Value {
     let mut spec = fields(pod.get("spec")).with("serviceAccountName", name).with("serviceAccount", name);
-    let automounts = |of: Option<&Value>| of.and_then(|of| of.get("automountServiceAccountToken")?.as_bool());
+    let automounts = |object: Option<&Value>| {
+        object.and_then(|object| object.get("automountServiceAccountToken")?.as_bool())
+    };
     if automounts(pod.get("spec")).or(automounts(Some(account))).unwrap_or(true) {
         spec = with_token(spec, random);
     }
@@ -153,7 +155,7 @@ fn with_token(mut spec: Object, random: impl FnOnce() -> u128) -> Object {
         }
         let mounted = containers.iter().map(|container| {
             let mounts = items(container.get("volumeMounts"));
-            if mounts.iter().any(|of| text(of, "mountPath") == MOUNT_PATH) {
+            if mounts.iter().any(|mount| text(mount, "mountPath") == MOUNT_PATH) {
                 return container.clone();
             }
             is_needed = true;
@@ -246,7 +248,7 @@ fn secret_references(pod: &Value) -> impl Iterator<Item = SecretReference<'_>> {
 /// Checks that a pod uses only secrets that its account lists. Of a pod that exists only ephemeral containers are new.
 fn check_secrets(pod: &Value, account: &Value, is_new: bool) -> Result<(), String> {
     let names = |list: &str| -> HashSet<&str> {
-        items(account.get(list)).iter().map(|of| text(of, "name")).collect()
+        items(account.get(list)).iter().map(|reference| text(reference, "name")).collect()
     };
     let (mountable, account_name) = (names("secrets"), meta_text(account, "name"));
     if is_new {
@@ -259,7 +261,7 @@ fn check_secrets(pod: &Value, account: &Value, is_new: bool) -> Result<(), Strin
             }
         }
     }
-    let is_checked = |of: &SecretReference<'_>| is_new || of.list == "ephemeralContainers";
+    let is_checked = |reference: &SecretReference<'_>| is_new || reference.list == "ephemeralContainers";
     for SecretReference { place, secret, .. } in secret_references(pod).filter(is_checked) {
         if !mountable.contains(secret) {
             return Err(format!(

@@ -19,8 +19,8 @@ fn check(attributes: &AdmissionAttributes) -> Result<(), ApiError> {
 
 /// Whether a service has an external address that it did not have.
 fn adds_addresses(old: &Value, new: &Value) -> bool {
-    let addresses = |of: &'_ Value| -> Vec<Value> {
-        let items = of.at(["spec", "externalIPs"]).and_then(Value::as_array);
+    let addresses = |service: &'_ Value| -> Vec<Value> {
+        let items = service.at(["spec", "externalIPs"]).and_then(Value::as_array);
         items.map(|items| items.items().to_vec()).unwrap_or_default()
     };
     let had: tenure_meta::Seen<Value> = addresses(old).into_iter().collect();

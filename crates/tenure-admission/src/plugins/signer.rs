@@ -36,9 +36,10 @@ pub(crate) const CERTIFICATE_SIGNING: SignerPermission = SignerPermission {
     action: "sign requests with",
     signers: |attributes| {
         let (old, new) = (&attributes.old_object, &attributes.object);
-        let certificate =
-            |of: &Value| Text::from(of.get("status").map_or("", |status| text(status, "certificate")));
-        let conditions = |of: &Value| items(of.at(["status", "conditions"])).to_vec();
+        let certificate = |request: &Value| {
+            Text::from(request.get("status").map_or("", |status| text(status, "certificate")))
+        };
+        let conditions = |request: &Value| items(request.at(["status", "conditions"])).to_vec();
         match certificate(old) == certificate(new) && conditions(old) == conditions(new) {
             true => Vec::new(),
             false => vec![signer_of(old)],

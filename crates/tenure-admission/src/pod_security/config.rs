@@ -38,7 +38,7 @@ impl PodSecurityConfig {
         for (field, expected) in [("kind", &[KIND][..]), ("apiVersion", &VERSIONS)] {
             let found = root.get(field).cloned().unwrap_or_default();
             if !found.as_str().is_some_and(|found| expected.contains(&found)) {
-                let allowed: Vec<Value> = expected.iter().map(|of| Value::from(*of)).collect();
+                let allowed: Vec<Value> = expected.iter().map(|name| Value::from(*name)).collect();
                 errors.push(FieldError::not_supported(field, &found, &allowed));
             }
         }

@@ -97,7 +97,9 @@ impl PodSecurityMetrics {
             evaluations.entry(labels).or_default();
         }
         let mut exemptions = self.exemptions.lock().clone();
-        for labels in ["create", "update"].into_iter().flat_map(|of| [pod(of), controller(of)]) {
+        for labels in
+            ["create", "update"].into_iter().flat_map(|operation| [pod(operation), controller(operation)])
+        {
             exemptions.entry(labels).or_default();
         }
         let evaluations =
@@ -172,7 +174,7 @@ mod tests {
             format!("pod_security_exemptions_total{{{}}} 0", of_request("controller")),
             format!("pod_security_errors_total{{fatal=\"false\",{}}} 1", of_request("pod")),
         ] {
-            assert!(text.lines().any(|of| of == line), "{line}\n{text}");
+            assert!(text.lines().any(|other| other == line), "{line}\n{text}");
         }
         metrics.reset();
         let mut text = String::new();

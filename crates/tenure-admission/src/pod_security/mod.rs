@@ -73,6 +73,6 @@ impl fmt::Display for Version {
 
 /// Joins violations as errors and warnings show them: `reason (detail), reason (detail)`.
 pub fn describe(violations: &[Violation]) -> String {
-    let each = violations.iter().map(|of| format!("{} ({})", of.reason, of.detail));
+    let each = violations.iter().map(|violation| format!("{} ({})", violation.reason, violation.detail));
     each.collect::<Vec<_>>().join(", ")
 }

@@ -77,12 +77,11 @@ impl Policy {
             });
             (level, version)
         };
-        let of = |(level, version): (Option<Level>, Option<Version>), default: PolicyLevel| PolicyLevel {
-            level: level.unwrap_or(default.level),
-            version: version.unwrap_or(default.version),
+        let level_of = |(level, version): (Option<Level>, Option<Version>), default: PolicyLevel| {
+            PolicyLevel { level: level.unwrap_or(default.level), version: version.unwrap_or(default.version) }
         };
-        let enforce = of(read("enforce", Level::Restricted), defaults.enforce);
-        let audit = of(read("audit", Level::Privileged), defaults.audit);
+        let enforce = level_of(read("enforce", Level::Restricted), defaults.enforce);
+        let audit = level_of(read("audit", Level::Privileged), defaults.audit);
         let (warn_level, warn_version) = read("warn", Level::Privileged);
         let is_enforced = label("enforce", "").is_some_and(|(_, value)| enforce.level.name() == value);
         // A namespace that enforces a level also warns of it, unless it says otherwise.
@@ -90,7 +89,7 @@ impl Policy {
             None if is_enforced && enforce.level > defaults.warn.level => {
                 PolicyLevel { level: enforce.level, version: warn_version.unwrap_or(enforce.version) }
             }
-            level => of((level, warn_version), defaults.warn),
+            level => level_of((level, warn_version), defaults.warn),
         };
         (Policy { enforce, audit, warn }, errors)
     }
@@ -102,7 +101,7 @@ impl Policy {
 
     /// Whether everything is allowed and nothing reported.
     pub fn is_privileged(&self) -> bool {
-        self.modes().iter().all(|(_, of)| of.level == Level::Privileged)
+        self.modes().iter().all(|(_, level)| level.level == Level::Privileged)
     }
 
     /// Returns the policy in the labels of an exempt namespace, which has no effect, such as `enforce=baseline:latest`; `None` if they
@@ -113,11 +112,11 @@ impl Policy {
             return None;
         }
         let has = |key: String| labels.is_some_and(|labels| labels.get(&key).is_some());
-        let asked = self.modes().into_iter().filter(|(mode, of)| {
-            of.level != Level::Privileged
+        let asked = self.modes().into_iter().filter(|(mode, level)| {
+            level.level != Level::Privileged
                 && (has(format!("{LABEL_PREFIX}{mode}")) || has(format!("{LABEL_PREFIX}{mode}-version")))
         });
-        Some(asked.map(|(mode, of)| format!("{mode}={of}")).collect::<Vec<_>>().join(", "))
+        Some(asked.map(|(mode, level)| format!("{mode}={level}")).collect::<Vec<_>>().join(", "))
     }
 }
 

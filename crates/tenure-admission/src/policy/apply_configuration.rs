@@ -28,7 +28,7 @@ pub(crate) fn changed(
         PolicyChange::Apply(config) => {
             let mut merged = Err(String::from("the type of the object is not known"));
             cluster
-                .with_type(variant, &mut |of| merged = merge(object, config, variant, of, cluster.profile()))
+                .with_type(variant, &mut |ty| merged = merge(object, config, variant, ty, cluster.profile()))
                 .map_err(|error| error.to_string())?;
             merged
         }

@@ -124,25 +124,27 @@ impl Policy {
         let bindings: Vec<PolicyBinding> = bindings
             .iter()
             .filter_map(PolicyBinding::read)
-            .filter(|(of, _)| *of == name)
-            .map(|(_, of)| of)
+            .filter(|(listed, _)| *listed == name)
+            .map(|(_, binding)| binding)
             .collect();
         if bindings.is_empty() {
             return None;
         }
         let expressions =
-            |list: &str| spec.items(list).iter().map(|of| (of.text("name"), of.text("expression")));
+            |list: &str| spec.items(list).iter().map(|row| (row.text("name"), row.text("expression")));
         Some(Policy {
             constraints: MatchConstraints::read(spec.get("matchConstraints").unwrap_or(&Value::Null)),
             param_kind: spec.get("paramKind").map(|kind| (kind.text("apiVersion"), kind.text("kind"))),
             bindings,
             conditions: spec.items("matchConditions").iter().map(MatchCondition::read).collect(),
-            variables: expressions("variables").map(|(name, of)| (name, Expression::new(of))).collect(),
+            variables: expressions("variables").map(|(name, text)| (name, Expression::new(text))).collect(),
             validations: spec.items("validations").iter().map(Validation::read).collect(),
             audit_annotations: spec
                 .items("auditAnnotations")
                 .iter()
-                .map(|of| (of.text("key"), Expression::new(of.text("valueExpression"))))
+                .map(|annotation| {
+                    (annotation.text("key"), Expression::new(annotation.text("valueExpression")))
+                })
                 .collect(),
             mutations: spec.items("mutations").iter().map(Mutation::read).collect(),
             is_reinvoked: spec.text("reinvocationPolicy") == "IfNeeded",
@@ -308,8 +310,10 @@ impl Validation {
 
     /// Returns the message of a denial.
     fn message(&self, activation: &mut CelActivation<'_>) -> String {
-        let evaluated =
-            self.message_expression.as_ref().and_then(|of| message(of.evaluate(activation).ok()?));
+        let evaluated = self
+            .message_expression
+            .as_ref()
+            .and_then(|message_expression| message(message_expression.evaluate(activation).ok()?));
         if let Some(evaluated) = evaluated {
             return evaluated;
         }
@@ -334,11 +338,11 @@ impl PolicyBinding {
         let binding = PolicyBinding {
             name: value.get("metadata")?.text("name"),
             constraints: MatchConstraints::read(spec.get("matchResources").unwrap_or(&Value::Null)),
-            param_ref: spec.get("paramRef").map(|of| ParamRef {
-                name: of.text("name"),
-                namespace: of.text("namespace"),
-                selector: Selector::read(of.get("selector")),
-                not_found_action: match of.text("parameterNotFoundAction").as_str() {
+            param_ref: spec.get("paramRef").map(|reference| ParamRef {
+                name: reference.text("name"),
+                namespace: reference.text("namespace"),
+                selector: Selector::read(reference.get("selector")),
+                not_found_action: match reference.text("parameterNotFoundAction").as_str() {
                     "Allow" => FailurePolicy::Ignore,
                     _ => FailurePolicy::Fail,
                 },

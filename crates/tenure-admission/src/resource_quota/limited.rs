@@ -34,20 +34,20 @@ impl QuotaConfig {
         let mut errors = Vec::new();
         let (version, kind) = (config.text("apiVersion"), config.text("kind"));
         if !CONFIGURATIONS.contains(&(version.as_str(), kind.as_str())) {
-            let field = if CONFIGURATIONS.iter().any(|of| of.1 == kind) { "apiVersion" } else { "kind" };
-            let allowed = CONFIGURATIONS.map(|of| Value::from(if field == "kind" { of.1 } else { of.0 }));
+            let field = if CONFIGURATIONS.iter().any(|row| row.1 == kind) { "apiVersion" } else { "kind" };
+            let allowed = CONFIGURATIONS.map(|row| Value::from(if field == "kind" { row.1 } else { row.0 }));
             let allowed: Vec<Value> = allowed.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
             errors.push(FieldError::not_supported(field, &config.text(field).into(), &allowed));
         }
-        let limited = config.items("limitedResources").iter().enumerate().map(|(at, of)| {
-            if of.text("resource").is_empty() {
+        let limited = config.items("limitedResources").iter().enumerate().map(|(at, row)| {
+            if row.text("resource").is_empty() {
                 errors.push(FieldError::required(format!("limitedResources[{at}].resource"), ""));
             }
             LimitedResource {
-                group: of.text("apiGroup"),
-                resource: of.text("resource"),
-                match_contains: of.texts("matchContains"),
-                match_scopes: of.items("matchScopes").to_vec(),
+                group: row.text("apiGroup"),
+                resource: row.text("resource"),
+                match_contains: row.texts("matchContains"),
+                match_scopes: row.items("matchScopes").to_vec(),
             }
         });
         let limited = limited.collect();
@@ -86,7 +86,9 @@ impl QuotaConfig {
         let missing: Vec<String> = scopes
             .filter(|selector| {
                 let name = selector.text("scopeName");
-                !quotas.iter().any(|quota| scope::matching(quota.spec, resource, object).any(|of| of == name))
+                !quotas
+                    .iter()
+                    .any(|quota| scope::matching(quota.spec, resource, object).any(|scope| scope == name))
             })
             .map(|selector| {
                 let values = selector.texts("values");

@@ -125,8 +125,8 @@ impl<'v> Quota<'v> {
     /// Returns the usage of all objects of the namespace, with a zero for each limit that none of them counts against.
     pub fn recount<'o>(&self, objects: impl IntoIterator<Item = (GroupResource<'o>, &'o Value)>) -> Usage {
         let mut used: Usage = self.hard.keys().map(|name| (name.clone(), Quantity::ZERO)).collect();
-        for (of, object) in objects {
-            self.count(&mut used, of, object);
+        for (resource, object) in objects {
+            self.count(&mut used, resource, object);
         }
         used
     }

@@ -15,7 +15,9 @@ pub(super) fn matching<'v>(
     resource: GroupResource<'v>,
     object: &'v Value,
 ) -> impl Iterator<Item = &'v str> {
-    requirements(spec).filter(move |requirement| requirement.matches(resource, object)).map(|of| of.scope)
+    requirements(spec)
+        .filter(move |requirement| requirement.matches(resource, object))
+        .map(|requirement| requirement.scope)
 }
 
 /// Whether a scope selector matches an object.
@@ -51,8 +53,10 @@ impl<'v> Requirement<'v> {
         if !group_resource.is_pod() {
             return false;
         }
-        let has_deadline =
-            object.at(["spec", "activeDeadlineSeconds"]).and_then(Value::as_i64).is_some_and(|of| of >= 0);
+        let has_deadline = object
+            .at(["spec", "activeDeadlineSeconds"])
+            .and_then(Value::as_i64)
+            .is_some_and(|seconds| seconds >= 0);
         match self.scope {
             "Terminating" => has_deadline,
             "NotTerminating" => !has_deadline,
@@ -67,7 +71,7 @@ impl<'v> Requirement<'v> {
     /// Whether the selector picks a value, which is "" where the object has none.
     fn selects(&self, value: &str) -> bool {
         let Some(selector) = self.selector else { return !value.is_empty() };
-        let is_listed = items(selector.get("values")).any(|of| of.as_str() == Some(value));
+        let is_listed = items(selector.get("values")).any(|listed| listed.as_str() == Some(value));
         match selector.get("operator").and_then(Value::as_str).unwrap_or_default() {
             "In" => is_listed,
             "NotIn" => !is_listed,

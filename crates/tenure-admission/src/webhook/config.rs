@@ -38,12 +38,17 @@ impl AdmissionWebhook {
     pub fn all(configuration: &Value) -> impl Iterator<Item = AdmissionWebhook> {
         let name = configuration.get("metadata").unwrap_or(&Value::Null).text("name");
         let named = (configuration.text("kind"), name);
-        configuration.items("webhooks").iter().map(move |of| AdmissionWebhook::read(of, named.clone()))
+        configuration
+            .items("webhooks")
+            .iter()
+            .map(move |webhook| AdmissionWebhook::read(webhook, named.clone()))
     }
 
     fn read(value: &Value, configuration: (Text, Text)) -> AdmissionWebhook {
-        let seconds =
-            value.get("timeoutSeconds").and_then(Value::as_i64).and_then(|of| u64::try_from(of).ok());
+        let seconds = value
+            .get("timeoutSeconds")
+            .and_then(Value::as_i64)
+            .and_then(|seconds| u64::try_from(seconds).ok());
         let client = value.get("clientConfig").unwrap_or(&Value::Null);
         AdmissionWebhook {
             name: value.text("name"),

@@ -95,8 +95,10 @@ pub(crate) fn request(attributes: &AdmissionAttributes, variant: &ResourceVarian
         let fields = [("group", group), ("version", version), (last, name)];
         Value::object(fields.map(|(name, value)| (name, Value::from(value.clone()))))
     };
-    let kind = |of: &ResourceVariant| triple("kind", (&of.kind.0, &of.kind.1, &of.kind.2));
-    let resource = |of: &ResourceVariant| triple("resource", (&of.group, &of.version, &of.resource));
+    let kind =
+        |variant: &ResourceVariant| triple("kind", (&variant.kind.0, &variant.kind.1, &variant.kind.2));
+    let resource =
+        |variant: &ResourceVariant| triple("resource", (&variant.group, &variant.version, &variant.resource));
     let requested = attributes.requested();
     let mut fields = vec![
         ("kind", kind(variant)),

@@ -92,12 +92,14 @@ mod tests {
     fn a_client_certificate_needs_its_key() {
         let certified = rcgen::generate_simple_self_signed(vec!["client".to_string()]).unwrap();
         let bundle = STANDARD.encode(certified.cert.pem());
-        let of = |key: String| (certified.cert.pem().into_bytes(), key.into_bytes());
-        let config = client_config(&bundle, Some(&of(certified.signing_key.serialize_pem()))).unwrap();
+        let with_key = |key: String| (certified.cert.pem().into_bytes(), key.into_bytes());
+        let config = client_config(&bundle, Some(&with_key(certified.signing_key.serialize_pem()))).unwrap();
         assert!(config.client_auth_cert_resolver.has_certs());
         assert!(!client_config(&bundle, None).unwrap().client_auth_cert_resolver.has_certs());
-        assert!(client_config(&bundle, Some(&of("x".into()))).unwrap_err().contains("not a key in PEM"));
+        assert!(
+            client_config(&bundle, Some(&with_key("x".into()))).unwrap_err().contains("not a key in PEM")
+        );
         let other = rcgen::KeyPair::generate().unwrap().serialize_pem();
-        assert!(client_config(&bundle, Some(&of(other))).unwrap_err().contains("cannot be used"));
+        assert!(client_config(&bundle, Some(&with_key(other))).unwrap_err().contains("cannot be used"));
     }
 }

@@ -36,29 +36,31 @@ impl Declaration {
     fn value(&mut self, value: &Value, ty: TypeRef<'_>, last: &FieldSet) -> Result<Declared, Box<Mismatch>> {
         match (ty.get(), value) {
             (_, Value::Null) => Ok(Declared::WHOLE),
-            (Type::Struct(of), Value::Object(object)) if of.relation == Relation::Granular => self.object(
-                object,
-                |name| {
-                    let field = of.field(name);
-                    match field {
-                        Some(field) => Some((ty.slot(&field.slot), Membership::Named)),
-                        None if of.unknown == UnknownFields::Preserved => {
-                            Some((TypeRef::untyped(), Membership::Entry))
+            (Type::Struct(structure), Value::Object(object)) if structure.relation == Relation::Granular => {
+                self.object(
+                    object,
+                    |name| {
+                        let field = structure.field(name);
+                        match field {
+                            Some(field) => Some((ty.slot(&field.slot), Membership::Named)),
+                            None if structure.unknown == UnknownFields::Preserved => {
+                                Some((TypeRef::untyped(), Membership::Entry))
+                            }
+                            None => None,
                         }
-                        None => None,
-                    }
-                },
-                last,
-            ),
-            (Type::Map(of), Value::Object(object)) if of.relation == Relation::Granular => {
-                let entry = ty.slot(&of.value);
+                    },
+                    last,
+                )
+            }
+            (Type::Map(map), Value::Object(object)) if map.relation == Relation::Granular => {
+                let entry = ty.slot(&map.value);
                 self.object(object, |_| Some((entry, Membership::Entry)), last)
             }
             (Type::Untyped, Value::Object(object)) => {
                 self.object(object, |_| Some((TypeRef::untyped(), Membership::Entry)), last)
             }
-            (Type::List(of), Value::Array(array)) if of.topology != ListTopology::Atomic => {
-                let below = self.list(array, &of.topology, ty.slot(&of.item), last)?;
+            (Type::List(list), Value::Array(array)) if list.topology != ListTopology::Atomic => {
+                let below = self.list(array, &list.topology, ty.slot(&list.item), last)?;
                 Ok(Declared { whole: false, below })
             }
             _ => check(value, ty).map(|()| Declared::WHOLE),

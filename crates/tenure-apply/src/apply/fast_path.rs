@@ -178,13 +178,13 @@ fn part(
             }
             fields(object, standing, &node.children, ty, nulls)
         }
-        (Granularity::Items(topology, of), Value::Array(array), Value::Array(standing))
+        (Granularity::Items(topology, item_type), Value::Array(array), Value::Array(standing))
             if !array.is_empty() =>
         {
             if node.included != owned {
                 return None;
             }
-            list(array, standing, &node.children, topology, of, nulls)
+            list(array, standing, &node.children, topology, item_type, nulls)
         }
         (Granularity::Deduced, Value::Array(_), Value::Array(_)) => leaf(value, live, node, || ty),
         _ => None,

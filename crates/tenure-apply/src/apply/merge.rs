@@ -38,10 +38,10 @@ fn merge(live: &Value, applied: &Value, ty: TypeRef<'_>, nulls: NullKeys) -> Val
             return fields(live, applied, ty, &[], nulls)
                 .map_or_else(|| Value::Object(live.clone()), Value::Object);
         }
-        (Granularity::Items(topology, of), Value::Array(live), Value::Array(applied))
+        (Granularity::Items(topology, item_type), Value::Array(live), Value::Array(applied))
             if !live.is_empty() && !applied.is_empty() =>
         {
-            list(live, applied, topology, of, nulls)
+            list(live, applied, topology, item_type, nulls)
         }
         // An empty or null configuration declares no parts, so the live ones stay.
         (Granularity::Granular | Granularity::Deduced, Value::Object(object), applied)

@@ -125,8 +125,8 @@ fn inside(
         (Granularity::Granular | Granularity::Deduced, Value::Object(object)) => {
             fields(object, ty, last, owned, inherited)
         }
-        (Granularity::Items(topology, of), Value::Array(array)) => {
-            list(array, topology, of, last, owned, inherited)
+        (Granularity::Items(topology, item_type), Value::Array(array)) => {
+            list(array, topology, item_type, last, owned, inherited)
         }
         _ => None,
     }
@@ -146,9 +146,9 @@ fn fields(
             None => Left::Same,
             Some(node) => {
                 let owned = owned.node(&node.element);
-                let (named, of) = (names(ty, name), below(ty, name));
-                let named = named && appears(value, of);
-                match place(value, of, node, owned, named, inherited) {
+                let (named, ty_below) = (names(ty, name), below(ty, name));
+                let named = named && appears(value, ty_below);
+                match place(value, ty_below, node, owned, named, inherited) {
                     Left::Other(rest) if is_empty(&rest) => {
                         inherited.emptied(owned);
                         match inherited.rules.emptied {
@@ -296,9 +296,9 @@ fn has_null_key(node: &Node) -> bool {
 /// Whether what is left of an item lacks a field that its type requires and that it had before: such an
 /// item could never be written, so it is removed with the field.
 fn is_incomplete(rest: &Value, item: &Value, ty: TypeRef<'_>) -> bool {
-    let Type::Struct(of) = ty.get() else { return false };
+    let Type::Struct(structure) = ty.get() else { return false };
     let there = |value: &Value, name: &str| value.get(name).is_some_and(|value| !value.is_null());
-    of.fields.iter().any(|field| {
+    structure.fields.iter().any(|field| {
         field.required
             && field.slot.default.is_none()
             && there(item, &field.name)
@@ -318,31 +318,31 @@ pub(super) fn reinstate(
     if last.is_empty() || pruned.is_some_and(|pruned| full.ptr_eq(pruned)) {
         return full.clone();
     }
-    let left = |value: &Value, pruned: Option<&Value>, of: TypeRef<'_>, node: Option<&Node>, named: bool| {
+    let left = |value: &Value, pruned: Option<&Value>, ty: TypeRef<'_>, node: Option<&Node>, named: bool| {
         let Some(node) = node else { return Some(value.clone()) };
         if pruned.is_none() && counts(Some(node), named) {
             return None;
         }
-        Some(reinstate(value, pruned, of, &node.children, emptied))
+        Some(reinstate(value, pruned, ty, &node.children, emptied))
     };
     let whole = match (granularity(ty), full) {
         (Granularity::Granular | Granularity::Deduced, Value::Object(full)) => {
             let parts = full.iter().filter_map(|(name, value)| {
-                let (node, of) = (last.node(&PathElement::Field(name.clone())), below(ty, name));
+                let (node, ty_below) = (last.node(&PathElement::Field(name.clone())), below(ty, name));
                 let then = pruned.and_then(|pruned| pruned.get(name));
-                left(value, then, of, node, names(ty, name) && appears(value, of))
+                left(value, then, ty_below, node, names(ty, name) && appears(value, ty_below))
                     .map(|value| (name.clone(), value))
             });
             Value::Object(Object::from_sorted(parts))
         }
-        (Granularity::Items(topology, of), Value::Array(full)) => {
+        (Granularity::Items(topology, item_type), Value::Array(full)) => {
             let pruned = pruned.and_then(Value::as_array).map(|array| array.items()).unwrap_or_default();
             let mut then = ItemFinder::new(pruned);
             Value::array(full.iter().enumerate().filter_map(|(index, item)| {
                 let element = items::element(item, topology, index).ok();
                 let node = element.as_ref().and_then(|element| last.node(element));
                 let then = element.as_ref().and_then(|element| then.find(element, topology));
-                left(item, then, of, node, false)
+                left(item, then, item_type, node, false)
             }))
         }
         _ => pruned.unwrap_or(full).clone(),
@@ -362,19 +362,19 @@ pub(super) fn restore(full: &Value, pruned: &Value, ty: TypeRef<'_>, owned: &Fie
         (Granularity::Granular | Granularity::Deduced, Value::Object(full)) => {
             let parts = full.iter().filter_map(|(name, value)| {
                 let element = PathElement::Field(name.clone());
-                let (node, of) = (owned.node(&element), below(ty, name));
-                let named = names(ty, name) && appears(value, of);
-                put_back(value, pruned.get(name), of, node, named).map(|value| (name.clone(), value))
+                let (node, ty_below) = (owned.node(&element), below(ty, name));
+                let named = names(ty, name) && appears(value, ty_below);
+                put_back(value, pruned.get(name), ty_below, node, named).map(|value| (name.clone(), value))
             });
             Value::Object(Object::from_sorted(parts))
         }
-        (Granularity::Items(topology, of), Value::Array(full)) => {
+        (Granularity::Items(topology, item_type), Value::Array(full)) => {
             let mut kept = ItemFinder::new(pruned.as_array().map(|array| array.items()).unwrap_or_default());
             let parts = full.iter().enumerate().filter_map(|(index, item)| {
                 let element = items::element(item, topology, index).ok();
                 let node = element.as_ref().and_then(|element| owned.node(element));
                 let kept = element.as_ref().and_then(|element| kept.find(element, topology));
-                put_back(item, kept, of, node, false)
+                put_back(item, kept, item_type, node, false)
             });
             Value::array(parts)
         }

@@ -47,9 +47,9 @@ impl Switch<'_> {
             if value.ptr_eq(live) {
                 continue;
             }
-            let Some(of) = ty.below(name) else { continue };
+            let Some(ty_below) = ty.below(name) else { continue };
             path.push(PathElement::Field(name.clone()));
-            if let Some(value) = self.below(value, live, declared, of, path) {
+            if let Some(value) = self.below(value, live, declared, ty_below, path) {
                 changed = Some(changed.as_ref().unwrap_or(object).with(name.clone(), value));
             }
             path.pop();
@@ -62,7 +62,8 @@ impl Switch<'_> {
 fn former_member(live: &Value, config: &Object, ty: TypeRef<'_>) -> Option<String> {
     let was = live.get(DISCRIMINATOR)?.as_str()?;
     let is = config.get(DISCRIMINATOR)?.as_str()?;
-    let is_text = matches!(ty.below(DISCRIMINATOR)?.get(), Type::Scalar(of) if of.kind == ScalarKind::String);
+    let is_text =
+        matches!(ty.below(DISCRIMINATOR)?.get(), Type::Scalar(scalar) if scalar.kind == ScalarKind::String);
     let mut letters = was.chars();
     let first = letters.next()?;
     let member: String = first.to_lowercase().chain(letters).collect();

@@ -10,24 +10,26 @@ use tenure_value::Value;
 pub(crate) fn check(value: &Value, ty: TypeRef<'_>) -> Result<(), Box<Mismatch>> {
     match (ty.get(), value) {
         (_, Value::Null) | (Type::Untyped, _) => Ok(()),
-        (Type::Struct(of), Value::Object(object)) => object.iter().try_for_each(|(name, value)| {
+        (Type::Struct(structure), Value::Object(object)) => object.iter().try_for_each(|(name, value)| {
             let step = || PathElement::Field(name.clone());
-            match of.field(name) {
+            match structure.field(name) {
                 Some(_) => check(value, below(ty, name)).map_err(|mismatch| mismatch.under(step())),
-                None if of.unknown == UnknownFields::Preserved => Ok(()),
+                None if structure.unknown == UnknownFields::Preserved => Ok(()),
                 None => Err(Box::<Mismatch>::from(MismatchKind::UnknownField).under(step())),
             }
         }),
-        (Type::Map(of), Value::Object(object)) => object.iter().try_for_each(|(name, value)| {
-            check(value, ty.slot(&of.value))
+        (Type::Map(map), Value::Object(object)) => object.iter().try_for_each(|(name, value)| {
+            check(value, ty.slot(&map.value))
                 .map_err(|mismatch| mismatch.under(PathElement::Field(name.clone())))
         }),
-        (Type::List(of), Value::Array(array)) => array.iter().enumerate().try_for_each(|(index, item)| {
-            check(item, ty.slot(&of.item))
+        (Type::List(list), Value::Array(array)) => array.iter().enumerate().try_for_each(|(index, item)| {
+            check(item, ty.slot(&list.item))
                 .map_err(|mismatch| mismatch.under(PathElement::Index(index as i64)))
         }),
-        (Type::Scalar(of), value) if fits(of, value) => Ok(()),
-        (of, value) => Err(MismatchKind::WrongType { expected: expected(of), found: value.kind() }.into()),
+        (Type::Scalar(scalar), value) if fits(scalar, value) => Ok(()),
+        (expected_type, value) => {
+            Err(MismatchKind::WrongType { expected: expected(expected_type), found: value.kind() }.into())
+        }
     }
 }
 

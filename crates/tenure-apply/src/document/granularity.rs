@@ -20,10 +20,10 @@ pub(crate) enum Granularity<'s> {
 /// Returns how a type treats its values.
 pub(crate) fn granularity(ty: TypeRef<'_>) -> Granularity<'_> {
     match ty.get() {
-        Type::Struct(of) if of.relation == Relation::Granular => Granularity::Granular,
-        Type::Map(of) if of.relation == Relation::Granular => Granularity::Granular,
-        Type::List(of) if of.topology != ListTopology::Atomic => {
-            Granularity::Items(&of.topology, ty.slot(&of.item))
+        Type::Struct(structure) if structure.relation == Relation::Granular => Granularity::Granular,
+        Type::Map(map) if map.relation == Relation::Granular => Granularity::Granular,
+        Type::List(list) if list.topology != ListTopology::Atomic => {
+            Granularity::Items(&list.topology, ty.slot(&list.item))
         }
         Type::Untyped => Granularity::Deduced,
         Type::Struct(_) | Type::Map(_) | Type::List(_) | Type::Scalar(_) => Granularity::Leaf,

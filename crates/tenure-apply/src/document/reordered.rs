@@ -30,9 +30,9 @@ fn inside(old: &Value, new: &Value, ty: TypeRef<'_>) -> (bool, FieldSet) {
             });
             (false, FieldSet::from_nodes(nodes))
         }
-        (Granularity::Items(topology, of), Value::Array(old), Value::Array(new)) => {
+        (Granularity::Items(topology, item_type), Value::Array(old), Value::Array(new)) => {
             match (elements(old.items(), topology), elements(new.items(), topology)) {
-                (Some(before), Some(after)) => lists(&before, &after, of),
+                (Some(before), Some(after)) => lists(&before, &after, item_type),
                 // Items that cannot be told apart are compared as a whole.
                 _ => (false, FieldSet::EMPTY),
             }

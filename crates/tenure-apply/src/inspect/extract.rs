@@ -49,13 +49,13 @@ fn parts(value: &Value, fields: &FieldSet, ty: TypeRef<'_>) -> Option<Value> {
             let owned = owned.finish();
             (!owned.is_empty()).then_some(Value::Object(owned))
         }
-        (Granularity::Items(topology, of), Value::Array(array)) => {
+        (Granularity::Items(topology, item_type), Value::Array(array)) => {
             let owned: Vec<Value> = array
                 .iter()
                 .enumerate()
                 .filter_map(|(index, item)| {
                     let element = items::element(item, topology, index).ok()?;
-                    let part = place(item, fields.node(&element)?, of)?;
+                    let part = place(item, fields.node(&element)?, item_type)?;
                     Some(with_keys(part, item, topology))
                 })
                 .collect();

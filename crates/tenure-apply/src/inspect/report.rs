@@ -66,11 +66,11 @@ impl Report<'_> {
                     self.place(value, PathElement::Field(name.clone()), below_here, below(ty, name));
                 }
             }
-            (Granularity::Items(topology, of), Value::Array(array)) => {
+            (Granularity::Items(topology, item_type), Value::Array(array)) => {
                 for (index, item) in array.iter().enumerate() {
                     let element = items::element(item, topology, index);
                     let element = element.unwrap_or(PathElement::Index(index as i64));
-                    self.place(item, element, below_here, of);
+                    self.place(item, element, below_here, item_type);
                 }
             }
             _ => {}

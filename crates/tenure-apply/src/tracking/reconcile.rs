@@ -46,28 +46,29 @@ fn child(node: &Node, live: &mut Parts<'_>, ty: TypeRef<'_>, former: Option<Type
     if node.children.is_empty() && former.is_none() {
         return None;
     }
-    let (of, was) = match (&node.element, granularity(ty)) {
+    let (below_type, was) = match (&node.element, granularity(ty)) {
         (PathElement::Field(name), Granularity::Granular | Granularity::Deduced) => {
             (below(ty, name), former.map(|former| below(former, name)))
         }
-        (_, Granularity::Items(_, of)) => (of, former.and_then(|former| former.item())),
+        (_, Granularity::Items(_, item_type)) => (item_type, former.and_then(|former| former.item())),
         _ => (TypeRef::untyped(), None),
     };
     let with =
         |included: bool, children: FieldSet| Node { element: node.element.clone(), included, children };
     let was_whole = was.is_some_and(|was| matches!(granularity(was), Granularity::Leaf));
-    match granularity(of) {
+    match granularity(below_type) {
         Granularity::Leaf if !node.children.is_empty() => Some(with(true, FieldSet::default())),
         Granularity::Granular | Granularity::Items(..)
             if was_whole && node.included && node.children.is_empty() =>
         {
-            let parts = FieldSet::of_with(live.find(&node.element, ty)?, of, Duplicates::Tolerated).ok()?;
+            let parts =
+                FieldSet::of_with(live.find(&node.element, ty)?, below_type, Duplicates::Tolerated).ok()?;
             (!parts.is_empty()).then(|| with(false, parts))
         }
         _ if node.children.is_empty() => None,
         _ => {
             let live = if was.is_some() { live.find(&node.element, ty) } else { None };
-            level(&node.children, live, of, was).map(|children| with(node.included, children))
+            level(&node.children, live, below_type, was).map(|children| with(node.included, children))
         }
     }
 }

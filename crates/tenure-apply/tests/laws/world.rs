@@ -60,14 +60,14 @@ fn properties(parts: &[Shape]) -> Object {
 
 /// Returns the OpenAPI schema of a structure.
 pub fn schema(shape: &Shape) -> Value {
-    let typed = |of: &str| Object::default().with("type", of);
+    let typed = |name: &str| Object::default().with("type", name);
     Value::Object(match shape {
         Shape::Text => typed("string"),
         Shape::Number => typed("integer"),
         Shape::AtomicMap => typed("object")
             .with("additionalProperties", Value::Object(typed("string")))
             .with("x-kubernetes-map-type", "atomic"),
-        Shape::Map(of) => typed("object").with("additionalProperties", schema(of)),
+        Shape::Map(inner) => typed("object").with("additionalProperties", schema(inner)),
         Shape::Struct(parts) => typed("object").with("properties", properties(parts)),
         Shape::AtomicList => typed("array").with("items", Value::Object(typed("string"))),
         Shape::Set => {
@@ -113,8 +113,8 @@ fn values(shape: &Shape) -> BoxedStrategy<Value> {
         Shape::AtomicMap => prop::collection::btree_map(word(), word().prop_map(Value::from), 0..3)
             .prop_map(Value::object)
             .boxed(),
-        Shape::Map(of) => {
-            prop::collection::btree_map(word(), values(of), 0..3).prop_map(Value::object).boxed()
+        Shape::Map(inner) => {
+            prop::collection::btree_map(word(), values(inner), 0..3).prop_map(Value::object).boxed()
         }
         Shape::Struct(parts) => {
             let parts = parts.iter().enumerate();

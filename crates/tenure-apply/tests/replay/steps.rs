@@ -366,8 +366,8 @@ impl<'a> Replayed<'a> {
         let at = |version: &str| -> Option<Path> {
             tenure_apply::Versions::type_of(&self.world.kind(target, &parent), version).map(|_| path.clone())
         };
-        let of = Schema::builtin_at(recordings::version()).kind(SCALE_VERSION, "Scale").ok_or("no Scale")?;
-        let versions = SingleVersion::new(SCALE_VERSION, of);
+        let ty = Schema::builtin_at(recordings::version()).kind(SCALE_VERSION, "Scale").ok_or("no Scale")?;
+        let versions = SingleVersion::new(SCALE_VERSION, ty);
         let object = |number: Option<&Value>| {
             let spec = number
                 .map_or_else(Object::default, |number| Object::default().with("replicas", number.clone()));

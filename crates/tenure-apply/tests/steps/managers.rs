@@ -58,8 +58,8 @@ fn invalid_entries_are_reported_with_index_and_reason() {
 
 /// Updates a ConfigMap owned by one manager, with the `managedFields` of a request.
 fn update_with_entries(requested: Requested<'_>, data: &str) -> Managers {
-    let of = Schema::builtin().kind("v1", "ConfigMap").expect("a kind");
-    let versions = SingleVersion::new("v1", of);
+    let ty = Schema::builtin().kind("v1", "ConfigMap").expect("a kind");
+    let versions = SingleVersion::new("v1", ty);
     let empty = value("{apiVersion: v1, kind: ConfigMap}");
     let object = value("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: v}}");
     let managers = Managers::from_value(&value(

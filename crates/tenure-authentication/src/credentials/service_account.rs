@@ -133,12 +133,14 @@ impl ServiceAccountClaims {
         let given = claims.audiences();
         let shared: Vec<Text> = match given.is_empty() {
             true => audiences.to_vec(),
-            false => audiences.iter().filter(|of| given.contains(&of.as_str())).cloned().collect(),
+            false => {
+                audiences.iter().filter(|audience| given.contains(&audience.as_str())).cloned().collect()
+            }
         };
         if shared.is_empty() {
             return Err(ServiceAccountTokenError::Audience {
                 token: given.into_iter().map(String::from).collect(),
-                server: audiences.iter().map(|of| of.to_string()).collect(),
+                server: audiences.iter().map(|audience| audience.to_string()).collect(),
             });
         }
         let private = claims.0.get(PRIVATE).ok_or(ServiceAccountTokenError::Account)?;

@@ -170,7 +170,7 @@ impl VerifyingKey {
     }
 
     fn of_point(point: Vec<u8>) -> VerifyingKey {
-        let identifiers = [EC, P256].map(|of| element(OBJECT_IDENTIFIER, &[of.to_vec()]));
+        let identifiers = [EC, P256].map(|identifier| element(OBJECT_IDENTIFIER, &[identifier.to_vec()]));
         VerifyingKey {
             id: identifier(&element(SEQUENCE, &identifiers), &point),
             material: Material::Ec(point),
@@ -233,7 +233,7 @@ fn identifier(algorithm: &[u8], key: &[u8]) -> String {
 /// Wraps an elliptic curve key of SEC 1 as PKCS #8.
 fn pkcs8_of_sec1(der: &[u8]) -> Vec<u8> {
     const OCTET_STRING: u8 = 0x04;
-    let identifiers = [EC, P256].map(|of| element(OBJECT_IDENTIFIER, &[of.to_vec()]));
+    let identifiers = [EC, P256].map(|identifier| element(OBJECT_IDENTIFIER, &[identifier.to_vec()]));
     let version = element(INTEGER, &[vec![0]]);
     element(SEQUENCE, &[version, element(SEQUENCE, &identifiers), element(OCTET_STRING, &[der.to_vec()])])
 }

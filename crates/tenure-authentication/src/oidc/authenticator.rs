@@ -77,7 +77,7 @@ impl JwtAuthenticator {
         let refused = |why: String| format!("oidc: verify token: oidc: {why}");
         token.check_audience(&self.issuer.audiences).map_err(refused)?;
         let expires = token.check_time(now).map_err(refused)?;
-        if !self.algorithms.iter().any(|of| *of == token.algorithm) {
+        if !self.algorithms.iter().any(|algorithm| *algorithm == token.algorithm) {
             return Err(refused(format!(
                 "id token signed with unsupported algorithm, expected {:?} got {:?}",
                 self.algorithms, token.algorithm

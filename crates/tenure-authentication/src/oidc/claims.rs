@@ -102,14 +102,19 @@ impl ClaimMapper {
         }
         let PrefixedClaimOrExpression { claim, prefix, .. } = &self.mappings.groups;
         let Some(found) = claims.get(claim).filter(|_| !claim.is_empty()) else { return Ok(Vec::new()) };
-        let wrong = |of: &Value| {
-            format!("parse groups claim {claim:?}: {} is neither a string nor in a list of strings", kind(of))
+        let wrong = |claim: &Value| {
+            format!(
+                "parse groups claim {claim:?}: {} is neither a string nor in a list of strings",
+                kind(claim)
+            )
         };
         match found {
             Value::Null => Ok(Vec::new()),
             Value::String(group) => Ok(vec![prefixed(prefix, group)]),
             Value::Array(list) => {
-                let group = |of: &Value| of.as_str().map(|of| prefixed(prefix, of)).ok_or_else(|| wrong(of));
+                let group = |claim: &Value| {
+                    claim.as_str().map(|name| prefixed(prefix, name)).ok_or_else(|| wrong(claim))
+                };
                 list.items().iter().map(group).collect()
             }
             other => Err(wrong(other)),

@@ -200,7 +200,7 @@ impl AnonymousConfig {
 
     /// Whether a request without credentials for a path runs as `system:anonymous`.
     pub fn allows(&self, path: &str) -> bool {
-        self.enabled && (self.paths.is_empty() || self.paths.iter().any(|of| of == path))
+        self.enabled && (self.paths.is_empty() || self.paths.iter().any(|exempt| exempt == path))
     }
 }
 

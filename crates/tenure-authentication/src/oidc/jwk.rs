@@ -149,7 +149,9 @@ mod tests {
         .unwrap();
         let keys = Jwk::read_set(&set).unwrap();
         assert_eq!(keys.iter().map(|key| key.id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
-        assert!(keys.iter().all(|key| ALGORITHMS.iter().all(|of| !key.verifies(of, b"m", b"s"))));
+        assert!(
+            keys.iter().all(|key| ALGORITHMS.iter().all(|algorithm| !key.verifies(algorithm, b"m", b"s")))
+        );
         assert_eq!(Jwk::read_set(&"{}".parse().unwrap()), None);
     }
 }

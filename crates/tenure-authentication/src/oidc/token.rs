@@ -62,7 +62,7 @@ impl<'t> Token<'t> {
             Some(one) => one.as_str().into_iter().collect(),
             None => Vec::new(),
         };
-        if given.iter().any(|audience| expected.iter().any(|of| of == audience)) {
+        if given.iter().any(|audience| expected.iter().any(|known| known == audience)) {
             return Ok(());
         }
         Err(match expected {

@@ -315,8 +315,9 @@ impl Errors {
         if key != key.to_lowercase() {
             self.invalid(path, key, "must be lowercase");
         }
-        let is_below =
-            |of: &str| domain.strip_suffix(of).is_some_and(|left| left.is_empty() || left.ends_with('.'));
+        let is_below = |suffix: &str| {
+            domain.strip_suffix(suffix).is_some_and(|left| left.is_empty() || left.ends_with('.'))
+        };
         if RESERVED.into_iter().any(is_below) {
             let detail = "k8s.io, kubernetes.io and their subdomains are reserved for Kubernetes use";
             self.invalid(path, key, detail);

@@ -44,7 +44,7 @@ fn claims(issuer: &TestIssuer, more: &str) -> String {
 }
 
 async fn user(authenticators: &JwtAuthenticators, token: &str) -> Result<UserInfo, String> {
-    authenticators.authenticate(token, NOW).await.unwrap().map(|of| of.user)
+    authenticators.authenticate(token, NOW).await.unwrap().map(|response| response.user)
 }
 
 #[tokio::test]

@@ -33,7 +33,7 @@ pub struct NodeAuthorizer {
 /// A request of a kubelet.
 struct Asked<'a, R> {
     node: &'a str,
-    of: &'a ResourceAttributes,
+    attributes: &'a ResourceAttributes,
     relates: R,
 }
 
@@ -59,12 +59,14 @@ impl NodeAuthorizer {
         if node.is_empty() {
             return Decision::no_opinion(format!("unknown node for user {USER:?}"));
         }
-        if let Attributes::Resource(of) = attributes {
-            let asked = Asked { node, of, relates };
-            match (of.group.as_str(), of.resource.as_str()) {
+        if let Attributes::Resource(resource) = attributes {
+            let asked = Asked { node, attributes: resource, relates };
+            match (resource.group.as_str(), resource.resource.as_str()) {
                 ("", "secrets") => return asked.read(Related::Secret),
                 ("", "configmaps") => return asked.read(Related::ConfigMap),
-                ("", "persistentvolumeclaims") if of.subresource == "status" => return asked.claim_status(),
+                ("", "persistentvolumeclaims") if resource.subresource == "status" => {
+                    return asked.claim_status();
+                }
                 ("", "persistentvolumeclaims") => return asked.get(Related::Claim),
                 ("", "persistentvolumes") => return asked.get(Related::Volume),
                 ("resource.k8s.io", "resourceclaims") => return asked.get(Related::ResourceClaim),
@@ -91,17 +93,17 @@ fn refused(reason: &str) -> Decision {
 impl<R: Fn(Related, &str, &str) -> bool> Asked<'_, R> {
     /// Permits what is related to the node.
     fn related(&self, related: Related) -> Decision {
-        if self.of.name.is_empty() {
+        if self.attributes.name.is_empty() {
             return refused("No Object name found");
         }
-        match (self.relates)(related, &self.of.namespace, &self.of.name) {
+        match (self.relates)(related, &self.attributes.namespace, &self.attributes.name) {
             true => Decision::allowed(),
             false => refused(&format!("no relationship found between node '{}' and this object", self.node)),
         }
     }
 
     fn get(&self, related: Related) -> Decision {
-        match (self.of.verb.as_str(), self.of.subresource.as_str()) {
+        match (self.attributes.verb.as_str(), self.attributes.subresource.as_str()) {
             ("get", "") => self.related(related),
             ("get", _) => refused("cannot get subresource"),
             _ => refused("can only get individual resources of this type"),
@@ -109,9 +111,11 @@ impl<R: Fn(Related, &str, &str) -> bool> Asked<'_, R> {
     }
 
     fn read(&self, related: Related) -> Decision {
-        match self.of.verb.as_str() {
-            "get" | "list" | "watch" if !self.of.subresource.is_empty() => refused("cannot read subresource"),
-            "get" | "list" | "watch" if self.of.namespace.is_empty() => {
+        match self.attributes.verb.as_str() {
+            "get" | "list" | "watch" if !self.attributes.subresource.is_empty() => {
+                refused("cannot read subresource")
+            }
+            "get" | "list" | "watch" if self.attributes.namespace.is_empty() => {
                 refused("can only read namespaced object of this type")
             }
             "get" | "list" | "watch" => self.related(related),
@@ -120,17 +124,17 @@ impl<R: Fn(Related, &str, &str) -> bool> Asked<'_, R> {
     }
 
     fn claim_status(&self) -> Decision {
-        match self.of.verb.as_str() {
+        match self.attributes.verb.as_str() {
             "update" | "patch" => self.related(Related::Claim),
             _ => refused("can only get/update/patch this type"),
         }
     }
 
     fn service_account(&self) -> Decision {
-        let of = self.of;
-        match (of.verb.as_str(), of.subresource.as_str()) {
+        let asked = self.attributes;
+        match (asked.verb.as_str(), asked.subresource.as_str()) {
             ("get", "") => self.read(Related::ServiceAccount),
-            ("create", _) if of.name.is_empty() => {
+            ("create", _) if asked.name.is_empty() => {
                 refused("can only create tokens for individual service accounts")
             }
             ("create", "token") => self.related(Related::ServiceAccount),
@@ -140,39 +144,41 @@ impl<R: Fn(Related, &str, &str) -> bool> Asked<'_, R> {
     }
 
     fn lease(&self) -> Decision {
-        let of = self.of;
-        match of.verb.as_str() {
+        let asked = self.attributes;
+        match asked.verb.as_str() {
             "get" | "create" | "update" | "patch" | "delete" => {}
             _ => return refused("can only get, create, update, patch, or delete a node lease"),
         }
-        if of.namespace != LEASES {
+        if asked.namespace != LEASES {
             return refused(&format!("can only access leases in the {LEASES:?} system namespace"));
         }
         // The name of a new object is not known here; admission checks it.
-        match of.verb == "create" || of.name == self.node {
+        match asked.verb == "create" || asked.name == self.node {
             true => Decision::allowed(),
             false => refused("can only access node lease with the same name as the requesting node"),
         }
     }
 
     fn csi_node(&self) -> Decision {
-        let of = self.of;
-        match of.verb.as_str() {
-            "get" | "create" | "update" | "patch" | "delete" if of.subresource.is_empty() => {}
+        let asked = self.attributes;
+        match asked.verb.as_str() {
+            "get" | "create" | "update" | "patch" | "delete" if asked.subresource.is_empty() => {}
             "get" | "create" | "update" | "patch" | "delete" => {
                 return refused("cannot authorize CSINode subresources");
             }
             _ => return refused("can only get, create, update, patch, or delete a CSINode"),
         }
-        match of.verb == "create" || of.name == self.node {
+        match asked.verb == "create" || asked.name == self.node {
             true => Decision::allowed(),
             false => refused("can only access CSINode with the same name as the requesting node"),
         }
     }
 
     fn resource_slice(&self) -> Decision {
-        match self.of.verb.as_str() {
-            _ if !self.of.subresource.is_empty() => refused("cannot authorize ResourceSlice subresources"),
+        match self.attributes.verb.as_str() {
+            _ if !self.attributes.subresource.is_empty() => {
+                refused("cannot authorize ResourceSlice subresources")
+            }
             "create" => Decision::allowed(),
             "get" | "update" | "patch" | "delete" => self.related(Related::ResourceSlice),
             "watch" | "list" | "deletecollection" => match self.selects_own() {
@@ -188,11 +194,11 @@ impl<R: Fn(Related, &str, &str) -> bool> Asked<'_, R> {
     }
 
     fn node(&self) -> Decision {
-        let (node, of) = (self.node, self.of);
-        match (of.subresource.as_str(), of.verb.as_str()) {
+        let (node, asked) = (self.node, self.attributes);
+        match (asked.subresource.as_str(), asked.verb.as_str()) {
             ("", "create" | "update" | "patch") | ("status", "update" | "patch") => Decision::allowed(),
             // By name: a kubelet looks for its node before it creates it.
-            ("", "get" | "list" | "watch") => match of.name.as_str() {
+            ("", "get" | "list" | "watch") => match asked.name.as_str() {
                 name if name == node => Decision::allowed(),
                 "" => refused(&format!("node '{node}' cannot read all nodes, only its own Node object")),
                 name => refused(&format!("node '{node}' cannot read '{name}', only its own Node object")),
@@ -202,10 +208,10 @@ impl<R: Fn(Related, &str, &str) -> bool> Asked<'_, R> {
     }
 
     fn pod(&self) -> Decision {
-        match (self.of.subresource.as_str(), self.of.verb.as_str()) {
+        match (self.attributes.subresource.as_str(), self.attributes.verb.as_str()) {
             ("", "get") => self.related(Related::Pod),
             ("", "list" | "watch") if self.selects_own() => Decision::allowed(),
-            ("", "list" | "watch") if !self.of.name.is_empty() => self.related(Related::Pod),
+            ("", "list" | "watch") if !self.attributes.name.is_empty() => self.related(Related::Pod),
             ("", "list" | "watch") => refused("can only list/watch pods with spec.nodeName field selector"),
             // Admission limits these to pods of the node.
             ("", "create" | "delete") | ("status", "update" | "patch") | ("eviction", "create") => {
@@ -217,7 +223,7 @@ impl<R: Fn(Related, &str, &str) -> bool> Asked<'_, R> {
 
     /// Whether the request selects the objects of the node.
     fn selects_own(&self) -> bool {
-        let selector = FieldSelector::parse(&self.of.field_selector);
+        let selector = FieldSelector::parse(&self.attributes.field_selector);
         selector.is_ok_and(|selector| selector.demands(NODE_FIELD, self.node))
     }
 }

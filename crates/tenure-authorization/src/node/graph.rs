@@ -96,11 +96,11 @@ impl NodeGraph {
     pub fn retain(&mut self, resource: &str, keep: impl Fn(&str, &str) -> bool) {
         let Some(Relations(example)) = Relations::of_deleted(resource, "", "") else { return };
         match example {
-            Contribution::Source(of, ..) => {
+            Contribution::Source(contributed, ..) => {
                 let gone = self
                     .sources
                     .keys()
-                    .filter(|(related, (namespace, name))| *related == of && !keep(namespace, name));
+                    .filter(|(related, (namespace, name))| *related == contributed && !keep(namespace, name));
                 for (related, name) in gone.cloned().collect::<Vec<_>>() {
                     self.set_source(related, name, None);
                 }
@@ -142,8 +142,8 @@ impl NodeGraph {
 
     fn set_source(&mut self, related: Related, name: Name, source: Option<Source>) {
         let namespace = name.0.clone();
-        for (of, object) in source.iter().flat_map(|source| &source.references) {
-            let nodes = self.nodes.entry((*of, (namespace.clone(), object.clone()))).or_default();
+        for (related, object) in source.iter().flat_map(|source| &source.references) {
+            let nodes = self.nodes.entry((*related, (namespace.clone(), object.clone()))).or_default();
             *nodes
                 .entry(source.as_ref().map(|source| source.node.clone()).unwrap_or_default())
                 .or_default() += 1;
@@ -153,8 +153,8 @@ impl NodeGraph {
             None => self.sources.remove(&(related, name)),
         };
         let Some(replaced) = replaced else { return };
-        for (of, object) in replaced.references {
-            let key = (of, (namespace.clone(), object));
+        for (related, object) in replaced.references {
+            let key = (related, (namespace.clone(), object));
             let Some(nodes) = self.nodes.get_mut(&key) else { continue };
             if let Some(count) = nodes.get_mut(&replaced.node) {
                 *count -= 1;

@@ -107,7 +107,7 @@ fn generated_claim<'p>(pod: &'p Value, claim: &Value) -> Option<&'p Value> {
 pub(super) fn of_volume(volume: &Value) -> Option<(Name, Vec<Name>)> {
     let spec = volume.get("spec")?;
     let text =
-        |of: &Value, field: &str| Text::from(of.get(field).and_then(Value::as_str).unwrap_or_default());
+        |value: &Value, field: &str| Text::from(value.get(field).and_then(Value::as_str).unwrap_or_default());
     let claim = spec.get("claimRef").filter(|claim| !claim.is_null())?;
     let claim = (text(claim, "namespace"), text(claim, "name"));
     let mut secrets = Vec::new();

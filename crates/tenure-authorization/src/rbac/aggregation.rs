@@ -65,12 +65,12 @@ fn limits_of(
     let mut seen: HashSet<(usize, *const FieldRule)> = HashSet::new();
     let is_selected =
         |part: &Role| role.selectors.iter().flatten().any(|selector| selector.matches(part.labels.as_ref()));
-    for (of, part) in roles.iter().filter(|(of, part)| *of != name && is_selected(part)) {
+    for (other, part) in roles.iter().filter(|(other, part)| *other != name && is_selected(part)) {
         for (index, rule) in part.rules.iter().enumerate() {
             let Some(at) = positions.get(rule).copied() else { continue };
             let alternatives: &[Arc<[FieldRule]>] = match (&part.selectors, &part.field_rules) {
                 (Some(_), _) => {
-                    limits.get(of).and_then(|limits| limits.get(index)).map_or(&[], Vec::as_slice)
+                    limits.get(other).and_then(|limits| limits.get(index)).map_or(&[], Vec::as_slice)
                 }
                 (None, Ok(limits)) => std::slice::from_ref(limits),
                 (None, Err(_)) => &[],

@@ -63,7 +63,7 @@ pub fn split_from(expected: &Value) -> Option<&'static str> {
 
 /// Returns a missing binding with the subjects, labels and annotations of the one that it was a part of.
 pub fn split(expected: &Value, source: &Value) -> Value {
-    let taken = |object: Object, field: &str, of: &Value| match of.get(field) {
+    let taken = |object: Object, field: &str, source: &Value| match source.get(field) {
         Some(value) => object.with(field, value.clone()),
         None => object.without(field),
     };

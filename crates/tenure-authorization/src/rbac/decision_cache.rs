@@ -83,9 +83,17 @@ impl DecisionCache {
 /// Returns what roles are compared with: whether a resource is asked for, and the attributes but for version and selectors.
 fn judged(attributes: &Attributes) -> (bool, [&str; 6]) {
     match attributes {
-        Attributes::Resource(of) => {
-            (true, [&of.verb, &of.group, &of.resource, &of.subresource, &of.namespace, &of.name])
-        }
+        Attributes::Resource(resource) => (
+            true,
+            [
+                &resource.verb,
+                &resource.group,
+                &resource.resource,
+                &resource.subresource,
+                &resource.namespace,
+                &resource.name,
+            ],
+        ),
         Attributes::NonResource { verb, path } => (false, [verb, path, "", "", "", ""]),
     }
 }

@@ -140,7 +140,7 @@ impl Limits {
         let resources: Vec<Text> = match resource.strip_prefix("*/") {
             _ if resource == ALL => self.resources.iter().cloned().collect(),
             Some(below) => {
-                let is_below = |of: &&Text| of.split_once('/').is_some_and(|(_, own)| own == below);
+                let is_below = |granted: &&Text| granted.split_once('/').is_some_and(|(_, own)| own == below);
                 let named = self.resources.iter().filter(is_below).cloned();
                 named.chain([Text::from(format!("{UNNAMED}/{below}"))]).collect()
             }
@@ -199,13 +199,15 @@ impl Limits {
 fn covers(own: &PolicyRule, rule: &PolicyRule) -> bool {
     let verbs = rule.verbs.iter().all(|verb| has(&own.verbs, verb));
     if !rule.non_resource_urls.is_empty() {
-        let covered = |path: &Text| own.non_resource_urls.iter().any(|of| url_covers(of, path));
+        let covered = |path: &Text| own.non_resource_urls.iter().any(|url| url_covers(url, path));
         return verbs && rule.non_resource_urls.iter().all(covered);
     }
     let resource_covered = |resource: &Text| {
         let below = resource.split_once('/').map(|(_, below)| below);
-        own.resources.iter().any(|of| {
-            of == ALL || of == resource || below.is_some_and(|below| of.strip_prefix("*/") == Some(below))
+        own.resources.iter().any(|granted| {
+            granted == ALL
+                || granted == resource
+                || below.is_some_and(|below| granted.strip_prefix("*/") == Some(below))
         })
     };
     let names = match (own.resource_names.is_empty(), rule.resource_names.is_empty()) {

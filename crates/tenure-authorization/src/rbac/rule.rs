@@ -75,9 +75,9 @@ impl PolicyRule {
         has(&self.verbs, attributes.verb())
             && match attributes {
                 Attributes::NonResource { path, .. } => {
-                    self.non_resource_urls.iter().any(|of| url_covers(of, path))
+                    self.non_resource_urls.iter().any(|url| url_covers(url, path))
                 }
-                Attributes::Resource(of) => self.names(of),
+                Attributes::Resource(resource) => self.names(resource),
             }
     }
 
@@ -93,7 +93,7 @@ impl PolicyRule {
 
 /// Whether a list has a word or stands for every word.
 pub(crate) fn has(list: &[Text], word: &str) -> bool {
-    list.iter().any(|of| of == ALL || of == word)
+    list.iter().any(|listed| listed == ALL || listed == word)
 }
 
 /// Whether an entry of `resources` names a resource and its subresource.
@@ -105,7 +105,7 @@ pub(crate) fn names_resource(entry: &str, resource: &str, subresource: &str) -> 
         None => subresource.is_empty() && entry == resource,
         // A review may name the subresource as a part of the resource.
         Some(_) if subresource.is_empty() => entry == resource,
-        Some((of, below)) => below == subresource && (of == ALL || of == resource),
+        Some((of_resource, below)) => below == subresource && (of_resource == ALL || of_resource == resource),
     }
 }
 

@@ -218,12 +218,12 @@ pub(super) fn to_v1(object: &Object) -> Object {
     if !others.is_empty() {
         annotations = annotations.with(METRICS, format!("[{}]", others.join(",")));
     }
-    if let Some(behavior) = spec.get("behavior").filter(|of| !of.is_null()) {
+    if let Some(behavior) = spec.get("behavior").filter(|behavior| !behavior.is_null()) {
         annotations = annotations.with(BEHAVIOR, behavior_text(behavior));
     }
     let states = list(&status, "currentMetrics");
     if let Some(share) =
-        states.iter().find(|state| is_cpu(state, &MEASURED)).and_then(|of| find(of, &MEASURED))
+        states.iter().find(|state| is_cpu(state, &MEASURED)).and_then(|state| find(state, &MEASURED))
     {
         status = status.with("currentCPUUtilizationPercentage", share.clone());
     }
@@ -254,7 +254,7 @@ pub(super) fn to_v2(object: &Object) -> Object {
         value.and_then(|value| value.as_array().map(|items| items.items().to_vec())).unwrap_or_default()
     };
     let mut metrics: Vec<Value> =
-        items(read(METRICS)).iter().filter_map(|of| of_annotation(of, &SOURCES)).collect();
+        items(read(METRICS)).iter().filter_map(|metric| of_annotation(metric, &SOURCES)).collect();
     if let Some(share) = spec.get("targetCPUUtilizationPercentage").filter(|share| !share.is_null()) {
         let target = Value::object([("averageUtilization", share.clone()), ("type", "Utilization".into())]);
         let resource = Value::object([("name", "cpu".into()), ("target", target)]);
@@ -267,7 +267,7 @@ pub(super) fn to_v2(object: &Object) -> Object {
         spec = spec.with("behavior", behavior_value(&behavior));
     }
     let mut states: Vec<Value> =
-        items(read(CURRENT)).iter().filter_map(|of| of_annotation(of, &STATES)).collect();
+        items(read(CURRENT)).iter().filter_map(|metric| of_annotation(metric, &STATES)).collect();
     let share = status.get("currentCPUUtilizationPercentage").filter(|share| !share.is_null());
     if let (Some(share), false) = (share, states.iter().any(|state| is_cpu(state, &MEASURED))) {
         let current = Value::object([("averageUtilization", share.clone())]);
@@ -312,12 +312,12 @@ fn behavior_text(behavior: &Value) -> String {
         let member = |(new, old): (&str, &'static str)| {
             let text = match (new, rules.get(new)) {
                 ("policies", Some(Value::Array(policies))) => {
-                    let policy = |of: &Value| {
-                        json(
-                            &POLICY_FIELDS
-                                .map(|(new, old)| (old, of.get(new).map_or("null".into(), Value::to_string))),
-                        )
-                    };
+                    let policy =
+                        |rules: &Value| {
+                            json(&POLICY_FIELDS.map(|(new, old)| {
+                                (old, rules.get(new).map_or("null".into(), Value::to_string))
+                            }))
+                        };
                     format!("[{}]", policies.iter().map(policy).collect::<Vec<_>>().join(","))
                 }
                 (_, value) => value.map_or("null".into(), Value::to_string),
@@ -330,9 +330,10 @@ fn behavior_text(behavior: &Value) -> String {
 }
 
 fn behavior_value(text: &Value) -> Value {
-    let renamed = |of: &Value, names: &[(&'static str, &str)]| -> Object {
-        let fields =
-            names.iter().filter_map(|(new, old)| Some((Text::new_static(new), find(of, &[old])?.clone())));
+    let renamed = |metric: &Value, names: &[(&'static str, &str)]| -> Object {
+        let fields = names
+            .iter()
+            .filter_map(|(new, old)| Some((Text::new_static(new), find(metric, &[old])?.clone())));
         Object::from_unsorted(fields.collect())
     };
     let rules = |name: &str| {

@@ -40,7 +40,7 @@ impl Conversions {
 
     /// Converts the fields of an object of one resource to another version of the same kind.
     pub(crate) fn convert(&self, fields: &Object, from: &Resource, to: &Resource) -> Result<Object, String> {
-        let name = |of: &Resource| format!("{} {}", of.api_version, of.kind);
+        let name = |resource: &Resource| format!("{} {}", resource.api_version, resource.kind);
         let (here, there) = (name(from), name(to));
         let converted = if let Some(conversion) = self.find(&here, &there) {
             conversion.there(fields)
@@ -53,7 +53,7 @@ impl Conversions {
     }
 
     fn find(&self, one: &str, other: &str) -> Option<&Conversion> {
-        self.0.iter().find(|of| of.between.0 == one && of.between.1 == other)
+        self.0.iter().find(|pair| pair.between.0 == one && pair.between.1 == other)
     }
 }
 
@@ -73,7 +73,8 @@ impl Conversion {
         let function = match row.get("fn").and_then(Value::as_str) {
             None => None,
             Some(name) => {
-                let found = FUNCTIONS.iter().find(|(of, _)| *of == name).map(|(_, functions)| *functions);
+                let found =
+                    FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(_, functions)| *functions);
                 Some(found.ok_or_else(|| format!("there is no function {name:?}"))?)
             }
         };

@@ -42,7 +42,7 @@ impl<'s> Target<'s> {
     /// Returns the struct, if it is one.
     pub(crate) fn of_struct(&self) -> Option<&'s StructShape> {
         match self {
-            Target::Struct(of) => Some(of),
+            Target::Struct(structure) => Some(structure),
             Target::Open => None,
         }
     }
@@ -52,7 +52,7 @@ impl<'s> Target<'s> {
 pub(crate) fn follow<'s>(shapes: &'s Shapes, target: &Target<'_>, name: &str) -> Result<Target<'s>, String> {
     let Target::Struct(target) = target else { return Ok(Target::Open) };
     let field = target.field(name).ok_or_else(|| format!("{} has no field {name:?}", target.name))?;
-    let mut id = field.of;
+    let mut id = field.shape;
     loop {
         match shapes.get(id) {
             Shape::Struct(target) => return Ok(Target::Struct(target)),
@@ -68,7 +68,7 @@ impl Place {
         let steps: Box<[Text]> = path.trim_start_matches("./").split('.').map(Text::new).collect();
         let Some((last, parents)) = steps.split_last() else { return Err("the path is empty".into()) };
         let mut at = match from {
-            Target::Struct(of) => Target::Struct(of),
+            Target::Struct(structure) => Target::Struct(structure),
             Target::Open => Target::Open,
         };
         for name in parents {
@@ -77,8 +77,10 @@ impl Place {
         let keeps_zero = match at.of_struct() {
             // A row about a whole node has an empty path.
             Some(_) if last.is_empty() => false,
-            Some(of) => {
-                let field = of.field(last).ok_or_else(|| format!("{} has no field {last:?}", of.name))?;
+            Some(structure) => {
+                let field = structure
+                    .field(last)
+                    .ok_or_else(|| format!("{} has no field {last:?}", structure.name))?;
                 field.keeps_zero
             }
             None => false,

@@ -44,7 +44,7 @@ const FUNCTIONS: [(&str, Function); 14] = [
 
 impl Function {
     pub(crate) fn named(name: &str) -> Option<Function> {
-        FUNCTIONS.iter().find(|(of, _)| *of == name).map(|(_, function)| *function)
+        FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(_, function)| *function)
     }
 
     /// Whether the function is called for a target that is present too.
@@ -110,7 +110,8 @@ impl Function {
             }
             Function::StorageVersionNames => {
                 let versions = at(&["spec", "versions"])?.as_array()?;
-                let stored = versions.iter().find(|of| of.get("storage") == Some(&Value::Bool(true)))?;
+                let stored =
+                    versions.iter().find(|version| version.get("storage") == Some(&Value::Bool(true)))?;
                 Some(Value::array([stored.get("name")?.clone()]))
             }
         }
@@ -230,7 +231,7 @@ fn is_pod_level(name: &str) -> bool {
 
 fn requests_of(container: &Value) -> impl Iterator<Item = (&Text, Quantity)> {
     let requests = container.at(["resources", "requests"]).and_then(Value::as_object);
-    let fields = requests.map(|of| of.fields()).unwrap_or_default();
+    let fields = requests.map(|map| map.fields()).unwrap_or_default();
     fields.iter().filter_map(|(name, value)| Some((name, Quantity::parse(value.as_str()?)?)))
 }
 
@@ -297,11 +298,13 @@ pub(crate) fn qos_class(spec: &Value) -> &'static str {
         let amount = holder.at(["resources", list, name])?;
         Quantity::parse(amount.as_str()?).filter(|amount| amount.nanos() != 0)
     };
-    let pod_level = spec.get("resources").is_some_and(|of| {
-        of.get("limits").is_some_and(|limits| limits.as_object().is_some_and(|of| !of.is_empty()))
-            || of
+    let pod_level = spec.get("resources").is_some_and(|resources| {
+        resources
+            .get("limits")
+            .is_some_and(|limits| limits.as_object().is_some_and(|amounts| !amounts.is_empty()))
+            || resources
                 .get("requests")
-                .is_some_and(|requests| requests.as_object().is_some_and(|of| !of.is_empty()))
+                .is_some_and(|requests| requests.as_object().is_some_and(|amounts| !amounts.is_empty()))
     });
     let all: Vec<&Value> = match pod_level {
         true => vec![spec],

@@ -209,7 +209,7 @@ impl Rule {
     fn name_of(&self, node: &Edit<'_>) -> Value {
         match &self.action {
             Action::Put(Literal::Filled(_)) | Action::EnsureKeys { keys: Literal::Filled(_), .. } => {
-                node.get("metadata").and_then(|of| of.get("name")).cloned().unwrap_or_default()
+                node.get("metadata").and_then(|metadata| metadata.get("name")).cloned().unwrap_or_default()
             }
             _ => Value::Null,
         }
@@ -312,7 +312,7 @@ impl Run<'_> {
             }
             Action::Append { item, unless } => {
                 let items = target.and_then(Value::as_array).map(|items| items.items()).unwrap_or_default();
-                if !items.iter().any(|of| unless.holds(of, item)) {
+                if !items.iter().any(|other| unless.holds(other, item)) {
                     let appended = Value::array(items.iter().chain([item]).cloned());
                     parent.set(&rule.target, appended);
                 }

@@ -36,10 +36,10 @@ impl Rules {
             let wrong =
                 |reason: String| DataError::new(DEFAULTS, format!("rules[{at}] ({name} {path})"), reason);
             let shape = shapes.named(&name).ok_or_else(|| wrong("the schema has no such type".into()))?;
-            let Shape::Struct(of) = shapes.get(shape) else {
+            let Shape::Struct(structure) = shapes.get(shape) else {
                 return Err(wrong("the type has no fields".into()));
             };
-            let rule = Rule::compile(shapes, of, row).map_err(wrong)?;
+            let rule = Rule::compile(shapes, structure, row).map_err(wrong)?;
             match row.text("phase").as_str() {
                 "default" => by_type.entry(shape).or_default().push(rule),
                 "admission" => create.entry(shape).or_default().admission.push(rule),
@@ -83,7 +83,7 @@ impl Rules {
 /// Returns the rules for the defaults of the schema.
 fn of_schema(shapes: &Shapes, shape: ShapeId) -> impl Iterator<Item = Rule> {
     let fields = match shapes.get(shape) {
-        Shape::Struct(of) => &of.fields[..],
+        Shape::Struct(structure) => &structure.fields[..],
         _ => &[],
     };
     fields.iter().filter_map(Rule::of_schema)

@@ -97,7 +97,7 @@ impl Cell {
             Cell::Age(path, none())
         } else if row.get("ratio").is_some() {
             match &*row.texts("ratio") {
-                [of, all] => Cell::Ratio(Path::new(of), Path::new(all)),
+                [ready, all] => Cell::Ratio(Path::new(ready), Path::new(all)),
                 _ => return Err("a ratio has two paths".into()),
             }
         } else if row.get("count").is_some() {
@@ -138,9 +138,9 @@ impl Cell {
             Cell::Age(path, none) => {
                 describe::age(path.find(object), now).map_or(none.clone(), Text::from).into()
             }
-            Cell::Ratio(of, all) => {
+            Cell::Ratio(ready, all) => {
                 let number = |path: &Path| path.find(object).and_then(Value::as_i64).unwrap_or(0);
-                format!("{}/{}", number(of), number(all)).into()
+                format!("{}/{}", number(ready), number(all)).into()
             }
             Cell::Count(paths) => {
                 let size = |value: &Value| match value {

@@ -32,16 +32,16 @@ pub(super) fn labels(labels: Option<&Value>) -> String {
 
 /// Formats a label selector, sorted by key.
 pub(super) fn selector(selector: Option<&Value>) -> String {
-    let part = |name: &str| selector.and_then(|of| of.get(name));
+    let part = |name: &str| selector.and_then(|selector| selector.get(name));
     let exact = part("matchLabels").and_then(Value::as_object).map(Object::fields).unwrap_or_default();
     let expressions =
-        part("matchExpressions").and_then(Value::as_array).map(|of| of.items()).unwrap_or_default();
+        part("matchExpressions").and_then(Value::as_array).map(|list| list.items()).unwrap_or_default();
     let mut terms: Vec<(String, String)> =
         exact.iter().map(|(name, value)| (name.to_string(), format!("{name}={}", plain(value)))).collect();
     for expression in expressions {
         let text = |name: &str| expression.get(name).and_then(Value::as_str).unwrap_or_default();
         let values =
-            expression.get("values").and_then(Value::as_array).map(|of| of.items()).unwrap_or_default();
+            expression.get("values").and_then(Value::as_array).map(|list| list.items()).unwrap_or_default();
         let mut values: Vec<String> = values.iter().map(plain).collect();
         values.sort();
         let (key, values) = (text("key"), values.join(","));
@@ -68,7 +68,7 @@ const ACCESS_MODES: [(&str, &str); 4] = [
 /// Formats access modes.
 pub(super) fn access_modes(modes: Option<&Value>) -> String {
     let modes = modes.and_then(Value::as_array).map(|modes| modes.items()).unwrap_or_default();
-    let has = |mode: &str| modes.iter().any(|of| of.as_str() == Some(mode));
+    let has = |mode: &str| modes.iter().any(|listed| listed.as_str() == Some(mode));
     let short: Vec<&str> =
         ACCESS_MODES.iter().filter(|(mode, _)| has(mode)).map(|(_, short)| *short).collect();
     short.join(",")

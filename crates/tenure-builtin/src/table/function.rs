@@ -18,8 +18,8 @@ pub(super) struct Function(Body);
 
 const FUNCTIONS: [(&str, Body); 50] = [
     ("podReady", |pod, _| {
-        let of = Summary::of(pod);
-        format!("{}/{}", of.ready, of.total).into()
+        let summary = Summary::of(pod);
+        format!("{}/{}", summary.ready, summary.total).into()
     }),
     ("podStatus", |pod, _| Summary::of(pod).reason.into()),
     ("podRestarts", |pod, now| Summary::of(pod).restarts(now).into()),
@@ -55,14 +55,14 @@ const FUNCTIONS: [(&str, Body); 50] = [
     ("eventMessage", event_message),
     ("ingressHosts", ingress_hosts),
     ("ingressAddress", ingress_address),
-    ("ingressPorts", |of, _| {
-        Value::from(if list(of, &["spec", "tls"]).is_empty() { "80" } else { "80, 443" })
+    ("ingressPorts", |ingress, _| {
+        Value::from(if list(ingress, &["spec", "tls"]).is_empty() { "80" } else { "80, 443" })
     }),
-    ("users", |of, _| subjects(of, "User")),
-    ("groups", |of, _| subjects(of, "Group")),
-    ("serviceAccounts", |of, _| subjects(of, "ServiceAccount")),
-    ("quotaRequests", |of, _| quota(of, |name| !name.starts_with("limits"))),
-    ("quotaLimits", |of, _| quota(of, |name| name.starts_with("limits"))),
+    ("users", |binding, _| subjects(binding, "User")),
+    ("groups", |binding, _| subjects(binding, "Group")),
+    ("serviceAccounts", |binding, _| subjects(binding, "ServiceAccount")),
+    ("quotaRequests", |object, _| quota(object, |name| !name.starts_with("limits"))),
+    ("quotaLimits", |object, _| quota(object, |name| name.starts_with("limits"))),
     ("defaultName", default_name),
     ("controller", controller),
     ("ingressClassParameters", ingress_class_parameters),
@@ -80,7 +80,7 @@ const FUNCTIONS: [(&str, Body); 50] = [
 
 impl Function {
     pub(super) fn named(name: &str) -> Option<Function> {
-        FUNCTIONS.iter().find(|(of, _)| *of == name).map(|(_, function)| Function(*function))
+        FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(_, function)| Function(*function))
     }
 
     pub(super) fn call(self, object: &Value, now: Timestamp) -> Value {
@@ -109,15 +109,16 @@ fn is_deleted(object: &Value) -> bool {
 }
 
 fn condition<'o>(object: &'o Value, kind: &str) -> Option<&'o Value> {
-    list(object, &["status", "conditions"]).iter().find(|of| path(of, &["type"]) == kind)
+    list(object, &["status", "conditions"]).iter().find(|condition| path(condition, &["type"]) == kind)
 }
 
 fn holds(object: &Value, kind: &str) -> bool {
-    condition(object, kind).is_some_and(|of| path(of, &["status"]) == "True")
+    condition(object, kind).is_some_and(|condition| path(condition, &["status"]) == "True")
 }
 
 fn pod_address(pod: &Value, _: Timestamp) -> Value {
-    let first = list(pod, &["status", "podIPs"]).first().map(|of| path(of, &["ip"])).unwrap_or_default();
+    let first =
+        list(pod, &["status", "podIPs"]).first().map(|address| path(address, &["ip"])).unwrap_or_default();
     or(first, "<none>")
 }
 
@@ -165,9 +166,9 @@ fn ingress_point(value: &Value) -> String {
 }
 
 fn service_ports(service: &Value, _: Timestamp) -> Value {
-    let port = |of: &Value| {
+    let port = |entry: &Value| {
         let (port, node, protocol) =
-            (number(of, &["port"]), number(of, &["nodePort"]), path(of, &["protocol"]));
+            (number(entry, &["port"]), number(entry, &["nodePort"]), path(entry, &["protocol"]));
         if node > 0 { format!("{port}:{node}/{protocol}") } else { format!("{port}/{protocol}") }
     };
     describe::list(list(service, &["spec", "ports"]).iter().map(port), ",", usize::MAX, "<none>").into()
@@ -179,7 +180,7 @@ const FEW: usize = 3;
 fn endpoints(object: &Value, _: Timestamp) -> Value {
     let mut all = Vec::new();
     for subset in list(object, &["subsets"]) {
-        let addresses = list(subset, &["addresses"]).iter().map(|of| path(of, &["ip"]));
+        let addresses = list(subset, &["addresses"]).iter().map(|address| path(address, &["ip"]));
         let ports = list(subset, &["ports"]);
         if ports.is_empty() {
             all.extend(addresses.clone().map(String::from));
@@ -195,7 +196,7 @@ fn endpoints(object: &Value, _: Timestamp) -> Value {
 }
 
 fn slice_ports(slice: &Value, _: Timestamp) -> Value {
-    let port = |of: &Value| match of.get("port").and_then(Value::as_i64) {
+    let port = |entry: &Value| match entry.get("port").and_then(Value::as_i64) {
         Some(port) => port.to_string(),
         None => "*".to_string(),
     };
@@ -232,13 +233,13 @@ fn node_roles(node: &Value, _: Timestamp) -> Value {
 }
 
 fn node_address(node: &Value, kind: &str) -> Value {
-    let found = list(node, &["status", "addresses"]).iter().find(|of| path(of, &["type"]) == kind);
-    or(found.map(|of| path(of, &["address"])).unwrap_or_default(), "<none>")
+    let found = list(node, &["status", "addresses"]).iter().find(|address| path(address, &["type"]) == kind);
+    or(found.map(|address| path(address, &["address"])).unwrap_or_default(), "<none>")
 }
 
 fn node_kernel(node: &Value, _: Timestamp) -> Value {
-    let of = |name: &str| path(node, &["status", "nodeInfo", name]);
-    match (of("kernelVersion"), of("architecture")) {
+    let info = |name: &str| path(node, &["status", "nodeInfo", name]);
+    match (info("kernelVersion"), info("architecture")) {
         ("", _) => "<unknown>".into(),
         (kernel, "") => kernel.into(),
         (kernel, architecture) => format!("{kernel} ({architecture})").into(),
@@ -246,19 +247,22 @@ fn node_kernel(node: &Value, _: Timestamp) -> Value {
 }
 
 fn pod_certificate_state(request: &Value, _: Timestamp) -> Value {
-    let mut types = list(request, &["status", "conditions"]).iter().map(|of| path(of, &["type"]));
+    let mut types =
+        list(request, &["status", "conditions"]).iter().map(|condition| path(condition, &["type"]));
     let state = types.rfind(|kind| matches!(*kind, "Issued" | "Denied" | "Failed"));
     Value::from(state.unwrap_or("Pending"))
 }
 
 fn migrated_resource(migration: &Value, _: Timestamp) -> Value {
-    let of = |name: &str| path(migration, &["spec", "resource", name]);
-    tenure_meta::qualified(of("resource"), of("group")).into()
+    let field = |name: &str| path(migration, &["spec", "resource", name]);
+    tenure_meta::qualified(field("resource"), field("group")).into()
 }
 
 fn migration_state(migration: &Value, _: Timestamp) -> Value {
     let conditions = list(migration, &["status", "conditions"]).iter();
-    let mut held = conditions.filter(|of| path(of, &["status"]) == "True").map(|of| path(of, &["type"]));
+    let mut held = conditions
+        .filter(|condition| path(condition, &["status"]) == "True")
+        .map(|condition| path(condition, &["type"]));
     let state = held.rfind(|kind| matches!(*kind, "Running" | "Failed" | "Succeeded"));
     Value::from(state.unwrap_or("Unknown"))
 }
@@ -276,8 +280,10 @@ fn bound(claim: &Value, show: impl Fn(&Value) -> String) -> Value {
 }
 
 fn volume_claim(volume: &Value, _: Timestamp) -> Value {
-    match volume.at(["spec", "claimRef"]).filter(|of| !of.is_null()) {
-        Some(of) => format!("{}/{}", path(of, &["namespace"]), path(of, &["name"])).into(),
+    match volume.at(["spec", "claimRef"]).filter(|reference| !reference.is_null()) {
+        Some(reference) => {
+            format!("{}/{}", path(reference, &["namespace"]), path(reference, &["name"])).into()
+        }
         None => "".into(),
     }
 }
@@ -362,7 +368,7 @@ fn event_object(event: &Value, _: Timestamp) -> Value {
 
 fn event_source(event: &Value, _: Timestamp) -> Value {
     let text = |paths: &[&[&str]]| {
-        let texts = paths.iter().map(|of| path(event, of));
+        let texts = paths.iter().map(|names| path(event, names));
         texts.into_iter().find(|text| !text.is_empty()).unwrap_or_default()
     };
     let component = text(&[
@@ -400,10 +406,10 @@ fn ingress_address(ingress: &Value, _: Timestamp) -> Value {
 }
 
 fn subjects(binding: &Value, kind: &str) -> Value {
-    let named = list(binding, &["subjects"]).iter().filter(|of| path(of, &["kind"]) == kind);
-    let text = |of: &Value| match kind {
-        "ServiceAccount" => format!("{}/{}", path(of, &["namespace"]), path(of, &["name"])),
-        _ => path(of, &["name"]).to_string(),
+    let named = list(binding, &["subjects"]).iter().filter(|subject| path(subject, &["kind"]) == kind);
+    let text = |subject: &Value| match kind {
+        "ServiceAccount" => format!("{}/{}", path(subject, &["namespace"]), path(subject, &["name"])),
+        _ => path(subject, &["name"]).to_string(),
     };
     describe::list(named.map(text), ", ", usize::MAX, "").into()
 }
@@ -429,7 +435,7 @@ fn default_name(class: &Value, _: Timestamp) -> Value {
 fn controller(object: &Value, _: Timestamp) -> Value {
     let owner = list(object, &["metadata", "ownerReferences"])
         .iter()
-        .find(|of| of.get("controller") == Some(&true.into()));
+        .find(|owner| owner.get("controller") == Some(&true.into()));
     let Some(owner) = owner else { return "<none>".into() };
     let group = path(owner, &["apiVersion"]).split_once('/').map_or("", |(group, _)| group);
     let kind = path(owner, &["kind"]).to_lowercase();
@@ -438,23 +444,23 @@ fn controller(object: &Value, _: Timestamp) -> Value {
 }
 
 fn ingress_class_parameters(class: &Value, _: Timestamp) -> Value {
-    let Some(of) = class.at(["spec", "parameters"]).filter(|of| !of.is_null()) else {
+    let Some(parameters) = class.at(["spec", "parameters"]).filter(|parameters| !parameters.is_null()) else {
         return "<none>".into();
     };
-    let group = path(of, &["apiGroup"]);
-    let kind = path(of, &["kind"]);
+    let group = path(parameters, &["apiGroup"]);
+    let kind = path(parameters, &["kind"]);
     let kind = if group.is_empty() { kind.to_string() } else { format!("{kind}.{group}") };
-    format!("{kind}/{}", path(of, &["name"])).into()
+    format!("{kind}/{}", path(parameters, &["name"])).into()
 }
 
 fn parent(address: &Value, _: Timestamp) -> Value {
-    let of = |name: &str| path(address, &["spec", "parentRef", name]);
-    let resource = if of("group").is_empty() {
-        of("resource").to_string()
+    let parent = |name: &str| path(address, &["spec", "parentRef", name]);
+    let resource = if parent("group").is_empty() {
+        parent("resource").to_string()
     } else {
-        format!("{}.{}", of("resource"), of("group"))
+        format!("{}.{}", parent("resource"), parent("group"))
     };
-    format!("{resource}/{}/{}", of("namespace"), of("name")).into()
+    format!("{resource}/{}/{}", parent("namespace"), parent("name")).into()
 }
 
 fn request_condition(request: &Value, _: Timestamp) -> Value {
@@ -476,7 +482,7 @@ fn request_duration(request: &Value, _: Timestamp) -> Value {
 }
 
 fn missing_level(schema: &Value, _: Timestamp) -> Value {
-    or(condition(schema, "Dangling").map(|of| path(of, &["status"])).unwrap_or_default(), "?")
+    or(condition(schema, "Dangling").map(|condition| path(condition, &["status"])).unwrap_or_default(), "?")
 }
 
 fn level_shares(level: &Value, _: Timestamp) -> Value {
@@ -487,7 +493,7 @@ fn level_shares(level: &Value, _: Timestamp) -> Value {
 }
 
 fn claim_state(claim: &Value, _: Timestamp) -> Value {
-    let allocated = claim.at(["status", "allocation"]).is_some_and(|of| !of.is_null());
+    let allocated = claim.at(["status", "allocation"]).is_some_and(|allocation| !allocation.is_null());
     let reserved = !list(claim, &["status", "reservedFor"]).is_empty();
     let mut words = Vec::new();
     if is_deleted(claim) {

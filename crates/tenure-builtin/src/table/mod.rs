@@ -95,7 +95,8 @@ impl Tables {
         let plain = Table::compile("plain", document.get("plain").unwrap_or(&Value::Null))?;
         let mut by_resource = HashMap::new();
         for (name, rows) in data::members(TABLES, document, "tables")? {
-            let is_served = |of: &Arc<Resource>| name == &format!("{} {}", of.api_version, of.name);
+            let is_served =
+                |resource: &Arc<Resource>| name == &format!("{} {}", resource.api_version, resource.name);
             if !registry.resources().iter().any(is_served) {
                 return Err(DataError::new(TABLES, name, "no such resource is served"));
             }

@@ -9,7 +9,7 @@ fn items<'v>(value: &'v Value, path: [&str; 2]) -> &'v [Value] {
 }
 
 fn text<'v>(value: Option<&'v Value>, name: &str) -> &'v str {
-    value.and_then(|of| of.get(name)).and_then(Value::as_str).unwrap_or_default()
+    value.and_then(|parent| parent.get(name)).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn number(value: &Value, name: &str) -> i64 {
@@ -31,8 +31,10 @@ pub(super) struct Summary {
 
 /// Whether a condition of the pod is true.
 fn has_condition(pod: &Value, kind: &str) -> bool {
-    let holds = |of: &&Value| text(Some(of), "type") == kind && text(Some(of), "status") == "True";
-    items(pod, ["status", "conditions"]).iter().any(|of| holds(&of))
+    let holds = |condition: &&Value| {
+        text(Some(condition), "type") == kind && text(Some(condition), "status") == "True"
+    };
+    items(pod, ["status", "conditions"]).iter().any(|condition| holds(&condition))
 }
 
 /// Returns the status of a terminated container without a reason.
@@ -47,7 +49,7 @@ impl Summary {
     /// Summarizes a pod.
     pub fn of(pod: &Value) -> Summary {
         let status = pod.get("status");
-        let mut of = Summary {
+        let mut summary = Summary {
             ready: 0,
             total: items(pod, ["spec", "containers"]).len(),
             reason: text(status, "phase").to_string(),
@@ -55,26 +57,26 @@ impl Summary {
             last_restart: None,
         };
         if !text(status, "reason").is_empty() {
-            of.reason = text(status, "reason").to_string();
+            summary.reason = text(status, "reason").to_string();
         }
-        let gated = |of: &Value| {
-            text(Some(of), "type") == "PodScheduled" && text(Some(of), "reason") == "SchedulingGated"
+        let gated = |pod: &Value| {
+            text(Some(pod), "type") == "PodScheduled" && text(Some(pod), "reason") == "SchedulingGated"
         };
         if items(pod, ["status", "conditions"]).iter().any(gated) {
-            of.reason = "SchedulingGated".into();
+            summary.reason = "SchedulingGated".into();
         }
-        let initializing = of.init_containers(pod);
+        let initializing = summary.init_containers(pod);
         if !initializing || has_condition(pod, "Initialized") {
-            of.containers(pod);
+            summary.containers(pod);
         }
         let deleted = pod.at(["metadata", "deletionTimestamp"]).is_some_and(|time| !time.is_null());
         let ended = matches!(text(status, "phase"), "Succeeded" | "Failed");
         if deleted && text(status, "reason") == "NodeLost" {
-            of.reason = "Unknown".into();
+            summary.reason = "Unknown".into();
         } else if deleted && !ended {
-            of.reason = "Terminating".into();
+            summary.reason = "Terminating".into();
         }
-        of
+        summary
     }
 
     /// Summarizes the init containers; returns whether the pod is still waiting for them.

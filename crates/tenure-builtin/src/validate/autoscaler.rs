@@ -84,8 +84,8 @@ pub(crate) fn scale_target(autoscaler: &Value) -> Option<FieldError> {
 
 /// The same for an update, which leaves a target alone that it does not change.
 pub(crate) fn updated_scale_target(old: &Value, new: &Value) -> Vec<FieldError> {
-    let target = |of: &Value| {
-        let part = |name| of.at(["spec", "scaleTargetRef", name]).cloned().unwrap_or_default();
+    let target = |metric: &Value| {
+        let part = |name| metric.at(["spec", "scaleTargetRef", name]).cloned().unwrap_or_default();
         [part("apiVersion"), part("kind")]
     };
     scale_target(new).filter(|_| target(old) != target(new)).into_iter().collect()

@@ -18,8 +18,9 @@ pub(crate) fn request(context: &Context<'_>, errors: &mut FieldErrors) {
     if let Some(fault) = request_fault(encoded) {
         errors.push(context.fault("request", FieldErrorKind::Invalid, &encoded.into(), fault));
     }
-    if let Some(seconds) =
-        context.get("expirationSeconds").filter(|of| of.as_i64().is_some_and(|of| of < SHORTEST))
+    if let Some(seconds) = context
+        .get("expirationSeconds")
+        .filter(|seconds| seconds.as_i64().is_some_and(|seconds| seconds < SHORTEST))
     {
         let detail = "may not specify a duration less than 600 seconds (10 minutes)";
         errors.push(context.fault("expirationSeconds", FieldErrorKind::Invalid, seconds, detail));

@@ -90,12 +90,12 @@ impl Checks {
         let mut optional = HashMap::new();
         for (name, fields) in data::members(VALIDATION, document, "optional")? {
             let shape = find(name)?;
-            let Shape::Struct(of) = shapes.get(shape) else {
+            let Shape::Struct(structure) = shapes.get(shape) else {
                 return Err(DataError::new(VALIDATION, name, "the type has no fields"));
             };
             let fields = fields.as_array().map(|fields| fields.items()).unwrap_or_default().iter();
             let names: Box<[Text]> = fields.filter_map(|name| name.as_str().map(Text::new)).collect();
-            if let Some(unknown) = names.iter().find(|name| of.field(*name).is_none()) {
+            if let Some(unknown) = names.iter().find(|name| structure.field(*name).is_none()) {
                 return Err(DataError::new(VALIDATION, name, format!("the type has no field {unknown:?}")));
             }
             optional.insert(shape, names);
@@ -116,19 +116,19 @@ impl Checks {
         };
         for (name, rows) in data::members(VALIDATION, document, "types")? {
             let shape = find(name)?;
-            let Shape::Struct(of) = shapes.get(shape) else {
+            let Shape::Struct(structure) = shapes.get(shape) else {
                 return Err(DataError::new(VALIDATION, name, "the type has no fields"));
             };
             let rows = rows.as_array().ok_or_else(|| DataError::new(VALIDATION, name, "expected a list"))?;
             let mut compiled = Vec::new();
             for (at, row) in rows.iter().enumerate() {
-                let tests = tests(shapes, of, row);
+                let tests = tests(shapes, structure, row);
                 compiled.extend(
                     tests.map_err(|reason| DataError::new(VALIDATION, format!("{name}[{at}]"), reason))?,
                 );
             }
             if let Some(cell) = checks.cells.get(shape.0 as usize) {
-                let _ = cell.set(checks.with_schema(shapes, shape, of, compiled));
+                let _ = cell.set(checks.with_schema(shapes, shape, structure, compiled));
             }
         }
         Ok(checks)
@@ -172,8 +172,8 @@ impl Checks {
                 at_list: false,
                 is_required: false,
             };
-            let whole = match shapes.get(field.of) {
-                Shape::Scalar(of) => of.is_text(),
+            let whole = match shapes.get(field.shape) {
+                Shape::Scalar(scalar) => scalar.is_text(),
                 Shape::Any => false,
                 _ => field.absent != Absent::Struct,
             };
@@ -234,7 +234,7 @@ fn tests(shapes: &Shapes, shape: &StructShape, row: &Value) -> Result<Vec<Check>
     };
     let format = |name: &str| {
         let Some(wanted) = text(name)? else { return Ok(None) };
-        let found = FORMATS.iter().find(|(of, _)| *of == wanted).map(|(_, format)| *format);
+        let found = FORMATS.iter().find(|(known, _)| *known == wanted).map(|(_, format)| *format);
         found.map(Some).ok_or_else(|| format!("there is no format {wanted:?}"))
     };
     let number = |name: &str| match row.get(name) {
@@ -343,7 +343,7 @@ impl Walk<'_> {
         for (place, (name, value)) in fields.iter().enumerate() {
             let outside = name == "metadata" || (name == "status") != (self.endpoint == Endpoint::Status);
             if let (false, (_, Some(field))) = (outside, known.to(name)) {
-                self.value(field.of, value, before.field(place, name, value), &path.field(name));
+                self.value(field.shape, value, before.field(place, name, value), &path.field(name));
             }
         }
         if self.endpoint != Endpoint::Status {
@@ -365,19 +365,19 @@ impl Walk<'_> {
                     if !before.is_unchanged(value)
                         && let (_, Some(field)) = known.to(name)
                     {
-                        self.value(field.of, value, before, &path.field(name));
+                        self.value(field.shape, value, before, &path.field(name));
                     }
                 }
                 self.node(id, shape, fields, path, When::Last);
             }
-            (Shape::List(of), Value::Array(items)) if self.is_struct(*of) => {
+            (Shape::List(item_shape), Value::Array(items)) if self.is_struct(*item_shape) => {
                 for (at, item) in items.iter().enumerate() {
-                    self.value(*of, item, before.item(at), &path.index(at));
+                    self.value(*item_shape, item, before.item(at), &path.index(at));
                 }
             }
-            (Shape::Map(of), Value::Object(entries)) if self.is_struct(*of) => {
+            (Shape::Map(value_shape), Value::Object(entries)) if self.is_struct(*value_shape) => {
                 for (place, (name, item)) in entries.iter().enumerate() {
-                    self.value(*of, item, before.field(place, name, item), &path.key(name));
+                    self.value(*value_shape, item, before.field(place, name, item), &path.key(name));
                 }
             }
             _ => {}

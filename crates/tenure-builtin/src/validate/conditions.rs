@@ -28,8 +28,9 @@ pub(crate) fn conditions(context: &Context<'_>, errors: &mut FieldErrors) {
             let detail = "supported values: \"False\", \"True\", \"Unknown\"";
             report("status", FieldErrorKind::NotSupported, &text("status").into(), detail);
         }
-        if let Some(generation) =
-            condition.get("observedGeneration").filter(|of| of.as_i64().is_some_and(|of| of < 0))
+        if let Some(generation) = condition
+            .get("observedGeneration")
+            .filter(|observed| observed.as_i64().is_some_and(|observed| observed < 0))
         {
             report(
                 "observedGeneration",

@@ -62,7 +62,7 @@ pub(crate) fn secret_data(context: &Context<'_>, errors: &mut FieldErrors) {
     }
     let has = |key: &str| context.fields("data").iter().any(|(name, _)| name == key);
     let kind = context.text("type");
-    for key in SECRET_KEYS.iter().find(|(of, _)| *of == kind).map(|row| row.1).unwrap_or_default() {
+    for key in SECRET_KEYS.iter().find(|(known, _)| *known == kind).map(|row| row.1).unwrap_or_default() {
         let empty =
             context.fields("data").iter().any(|(name, value)| name == key && value.as_str() == Some(""));
         if !has(key) || empty && *key == "ssh-privatekey" {

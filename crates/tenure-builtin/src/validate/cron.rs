@@ -40,8 +40,8 @@ fn parse(text: &str) -> Result<(), String> {
         let (count, fields) = (fields.len(), fields.join(" "));
         return Err(format!("expected exactly 5 fields, found {count}: [{fields}]"));
     }
-    fields.iter().zip(FIELDS).try_for_each(|(field, of)| {
-        field.split(',').filter(|part| !part.is_empty()).try_for_each(|part| range(part, of))
+    fields.iter().zip(FIELDS).try_for_each(|(field, field_rule)| {
+        field.split(',').filter(|part| !part.is_empty()).try_for_each(|part| range(part, field_rule))
     })
 }
 
@@ -49,7 +49,7 @@ fn parse(text: &str) -> Result<(), String> {
 fn range(part: &str, (_, least, most, names): (&str, u32, u32, &[&str])) -> Result<(), String> {
     let steps: Vec<&str> = part.split('/').collect();
     let span: Vec<&str> = steps[0].split('-').collect();
-    let number = |text: &str| match names.iter().position(|of| of.eq_ignore_ascii_case(text)) {
+    let number = |text: &str| match names.iter().position(|known| known.eq_ignore_ascii_case(text)) {
         Some(at) => Ok(at as u32 + least),
         None => number(text),
     };

@@ -20,7 +20,7 @@ pub(crate) fn selector(context: &Context<'_>, errors: &mut FieldErrors) {
         let detail = format!("may not be more than {MOST_EXPRESSION} bytes");
         errors.push(context.fault("cel.expression", FieldErrorKind::TooLong, &Value::Null, &detail));
     } else if let Some(fault) =
-        expression_fault(source, &["device"], |of| matches!(of, Type::Bool | Type::Dyn))
+        expression_fault(source, &["device"], |result| matches!(result, Type::Bool | Type::Dyn))
     {
         errors.push(context.fault("cel.expression", FieldErrorKind::Invalid, expression, &fault));
     }
@@ -112,7 +112,7 @@ fn allocated_requests(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
     for request in items(new.at(["spec", "devices", "requests"])) {
         let name = text(request, "name");
         names.insert(name.to_string());
-        let alternatives = items(request.get("firstAvailable")).iter().map(|of| text(of, "name"));
+        let alternatives = items(request.get("firstAvailable")).iter().map(|request| text(request, "name"));
         names.extend(alternatives.map(|alternative| format!("{name}/{alternative}")));
     }
     let mut check = |path: String, name: &Value| {

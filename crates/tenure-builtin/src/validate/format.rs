@@ -92,7 +92,7 @@ mod tests {
             ),
         ];
         for (name, right, wrong) in table {
-            let check = FORMATS.iter().find(|(of, _)| *of == name).map(|(_, check)| check).unwrap();
+            let check = FORMATS.iter().find(|(known, _)| *known == name).map(|(_, check)| check).unwrap();
             for text in right {
                 assert_eq!(check(text), Vec::<String>::new(), "{name} {text}");
             }

@@ -98,7 +98,7 @@ const FUNCTIONS: [(&str, Body); 80] = [
 
 impl Function {
     pub(crate) fn named(name: &str) -> Option<Function> {
-        FUNCTIONS.iter().find(|(of, _)| *of == name).map(|(_, function)| Function(*function))
+        FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(_, function)| Function(*function))
     }
 
     pub(crate) fn call(self, context: &Context<'_>, errors: &mut FieldErrors) {

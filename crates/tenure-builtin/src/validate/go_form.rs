@@ -144,7 +144,7 @@ pub(super) fn of_template(value: &Value) -> String {
                 "ownerReferences",
                 "finalizers",
             ] {
-                if let Some((_, part)) = fields.iter().find(|(of, _)| of == name) {
+                if let Some((_, part)) = fields.iter().find(|(known, _)| known == name) {
                     out.push_str(&format!("\"{name}\":{part},"));
                 }
             }
@@ -176,7 +176,7 @@ fn listed(value: &Value, fields: Fields, out: &mut String) {
         match value.get(&name).filter(|value| !value.is_null()) {
             None => out.push_str(zero),
             Some(part) if fields == POD_SPEC && name == "securityContext" => listed(part, POD_SECURITY, out),
-            Some(part) => match TYPES.iter().find(|(of, _)| *of == name) {
+            Some(part) => match TYPES.iter().find(|(known, _)| *known == name) {
                 Some((_, fields)) => each(part, fields, out),
                 None => any(part, out),
             },

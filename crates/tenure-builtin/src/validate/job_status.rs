@@ -41,8 +41,8 @@ impl<'j> Job<'j> {
     /// Whether a condition has this status.
     fn is(&self, condition: &str, status: &str) -> bool {
         let conditions = self.get("conditions").and_then(Value::as_array);
-        conditions.map(|list| list.items()).unwrap_or_default().iter().any(|of| {
-            let text = |name: &str| of.get(name).and_then(Value::as_str);
+        conditions.map(|list| list.items()).unwrap_or_default().iter().any(|listed| {
+            let text = |name: &str| listed.get(name).and_then(Value::as_str);
             text("type") == Some(condition) && text("status") == Some(status)
         })
     }
@@ -125,7 +125,9 @@ fn conditions(old: &Job<'_>, new: &Job<'_>, errors: &mut Vec<FieldError>) {
     if new.spec("successPolicy").is_some() && new.is_true("Complete") && !new.is_true("SuccessCriteriaMet") {
         report("cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True".into());
     }
-    for condition in TERMINAL.into_iter().filter(|of| old.is_true(of) && !new.is_true(of)) {
+    for condition in
+        TERMINAL.into_iter().filter(|condition| old.is_true(condition) && !new.is_true(condition))
+    {
         let terminal = if condition == "SuccessCriteriaMet" { "" } else { "terminal " };
         report(format!("cannot disable the {terminal}{condition}=True condition"));
     }

@@ -48,7 +48,7 @@ impl UpdateSteps {
                 return Err(DataError::new(VALIDATION, name, "no such kind is served"));
             };
             let letters = letters.as_str().unwrap_or_default().chars();
-            let step = |letter| LETTERS.iter().find(|(of, _)| *of == letter).map(|(_, step)| *step);
+            let step = |letter| LETTERS.iter().find(|(known, _)| *known == letter).map(|(_, step)| *step);
             let steps = letters.map(|letter| {
                 step(letter)
                     .ok_or_else(|| DataError::new(VALIDATION, name, format!("unknown step {letter:?}")))

@@ -6,7 +6,7 @@ use tenure_value::Value;
 /// A migration keeps the resource version that it began at, and its outcome.
 pub(super) fn migration_status(old: &Value, new: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    let version = |of: &Value| of.at(["status", "resourceVersion"]).cloned().unwrap_or_default();
+    let version = |object: &Value| object.at(["status", "resourceVersion"]).cloned().unwrap_or_default();
     let (was, is) = (version(old), version(new));
     let given = is.as_str().filter(|text| !text.is_empty());
     if let Some(text) = given
@@ -39,6 +39,6 @@ const FAILED: &str = "Failed";
 
 fn is_true(migration: &Value, condition: &str) -> bool {
     let status = migration.get("status").unwrap_or(&Value::Null);
-    let found = status.items("conditions").iter().find(|of| of.text("type") == condition);
-    found.is_some_and(|of| of.text("status") == "True")
+    let found = status.items("conditions").iter().find(|listed| listed.text("type") == condition);
+    found.is_some_and(|condition| condition.text("status") == "True")
 }

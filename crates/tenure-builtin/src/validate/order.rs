@@ -46,16 +46,16 @@ impl Order {
         for (at, step) in steps.iter().enumerate() {
             let Some(id) = shape else { break };
             match (shapes.get(id), step) {
-                (Shape::Struct(of), Step::Name(name, rest)) => {
+                (Shape::Struct(structure), Step::Name(name, rest)) => {
                     let kind = (at + 1 == steps.len()).then(|| error.message.split(": ").next()).flatten();
                     key.push(self.rank(id, name, rest, kind));
-                    shape = of.field(*name).map(|field| field.of);
+                    shape = structure.field(*name).map(|field| field.shape);
                 }
-                (Shape::List(of), Step::Part(index)) => {
+                (Shape::List(item), Step::Part(index)) => {
                     key.push(index.parse().unwrap_or(usize::MAX));
-                    shape = Some(*of);
+                    shape = Some(*item);
                 }
-                (Shape::Map(of), _) => shape = Some(*of),
+                (Shape::Map(value), _) => shape = Some(*value),
                 _ => shape = None,
             }
         }

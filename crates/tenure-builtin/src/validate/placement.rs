@@ -150,8 +150,8 @@ fn label_keys(context: &Context<'_>, errors: &mut FieldErrors) {
     let places: HashMap<&str, usize> = matching.iter().enumerate().map(|(at, key)| (*key, at)).collect();
     let labels = context.at(&["labelSelector", "matchLabels"]).and_then(Value::as_object);
     let mut selected: HashSet<&str> =
-        labels.iter().flat_map(|of| of.fields()).map(|(key, _)| &**key).collect();
-    for expression in selector.map(|of| of.items("matchExpressions")).unwrap_or_default() {
+        labels.iter().flat_map(|map| map.fields()).map(|(key, _)| &**key).collect();
+    for expression in selector.map(|selector| selector.items("matchExpressions")).unwrap_or_default() {
         let key = expression.get("key").and_then(Value::as_str).unwrap_or_default();
         if let (false, Some(at)) = (selected.insert(key), places.get(key)) {
             let detail = "exists in both matchLabelKeys and labelSelector";

@@ -253,7 +253,7 @@ pub(crate) fn env(context: &Context<'_>, errors: &mut FieldErrors) {
             errors.push(context.fault("valueFrom", FieldErrorKind::Invalid, &"".into(), detail));
         }
     }
-    if let Some(path) = source.get("fieldRef").and_then(|of| of.get("fieldPath")) {
+    if let Some(path) = source.get("fieldRef").and_then(|reference| reference.get("fieldPath")) {
         let text = path.as_str().unwrap_or_default();
         if !source::is_subscript(text) && !ENV_FIELDS.contains(&text) {
             errors.push(context.fault(
@@ -404,7 +404,8 @@ pub(crate) fn volume(context: &Context<'_>, errors: &mut FieldErrors) {
         errors.push(context.fault("", FieldErrorKind::Required, &Value::Null, "must specify a volume type"));
     }
     // The first one in the order of Kubernetes counts.
-    let place = |name: &str| VOLUME_SOURCES.iter().position(|of| *of == name).unwrap_or(VOLUME_SOURCES.len());
+    let place =
+        |name: &str| VOLUME_SOURCES.iter().position(|source| *source == name).unwrap_or(VOLUME_SOURCES.len());
     let first = sources.iter().copied().min_by_key(|name| place(name));
     for extra in sources.iter().filter(|name| Some(**name) != first) {
         let detail = "may not specify more than 1 volume type";

@@ -38,8 +38,9 @@ pub(super) fn pod_status(old: &Value, new: &Value) -> Vec<FieldError> {
         let after = by_name(items(new.at(["status", list])));
         let containers = by_name(items(old.at(["spec", containers])));
         for (place, was) in items(old.at(["status", list])).iter().enumerate() {
-            let terminated =
-                |of: &&Value| of.at(["state", "terminated"]).is_some_and(|state| !state.is_null());
+            let terminated = |container: &&Value| {
+                container.at(["state", "terminated"]).is_some_and(|state| !state.is_null())
+            };
             let name = text(was, "name");
             if !terminated(&was) || after.get(name).is_none_or(terminated) {
                 continue;
@@ -63,7 +64,7 @@ pub(super) fn pod_status(old: &Value, new: &Value) -> Vec<FieldError> {
 /// Whether a container of a pod starts again after it has ended with a code.
 fn restarts(pod: &Value, container: &Value, code: i64) -> bool {
     let is_met = |rule: &&Value| {
-        let has = items(rule.at(["exitCodes", "values"])).iter().any(|of| of.as_i64() == Some(code));
+        let has = items(rule.at(["exitCodes", "values"])).iter().any(|value| value.as_i64() == Some(code));
         match rule.at(["exitCodes", "operator"]).and_then(Value::as_str) {
             Some("In") => has,
             Some("NotIn") => !has,

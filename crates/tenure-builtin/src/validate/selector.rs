@@ -71,13 +71,19 @@ pub(super) fn selects(selector: Option<&Value>, labels: &Object) -> bool {
     let Some(selector) = selector.and_then(Value::as_object) else { return false };
     let exact =
         selector.get("matchLabels").and_then(Value::as_object).map(Object::fields).unwrap_or_default();
-    let expressions =
-        selector.get("matchExpressions").and_then(Value::as_array).map(|of| of.items()).unwrap_or_default();
+    let expressions = selector
+        .get("matchExpressions")
+        .and_then(Value::as_array)
+        .map(|list| list.items())
+        .unwrap_or_default();
     exact.iter().all(|(name, value)| labels.get(name) == Some(value))
         && expressions.iter().all(|expression| {
             let text = |name: &str| expression.get(name).and_then(Value::as_str).unwrap_or_default();
-            let values =
-                expression.get("values").and_then(Value::as_array).map(|of| of.items()).unwrap_or_default();
+            let values = expression
+                .get("values")
+                .and_then(Value::as_array)
+                .map(|list| list.items())
+                .unwrap_or_default();
             match (text("operator"), labels.get(text("key"))) {
                 ("In", Some(label)) => values.contains(label),
                 ("NotIn", Some(label)) => !values.contains(label),
@@ -91,7 +97,7 @@ pub(super) fn selects(selector: Option<&Value>, labels: &Object) -> bool {
 pub(crate) fn selects_template(context: &Context<'_>, errors: &mut FieldErrors) {
     let selector = context.get("selector");
     let empty = |name: &str| {
-        selector.and_then(|of| of.get(name)).is_none_or(|part| match part {
+        selector.and_then(|selector| selector.get(name)).is_none_or(|part| match part {
             Value::Object(fields) => fields.is_empty(),
             Value::Array(items) => items.is_empty(),
             _ => true,

@@ -28,8 +28,8 @@ const FUNCTIONS: [(&str, Function); 10] = [
 
 /// A claim may shrink only while its volume has not grown to the requested size.
 fn claimed_storage(old: &Value, new: &Value) -> Vec<FieldError> {
-    let amount = |of: &Value, path: [&str; 4]| {
-        let found = of.at(path.into_iter().filter(|step| !step.is_empty()));
+    let amount = |object: &Value, path: [&str; 4]| {
+        let found = object.at(path.into_iter().filter(|step| !step.is_empty()));
         found.and_then(Value::as_str).and_then(Quantity::parse).map_or(0, Quantity::nanos)
     };
     let asked = ["spec", "resources", "requests", "storage"];
@@ -183,7 +183,7 @@ impl UpdateRule {
             return Ok(UpdateRule { when, refusal: Refusal::Pod });
         }
         if let Some(name) = row.get("fn").and_then(Value::as_str) {
-            let function = FUNCTIONS.iter().find(|(of, _)| *of == name).map(|(_, function)| *function);
+            let function = FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(_, function)| *function);
             let function = function.ok_or_else(|| format!("there is no function {name:?}"))?;
             return Ok(UpdateRule { when, refusal: Refusal::Call(function) });
         }
@@ -328,8 +328,8 @@ fn kept_items(was: &Value, is: &Value, key: &str) -> bool {
 
 /// Whether every item still exists, ignoring its fields of some names.
 fn has_all_items(was: &Value, is: &Value, changeable: &[Text]) -> bool {
-    let items = |of: &'_ Value| -> Vec<Value> {
-        let items = of.as_array().map(|items| items.items()).unwrap_or_default();
+    let items = |object: &'_ Value| -> Vec<Value> {
+        let items = object.as_array().map(|items| items.items()).unwrap_or_default();
         items.iter().map(|item| without(item, changeable)).collect()
     };
     let after: HashSet<Value> = items(is).into_iter().collect();

@@ -131,7 +131,7 @@ const RENAMED_LABELS: [(&str, &str); 5] = [
 
 /// The nodes that a volume can be used from stay the same; only labels that were renamed may be replaced by their new names.
 pub(crate) fn node_affinity(old: &Value, new: &Value) -> Vec<FieldError> {
-    let find = |of: &Value| of.at(["spec", "nodeAffinity"]).filter(|value| !value.is_null()).cloned();
+    let find = |volume: &Value| volume.at(["spec", "nodeAffinity"]).filter(|value| !value.is_null()).cloned();
     let Some(was) = find(old) else { return Vec::new() };
     let is = find(new).unwrap_or_default();
     if is_same(&was, &is) {

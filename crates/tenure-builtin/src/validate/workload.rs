@@ -64,7 +64,7 @@ pub(crate) fn rolling_update(context: &Context<'_>, errors: &mut FieldErrors) {
             ));
         }
         Some("RollingUpdate") => {
-            let part = |name: &str| update.and_then(|of| of.get(name));
+            let part = |name: &str| update.and_then(|update| update.get(name));
             let down = checked_share(
                 context,
                 "strategy.rollingUpdate.maxUnavailable",

@@ -16,7 +16,7 @@ fn objects_round_trip_through_the_other_version() {
         let text_of = example.get("output").unwrap().to_string();
         let output: &Value = &text_of.replace("\\u003ctime\\u003e", "2024-01-01T00:00:00Z").parse().unwrap();
         let here = kinds.registry().of_kind(text(output, "apiVersion"), text(output, "kind")).unwrap();
-        for there in kinds.registry().forms_of(here).filter(|of| of.api_version != here.api_version) {
+        for there in kinds.registry().forms_of(here).filter(|form| form.api_version != here.api_version) {
             let converted = kinds.convert(output, here, there).unwrap();
             assert_eq!(text(&converted, "apiVersion"), there.api_version);
             let complete = kinds.complete(there, &converted, Default::default()).unwrap();

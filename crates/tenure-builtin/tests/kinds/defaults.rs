@@ -76,11 +76,11 @@ fn masked(value: &Value, recorded: &Value) -> Value {
         (Value::Object(fields), Value::Object(others)) => Object::from_sorted(
             fields
                 .iter()
-                .map(|(name, of)| (name.clone(), masked(of, others.get(name).unwrap_or(&Value::Null)))),
+                .map(|(name, value)| (name.clone(), masked(value, others.get(name).unwrap_or(&Value::Null)))),
         )
         .into(),
         (Value::Array(list), Value::Array(others)) => Value::array(
-            list.iter().enumerate().map(|(at, of)| masked(of, others.get(at).unwrap_or(&Value::Null))),
+            list.iter().enumerate().map(|(at, item)| masked(item, others.get(at).unwrap_or(&Value::Null))),
         ),
         (Value::String(time), Value::String(mask)) if mask == "<time>" && time.ends_with('Z') => {
             recorded.clone()

@@ -30,7 +30,7 @@ fn recordings() -> Vec<PathBuf> {
     let folders = crate::recordings::conversations();
     let files = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
     let mut files: Vec<PathBuf> = files.map(|entry| entry.path()).collect();
-    files.retain(|path| path.extension().is_some_and(|of| of == "json"));
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
     files.sort();
     files
 }
@@ -249,7 +249,7 @@ fn replay(scenario: &Value, failures: &mut Vec<String>) -> usize {
         let found = live.get(&name).cloned();
         let strict = text(&query, "fieldValidation") == "Strict";
         // A patch of an object that was never recorded cannot be checked.
-        let owned = |of: &Value| of.is_null() || of.at(["metadata", "ownerReferences"]).is_some();
+        let owned = |object: &Value| object.is_null() || object.at(["metadata", "ownerReferences"]).is_some();
         let shown = !found.as_ref().is_some_and(owned);
         let judged = shown
             && (found.is_some()
@@ -317,7 +317,7 @@ fn recorded_writes_are_accepted_and_rejected_as_recorded() {
     let (mut failures, mut count) = (Vec::new(), 0);
     for path in recordings() {
         let file = read(&path);
-        let scenarios = file.as_array().map(|of| of.items()).unwrap_or_default();
+        let scenarios = file.as_array().map(|list| list.items()).unwrap_or_default();
         count += scenarios.iter().map(|scenario| replay(scenario, &mut failures)).sum::<usize>();
     }
     let shown: Vec<String> =

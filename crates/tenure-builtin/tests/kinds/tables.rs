@@ -62,7 +62,7 @@ fn every_recorded_row_is_reproduced() {
             Kinds::at(recordings::version()).table(resource(text(example, "resource"))).cells(&object, now);
         let recorded = items(example, "cells");
         let agree =
-            cells.len() == recorded.len() && cells.iter().zip(recorded).all(|(is, of)| agrees(is, of));
+            cells.len() == recorded.len() && cells.iter().zip(recorded).all(|(is, was)| agrees(is, was));
         if !agree {
             failures.push(format!("{}\n  is     {cells:?}\n  should {recorded:?}", text(example, "name")));
         }

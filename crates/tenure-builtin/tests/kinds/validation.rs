@@ -76,7 +76,8 @@ fn recorded_creations_are_accepted_and_rejected_as_recorded() {
             "clusterIP",
         ];
         let post = text(&request, "method") == "POST" && !text(&request, "path").contains('?');
-        let content = post && known.is_some_and(|of| text(&request, "path").ends_with(of.name.as_str()));
+        let content =
+            post && known.is_some_and(|resource| text(&request, "path").ends_with(resource.name.as_str()));
         if !content
             || elsewhere.iter().any(|word| text(case, "name").contains(word))
             || !matches!(code, 201 | 400 | 422)
@@ -170,7 +171,8 @@ fn recorded_updates_are_rejected_and_accepted_as_recorded() {
         ["revision", "spec.selectors[].cel.expression", "spec.validations[].expression", "spec.request"];
     for (title, table) in &tables {
         let name = title.split(" (").next().unwrap_or(title);
-        let example = items(&examples, "examples").iter().find(|of| text(of, "name") == name).unwrap();
+        let example =
+            items(&examples, "examples").iter().find(|example| text(example, "name") == name).unwrap();
         let output = example.get("output").unwrap();
         let input = named(example.get("input").unwrap(), output);
         let Ok(old) = create(&input, &mut Recorded::of(output)) else { panic!("{title}") };

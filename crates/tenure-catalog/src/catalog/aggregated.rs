@@ -88,13 +88,13 @@ impl Aggregated {
 
     /// Finds a version of an extension server.
     pub fn find(&self, group: &str, version: &str) -> Option<&AggregatedVersion> {
-        self.versions.iter().find(|of| of.group == group && of.version == version)
+        self.versions.iter().find(|served| served.group == group && served.version == version)
     }
 
     pub(super) fn merged(&self, snapshot: &Arc<Snapshot>) -> Arc<Merged> {
         let mut merged = self.merged.lock();
-        if let Some((of, merged)) = &*merged
-            && Arc::ptr_eq(of, snapshot)
+        if let Some((of_snapshot, merged)) = &*merged
+            && Arc::ptr_eq(of_snapshot, snapshot)
         {
             return merged.clone();
         }
@@ -114,8 +114,11 @@ impl Aggregated {
                 groups.entry(group.name.clone()).or_default().insert(version.clone(), priority);
             }
         }
-        for of in &self.versions {
-            groups.entry(of.group.clone()).or_default().insert(of.version.clone(), of.priority);
+        for version in &self.versions {
+            groups
+                .entry(version.group.clone())
+                .or_default()
+                .insert(version.version.clone(), version.priority);
         }
         let mut sorted: Vec<(Text, BTreeMap<Text, Priority>)> = groups.into_iter().collect();
         sorted.sort_by_key(|(name, versions)| {
@@ -128,7 +131,7 @@ impl Aggregated {
             Group { name, versions: versions.into_iter().map(|(name, _)| name).collect() }
         });
         let resources = local.resources().iter();
-        let own = resources.filter(|of| self.find(&of.group, &of.version).is_none());
+        let own = resources.filter(|resource| self.find(&resource.group, &resource.version).is_none());
         Registry::new(groups.collect(), own.cloned().collect())
     }
 
@@ -138,7 +141,7 @@ impl Aggregated {
             let name = group.get("metadata").map(|metadata| metadata.text("name")).unwrap_or_default();
             let versions = group.items("versions").iter().map(|own| {
                 let found = self.find(&name, &own.text("version"));
-                found.map_or_else(|| own.clone(), |of| of.discovery.clone())
+                found.map_or_else(|| own.clone(), |served| served.discovery.clone())
             });
             let fields = group.as_object().cloned().unwrap_or_default();
             Value::from(fields.with("versions", Value::array(versions)))

@@ -85,7 +85,7 @@ pub fn discovery(
         DiscoveryPath::Version(group, version) => {
             match tenure_builtin::api_resource_list(registry, &group, &version) {
                 Some(list) => list,
-                None if registry.groups().iter().any(|of| of.name == group) => {
+                None if registry.groups().iter().any(|listed| listed.name == group) => {
                     return Err(ApiError::no_such_path());
                 }
                 None => return Ok(page_not_found()),
@@ -105,7 +105,8 @@ pub fn openapi(published: &Published<'_>, path: &str, request: &Request) -> Opti
                 let components = components(&published.snapshot, None, OpenApiVersion::V2);
                 let own =
                     tenure_openapi::version_2(published.registry(), published.kubernetes(), &components);
-                let others = published.aggregated.versions().iter().filter_map(|of| of.openapi_2.as_deref());
+                let others =
+                    published.aggregated.versions().iter().filter_map(|version| version.openapi_2.as_deref());
                 tenure_openapi::merge_version_2(own, others)
             };
             let form = match OpenApiEncoding::choose(request.header(header::ACCEPT), OpenApiVersion::V2) {
@@ -168,7 +169,7 @@ fn openapi_document(published: &Published<'_>, name: &str) -> Option<Document> {
     let (group, version) =
         versions.find(|(group, version)| tenure_openapi::index_name(&group.name, version) == name)?;
     let key = format!("openapi/v3/{name}");
-    match published.aggregated.find(&group.name, version).map(|of| &of.openapi_3) {
+    match published.aggregated.find(&group.name, version).map(|served| &served.openapi_3) {
         Some(Some(OpenApi3::Converted(document))) => {
             return Some(documents.get(&key, || Value::clone(document)));
         }
@@ -237,7 +238,7 @@ fn openapi_index(published: &Published<'_>) -> Value {
         for version in group.versions.iter() {
             let name = tenure_openapi::index_name(&group.name, version);
             let remote = published.aggregated.find(&group.name, version);
-            let address = match remote.and_then(|of| of.openapi_3.as_ref()) {
+            let address = match remote.and_then(|served| served.openapi_3.as_ref()) {
                 Some(OpenApi3::Served(address)) => Some(address.to_string()),
                 _ => own(&name),
             };

@@ -104,7 +104,8 @@ impl ResourceHandler {
 
     /// Whether objects are validated by expressions.
     pub fn has_rules(&self) -> bool {
-        let version = self.definition().and_then(|of| of.version_of(&self.resource.api_version));
+        let version =
+            self.definition().and_then(|definition| definition.version_of(&self.resource.api_version));
         version.is_some_and(tenure_crd::Version::has_rules)
     }
 

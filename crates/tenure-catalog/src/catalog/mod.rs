@@ -92,10 +92,11 @@ impl Catalog {
     /// Finds the resource whose objects are stored under a group and a plural name, at the version of storage.
     pub fn stored_resource(&self, group: &str, name: &str) -> Option<ResourceHandler> {
         let snapshot = self.snapshot();
-        let mut versions = snapshot.versions_of(group, name).filter(|of| of.resource.group == group);
+        let mut versions =
+            snapshot.versions_of(group, name).filter(|version| version.resource.group == group);
         let first = versions.next()?;
-        let is_storage = |of: &ResourceHandler| {
-            of.resource.storage == (of.resource.group.clone(), of.resource.version.clone())
+        let is_storage = |handler: &ResourceHandler| {
+            handler.resource.storage == (handler.resource.group.clone(), handler.resource.version.clone())
         };
         if is_storage(&first) { Some(first) } else { versions.find(is_storage).or(Some(first)) }
     }

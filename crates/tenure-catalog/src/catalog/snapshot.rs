@@ -47,7 +47,7 @@ impl Snapshot {
     pub fn builtin(profile: Profile) -> Snapshot {
         let resources = tenure_builtin::registry_at(profile.version()).resources().iter();
         let handlers = resources
-            .map(|of| (resource_name(of), ResourceHandler::new(of.clone(), None, profile)))
+            .map(|resource| (resource_name(resource), ResourceHandler::new(resource.clone(), None, profile)))
             .collect();
         Snapshot {
             builtin: Arc::new(handlers),
@@ -133,7 +133,7 @@ impl Snapshot {
         let Some(kind) = kind else { return };
         let builtin = self.builtin_registry();
         // A version of a built-in group has its built-in resources alone.
-        for resource in kind.resources.iter().filter(|of| !is_builtin_version(builtin, of)) {
+        for resource in kind.resources.iter().filter(|resource| !is_builtin_version(builtin, resource)) {
             let handler = ResourceHandler::new(resource.clone(), Some(kind.clone()), self.profile);
             self.custom.insert(resource_name(resource), handler.clone());
             self.by_kind.insert(kind_name(resource), handler);
@@ -167,7 +167,9 @@ impl Snapshot {
                     groups.push(added);
                 }
             }
-            resources.extend(kind.resources.iter().filter(|of| !is_builtin_version(builtin, of)).cloned());
+            resources.extend(
+                kind.resources.iter().filter(|resource| !is_builtin_version(builtin, resource)).cloned(),
+            );
         }
         Registry::new(groups, resources)
     }
@@ -194,29 +196,31 @@ impl Snapshot {
     pub fn versions_of<'a>(&'a self, group: &'a str, name: &'a str) -> impl Iterator<Item = ResourceHandler> {
         let registry = self.builtin_registry();
         let builtin = registry.resources().iter();
-        let builtin = builtin.filter(move |of| of.name == name && of.storage.0 == group);
+        let builtin = builtin.filter(move |resource| resource.name == name && resource.storage.0 == group);
         let kind = self.kinds.get(format!("{name}.{group}").as_str());
-        let custom =
-            kind.into_iter().flat_map(|kind| &kind.resources).filter(|of| !is_builtin_version(registry, of));
-        let all = builtin.chain(custom).filter(|of| of.is_stored());
-        all.filter_map(|of| self.find(&of.group, &of.version, &of.name))
+        let custom = kind
+            .into_iter()
+            .flat_map(|kind| &kind.resources)
+            .filter(|resource| !is_builtin_version(registry, resource));
+        let all = builtin.chain(custom).filter(|resource| resource.is_stored());
+        all.filter_map(|resource| self.find(&resource.group, &resource.version, &resource.name))
     }
 
     /// Whether any resource of a group is served.
     pub fn has_group(&self, group: &str) -> bool {
         let first = (Text::new(group), Text::default(), Text::default());
-        self.builtin_registry().groups().iter().any(|of| of.name == group)
+        self.builtin_registry().groups().iter().any(|listed| listed.name == group)
             || self
                 .custom
                 .range(Bound::Included(&first), None)
                 .next()
-                .is_some_and(|((of, ..), _)| of == group)
+                .is_some_and(|((served, ..), _)| served == group)
     }
 
     /// Returns every resource whose objects are stored, at every version.
     pub fn stored(&self) -> impl Iterator<Item = ResourceHandler> {
         let builtin = self.builtin_registry().resources().iter();
-        let builtin = builtin.filter_map(|of| self.builtin.get(&resource_name(of)));
+        let builtin = builtin.filter_map(|resource| self.builtin.get(&resource_name(resource)));
         let all = builtin.chain(self.custom.iter().map(|(_, handler)| handler));
         all.filter(|handler| handler.resource.is_stored()).cloned()
     }
@@ -241,10 +245,10 @@ impl Snapshot {
     pub fn names_in_use(&self, definition: &Value) -> NamesInUse {
         let group = definition.at(["spec", "group"]).and_then(Value::as_str).unwrap_or_default();
         let asking = crate::object::meta_text(definition, "name");
-        let is_used = |of: NameUse, word: &Text| {
-            let first = (Text::new(group), of, word.clone(), Text::default());
+        let is_used = |name_use: NameUse, word: &Text| {
+            let first = (Text::new(group), name_use, word.clone(), Text::default());
             let same = self.names.range(Bound::Included(&first), None).map(|(key, _)| key);
-            let mut same = same.take_while(|key| (&key.0, key.1, &key.2) == (&first.0, of, word));
+            let mut same = same.take_while(|key| (&key.0, key.1, &key.2) == (&first.0, name_use, word));
             same.any(|key| key.3 != asking)
         };
         NamesInUse::among_wanted(definition, is_used)
@@ -268,5 +272,6 @@ fn kind_name(resource: &Resource) -> ResourceName {
 fn names_of(definition: &Value) -> impl Iterator<Item = (Text, NameUse, Text, Text)> {
     let group = Text::new(definition.at(["spec", "group"]).and_then(Value::as_str).unwrap_or_default());
     let name = Text::new(crate::object::meta_text(definition, "name"));
-    tenure_crd::accepted_names(definition).map(move |(of, word)| (group.clone(), of, word, name.clone()))
+    tenure_crd::accepted_names(definition)
+        .map(move |(name_use, word)| (group.clone(), name_use, word, name.clone()))
 }

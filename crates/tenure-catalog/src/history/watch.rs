@@ -73,7 +73,7 @@ async fn send(
 ) -> Result<(), ApiError> {
     let key = target.key();
     let Some(change) = changes.iter().find(|change| change.key == key.as_bytes()) else { return Ok(()) };
-    let record = changes.records().find(|(of, _)| *of == &change.key);
+    let record = changes.records().find(|(key, _)| *key == &change.key);
     let Some((_, bytes)) = record else { return Ok(()) };
     let revision = changes.revision();
     // The time of a change is that of its record; one that was trimmed since is old.

@@ -65,9 +65,9 @@ impl Cluster for Objects {
             true => with(handler.type_ref()),
             // A scale, a binding and the like are of built-in kinds, regardless of their resource.
             false => {
-                let of = Schema::builtin_at(self.catalog.profile().version())
+                let ty = Schema::builtin_at(self.catalog.profile().version())
                     .kind(&variant.api_version(), &variant.kind.2);
-                with(of.unwrap_or_else(TypeRef::untyped));
+                with(ty.unwrap_or_else(TypeRef::untyped));
             }
         }
         Ok(())

@@ -36,7 +36,8 @@ pub async fn addresses(
     if spec.text("type") == "ExternalName" {
         return Ok(vec![(spec.text("externalName").to_string(), port)]);
     }
-    let of_service = |of: &&Value| of.get("port").and_then(Value::as_i64) == Some(i64::from(port));
+    let of_service =
+        |service_port: &&Value| service_port.get("port").and_then(Value::as_i64) == Some(i64::from(port));
     let Some(row) = spec.items("ports").iter().find(of_service) else {
         return Err(format!("service {name:?} in namespace {namespace:?} has no port {port}"));
     };
@@ -45,9 +46,10 @@ pub async fn addresses(
     for slice in list(store, find(ENDPOINT_SLICES)?, namespace).await? {
         let owner = slice.at(["metadata", "labels", "kubernetes.io/service-name"]).and_then(Value::as_str);
         if owner == Some(name) {
-            let is_ready = |of: &&Value| of.at(["conditions", "ready"]) != Some(&Value::Bool(false));
+            let is_ready =
+                |endpoint: &&Value| endpoint.at(["conditions", "ready"]) != Some(&Value::Bool(false));
             let hosts = slice.items("endpoints").iter().filter(is_ready);
-            let hosts: Vec<Text> = hosts.flat_map(|of| of.texts("addresses")).collect();
+            let hosts: Vec<Text> = hosts.flat_map(|endpoint| endpoint.texts("addresses")).collect();
             add(&mut found, hosts, &port_name, slice.items("ports"));
         }
     }
@@ -76,7 +78,7 @@ fn add(found: &mut Vec<(String, u16)>, hosts: Vec<Text>, port_name: &str, ports:
 
 fn find((group, version, resource): (&str, &str, &str)) -> Result<&'static Resource, String> {
     let found = tenure_builtin::registry().find(group, version, resource);
-    found.map(|of| &**of).ok_or_else(|| format!("{resource} are not served"))
+    found.map(|resource| &**resource).ok_or_else(|| format!("{resource} are not served"))
 }
 
 async fn get(

@@ -270,7 +270,7 @@ impl Postings {
                 values.iter().filter_map(|value| number(&term(value))).collect()
             }
             (IndexedBy::Field(field), values) => {
-                let place = fields.iter().position(|of| of == field).unwrap_or(usize::MAX);
+                let place = fields.iter().position(|known| known == field).unwrap_or(usize::MAX);
                 let term = |value: &Text| Term::Field(place, value.clone());
                 values.iter().flatten().filter_map(|value| number(&term(value))).collect()
             }

@@ -115,7 +115,7 @@ impl Checker<'_> {
             Expr::List { elements, optional } => self.list(elements, optional),
             Expr::Map(entries) => self.map(entries),
             Expr::Struct { name, fields } => self.object(id, name, fields),
-            Expr::Comprehension(of) => self.comprehension(of),
+            Expr::Comprehension(comprehension) => self.comprehension(comprehension),
         };
         let ty = match Size::default().fits(&ty) {
             true => ty,
@@ -134,7 +134,7 @@ impl Checker<'_> {
     fn resolve(&self, name: &str) -> Option<(Type, Reference)> {
         let global = name.strip_prefix('.');
         if global.is_none()
-            && let Some((_, ty)) = self.scopes.iter().rev().find(|(of, _)| of == name)
+            && let Some((_, ty)) = self.scopes.iter().rev().find(|(bound, _)| bound == name)
         {
             return Some((ty.clone(), Reference::Local));
         }
@@ -173,7 +173,7 @@ impl Checker<'_> {
                 }
                 Expr::Ident(name) => {
                     // A loop variable shadows qualified names that start with it.
-                    if self.scopes.iter().any(|(of, _)| of == name) {
+                    if self.scopes.iter().any(|(bound, _)| bound == name) {
                         return None;
                     }
                     parts.push(name.strip_prefix('.').unwrap_or(name));
@@ -200,11 +200,11 @@ impl Checker<'_> {
     fn field_type(&mut self, id: ExprId, operand: ExprId, field: &str, optional: bool) -> Type {
         let ty = self.expr(operand);
         let ty = self.solution.resolve(&ty, false);
-        let (of, is_optional) = match ty {
-            Type::Optional(of) => ((*of).clone(), true),
+        let (operand, is_optional) = match ty {
+            Type::Optional(inner) => ((*inner).clone(), true),
             other => (other, false),
         };
-        let result = match &of {
+        let result = match &operand {
             Type::Map(_, value) => (**value).clone(),
             Type::Object(decl) => match decl.field(field) {
                 Some(field) => field.decl.ty(),
@@ -222,13 +222,13 @@ impl Checker<'_> {
                         Type::Error
                     }
                     None => {
-                        self.fail(id, format!("type '{of}' does not support field selection"));
+                        self.fail(id, format!("type '{operand}' does not support field selection"));
                         Type::Dyn
                     }
                 }
             }
             Type::Var(_) => {
-                self.solution.is_assignable(&Type::Dyn, &of);
+                self.solution.is_assignable(&Type::Dyn, &operand);
                 Type::Dyn
             }
             Type::Dyn | Type::Error => Type::Dyn,
@@ -302,7 +302,7 @@ impl Checker<'_> {
             let shown: Vec<String> =
                 types.iter().map(|ty| self.solution.resolve(ty, true).to_string()).collect();
             let signature = match (target, shown.split_first()) {
-                (Some(_), Some((of, rest))) => format!("{of}.({})", rest.join(", ")),
+                (Some(_), Some((receiver, rest))) => format!("{receiver}.({})", rest.join(", ")),
                 _ => format!("({})", shown.join(", ")),
             };
             self.fail(id, format!("found no matching overload for '{name}' applied to '{signature}'"));
@@ -333,7 +333,7 @@ impl Checker<'_> {
     /// Replaces the type parameters of a signature with those of one call.
     fn instantiate(&mut self, ty: &Type, names: &mut Vec<(Text, Type)>) -> Type {
         match ty {
-            Type::Param(name) => match names.iter().find(|(of, _)| of == name) {
+            Type::Param(name) => match names.iter().find(|(known, _)| known == name) {
                 Some((_, var)) => var.clone(),
                 None => {
                     let var = self.solution.fresh();
@@ -341,8 +341,8 @@ impl Checker<'_> {
                     var
                 }
             },
-            Type::List(of) => Type::list(self.instantiate(of, names)),
-            Type::Optional(of) => Type::optional(self.instantiate(of, names)),
+            Type::List(item) => Type::list(self.instantiate(item, names)),
+            Type::Optional(inner) => Type::optional(self.instantiate(inner, names)),
             Type::Map(key, value) => Type::map(self.instantiate(key, names), self.instantiate(value, names)),
             other => other.clone(),
         }
@@ -370,7 +370,7 @@ impl Checker<'_> {
     /// Returns the type inside of an optional type.
     fn unwrapped(&mut self, id: ExprId, ty: Type) -> Type {
         match self.solution.resolve(&ty, false) {
-            Type::Optional(of) => (*of).clone(),
+            Type::Optional(inner) => (*inner).clone(),
             other => {
                 if !other.is_dyn_or_error() {
                     let shown = self.solution.resolve(&other, true);

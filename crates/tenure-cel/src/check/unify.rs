@@ -123,7 +123,7 @@ impl Solution {
             Type::Var(other) => {
                 *other == var || self.get(*other).is_some_and(|ty| self.occurs(var, ty, size))
             }
-            Type::List(of) | Type::Optional(of) => self.occurs(var, of, size),
+            Type::List(inner) | Type::Optional(inner) => self.occurs(var, inner, size),
             Type::Map(key, value) => self.occurs(var, key, size) || self.occurs(var, value, size),
             _ => false,
         };
@@ -140,15 +140,15 @@ impl Solution {
         if !size.enter() {
             return Type::Dyn;
         }
-        let mut part = |of: &Type| self.resolve_within(of, unbound_to_dyn, size);
+        let mut part = |inner: &Type| self.resolve_within(inner, unbound_to_dyn, size);
         let resolved = match ty {
             Type::Var(var) => match self.get(*var) {
                 Some(bound) => part(bound),
                 None if unbound_to_dyn => Type::Dyn,
                 None => ty.clone(),
             },
-            Type::List(of) => Type::list(part(of)),
-            Type::Optional(of) => Type::optional(part(of)),
+            Type::List(item) => Type::list(part(item)),
+            Type::Optional(inner) => Type::optional(part(inner)),
             Type::Map(key, value) => Type::map(part(key), part(value)),
             other => other.clone(),
         };
@@ -185,7 +185,7 @@ impl Size {
             return false;
         }
         let fits = match ty {
-            Type::List(of) | Type::Optional(of) => self.fits(of),
+            Type::List(inner) | Type::Optional(inner) => self.fits(inner),
             Type::Map(key, value) => self.fits(key) && self.fits(value),
             _ => true,
         };

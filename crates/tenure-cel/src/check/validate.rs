@@ -80,7 +80,7 @@ fn same_types(
     let mut expected: Option<&Type> = None;
     for (id, optional) in parts {
         let ty = match checked.ty(id) {
-            Type::Optional(of) if optional => of,
+            Type::Optional(inner) if optional => inner,
             other => other,
         };
         match expected {

@@ -193,10 +193,10 @@ impl Cost {
             }
             Cost::Distinct => allocated(first.times(first), 2.0),
             Cost::Sort(keys) => {
-                let of = size(keys);
+                let key_size = size(keys);
                 let texts =
                     args.get(keys).and_then(|arg| arg.item.as_ref()).is_some_and(|item| is_text(&item.0));
-                allocated(of.times(of), if texts { 2.0 + PER_CHARACTER } else { 2.0 })
+                allocated(key_size.times(key_size), if texts { 2.0 + PER_CHARACTER } else { 2.0 })
             }
         }
     }

@@ -27,20 +27,26 @@ pub(super) const FUNCTIONS: &[Row] = &[
             .map_or_else(fail, |address| Ok(Val::Bool(address.to_string() == text.as_str()))),
         _ => no_such_overload(),
     }),
-    ("string(net.IP): string", ONE, |_, args| of_address(args, |of| Val::String(of.to_string().into()))),
-    ("net.IP.family(): int", ONE, |_, args| {
-        of_address(args, |of| Val::Int(if of.is_ipv4() { 4 } else { 6 }))
+    ("string(net.IP): string", ONE, |_, args| {
+        of_address(args, |address| Val::String(address.to_string().into()))
     }),
-    ("net.IP.isUnspecified(): bool", ONE, |_, args| of_address(args, |of| Val::Bool(of.is_unspecified()))),
-    ("net.IP.isLoopback(): bool", ONE, |_, args| of_address(args, |of| Val::Bool(of.is_loopback()))),
+    ("net.IP.family(): int", ONE, |_, args| {
+        of_address(args, |address| Val::Int(if address.is_ipv4() { 4 } else { 6 }))
+    }),
+    ("net.IP.isUnspecified(): bool", ONE, |_, args| {
+        of_address(args, |address| Val::Bool(address.is_unspecified()))
+    }),
+    ("net.IP.isLoopback(): bool", ONE, |_, args| {
+        of_address(args, |address| Val::Bool(address.is_loopback()))
+    }),
     ("net.IP.isLinkLocalMulticast(): bool", ONE, |_, args| {
-        of_address(args, |of| Val::Bool(is_local_multicast(of)))
+        of_address(args, |address| Val::Bool(is_local_multicast(address)))
     }),
     ("net.IP.isLinkLocalUnicast(): bool", ONE, |_, args| {
-        of_address(args, |of| Val::Bool(is_local_unicast(of)))
+        of_address(args, |address| Val::Bool(is_local_unicast(address)))
     }),
     ("net.IP.isGlobalUnicast(): bool", ONE, |_, args| {
-        of_address(args, |of| Val::Bool(is_global_unicast(of)))
+        of_address(args, |address| Val::Bool(is_global_unicast(address)))
     }),
     ("cidr(string): net.CIDR", PARSE, |_, args| match args {
         [Val::String(text)] => parse_network(text).map_or_else(fail, |network| Ok(Val::opaque(network))),
@@ -51,41 +57,45 @@ pub(super) const FUNCTIONS: &[Row] = &[
         _ => no_such_overload(),
     }),
     ("string(net.CIDR): string", ONE, |_, args| {
-        of_network(args, |of| Ok(Val::String(format!("{}/{}", of.address, of.length).into())))
+        of_network(args, |network| Ok(Val::String(format!("{}/{}", network.address, network.length).into())))
     }),
-    ("net.CIDR.ip(): net.IP", ONE, |_, args| of_network(args, |of| Ok(Val::opaque(Address(of.address))))),
+    ("net.CIDR.ip(): net.IP", ONE, |_, args| {
+        of_network(args, |network| Ok(Val::opaque(Address(network.address))))
+    }),
     ("net.CIDR.prefixLength(): int", ONE, |_, args| {
-        of_network(args, |of| Ok(Val::Int(i64::from(of.length))))
+        of_network(args, |network| Ok(Val::Int(i64::from(network.length))))
     }),
     ("net.CIDR.masked(): net.CIDR", ONE, |_, args| {
-        of_network(args, |of| {
-            Ok(Val::opaque(Network { address: mask(of.address, of.length), length: of.length }))
+        of_network(args, |network| {
+            Ok(Val::opaque(Network {
+                address: mask(network.address, network.length),
+                length: network.length,
+            }))
         })
     }),
     ("net.CIDR.containsIP(net.IP): bool", Cost::ContainsAddress(false), |_, args| {
-        of_network(args, |of| match args.get(1).and_then(Val::downcast::<Address>) {
-            Some(address) => Ok(Val::Bool(of.contains(address.0, u8::MAX))),
+        of_network(args, |network| match args.get(1).and_then(Val::downcast::<Address>) {
+            Some(address) => Ok(Val::Bool(network.contains(address.0, u8::MAX))),
             None => no_such_overload(),
         })
     }),
     ("net.CIDR.containsIP(string): bool", Cost::ContainsAddress(true), |_, args| {
-        of_network(args, |of| match args.get(1) {
-            Some(Val::String(text)) => {
-                parse_address(text).map_or_else(fail, |address| Ok(Val::Bool(of.contains(address, u8::MAX))))
-            }
+        of_network(args, |network| match args.get(1) {
+            Some(Val::String(text)) => parse_address(text)
+                .map_or_else(fail, |address| Ok(Val::Bool(network.contains(address, u8::MAX)))),
             _ => no_such_overload(),
         })
     }),
     ("net.CIDR.containsCIDR(net.CIDR): bool", Cost::ContainsNetwork(false), |_, args| {
-        of_network(args, |of| match args.get(1).and_then(Val::downcast::<Network>) {
-            Some(other) => Ok(Val::Bool(of.contains(other.address, other.length))),
+        of_network(args, |network| match args.get(1).and_then(Val::downcast::<Network>) {
+            Some(other) => Ok(Val::Bool(network.contains(other.address, other.length))),
             None => no_such_overload(),
         })
     }),
     ("net.CIDR.containsCIDR(string): bool", Cost::ContainsNetwork(true), |_, args| {
-        of_network(args, |of| match args.get(1) {
+        of_network(args, |network| match args.get(1) {
             Some(Val::String(text)) => parse_network(text)
-                .map_or_else(fail, |other| Ok(Val::Bool(of.contains(other.address, other.length)))),
+                .map_or_else(fail, |other| Ok(Val::Bool(network.contains(other.address, other.length)))),
             _ => no_such_overload(),
         })
     }),
@@ -112,13 +122,13 @@ impl Network {
 /// Clears the bits after a prefix.
 fn mask(address: IpAddr, length: u8) -> IpAddr {
     match address {
-        IpAddr::V4(of) => {
+        IpAddr::V4(v4) => {
             let keep = u32::MAX.checked_shl(32 - u32::from(length.min(32))).unwrap_or(0);
-            IpAddr::V4((of.to_bits() & keep).into())
+            IpAddr::V4((v4.to_bits() & keep).into())
         }
-        IpAddr::V6(of) => {
+        IpAddr::V6(v6) => {
             let keep = u128::MAX.checked_shl(128 - u32::from(length.min(128))).unwrap_or(0);
-            IpAddr::V6((of.to_bits() & keep).into())
+            IpAddr::V6((v6.to_bits() & keep).into())
         }
     }
 }
@@ -135,7 +145,7 @@ fn parse_address(text: &str) -> Result<IpAddr, String> {
         .parse::<IpAddr>()
         .map_err(|_| failed(format!("ParseAddr({text:?}): {}", parse_failure(text))))?;
     match address {
-        IpAddr::V6(of) if of.to_ipv4_mapped().is_some() => {
+        IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some() => {
             Err(format!("IPv4-mapped IPv6 address {text:?} is not allowed"))
         }
         other => Ok(other),
@@ -174,7 +184,7 @@ fn parse_network(text: &str) -> Result<Network, String> {
     };
     let Some((address, length)) = text.rsplit_once('/') else { return failed("no '/'") };
     let Ok(address) = address.parse::<IpAddr>() else { return failed(parse_failure(address)) };
-    if matches!(address, IpAddr::V6(of) if of.to_ipv4_mapped().is_some()) {
+    if matches!(address, IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some()) {
         return Err(format!("IPv4-mapped IPv6 address {text:?} is not allowed"));
     }
     let digits =
@@ -248,7 +258,9 @@ impl Opaque for Network {
 }
 
 fn of_address<'v>(args: &[Val<'v>], result: fn(&IpAddr) -> Val<'static>) -> EvalResult<'v> {
-    args.first().and_then(Val::downcast::<Address>).map_or_else(no_such_overload, |of| Ok(result(&of.0)))
+    args.first()
+        .and_then(Val::downcast::<Address>)
+        .map_or_else(no_such_overload, |address| Ok(result(&address.0)))
 }
 
 fn of_network<'v>(args: &[Val<'v>], result: impl FnOnce(&Network) -> EvalResult<'v>) -> EvalResult<'v> {

@@ -111,8 +111,8 @@ fn to_int<'v>(args: &[Val<'v>]) -> EvalResult<'v> {
             let fits = *number > -9_223_372_036_854_775_808.0 && *number < 9_223_372_036_854_775_807.0;
             if fits { Ok(Val::Int(*number as i64)) } else { overflow() }
         }
-        [Val::Timestamp(of)] => Ok(Val::Int(of.seconds())),
-        [Val::Duration(of)] => Ok(Val::Int(of.nanoseconds())),
+        [Val::Timestamp(timestamp)] => Ok(Val::Int(timestamp.seconds())),
+        [Val::Duration(duration)] => Ok(Val::Int(duration.nanoseconds())),
         [Val::String(text)] => match text.parse() {
             Ok(number) => Ok(Val::Int(number)),
             Err(_) => unconvertible(args, "int"),
@@ -147,8 +147,8 @@ pub(super) fn to_string<'v>(args: &[Val<'v>]) -> EvalResult<'v> {
         [Val::Int(number)] => number.to_string().into(),
         [Val::UInt(number)] => number.to_string().into(),
         [Val::Double(number)] => go_float(*number).into(),
-        [Val::Timestamp(of)] => of.to_string().into(),
-        [Val::Duration(of)] => of.to_string().into(),
+        [Val::Timestamp(timestamp)] => timestamp.to_string().into(),
+        [Val::Duration(duration)] => duration.to_string().into(),
         [Val::Bytes(bytes)] => match std::str::from_utf8(bytes) {
             Ok(text) => text.into(),
             Err(_) => return fail("invalid UTF-8 in bytes, cannot convert to string"),
@@ -159,10 +159,10 @@ pub(super) fn to_string<'v>(args: &[Val<'v>]) -> EvalResult<'v> {
 
 fn to_duration<'v>(args: &[Val<'v>]) -> EvalResult<'v> {
     match args {
-        [Val::Duration(of)] => Ok(Val::Duration(*of)),
+        [Val::Duration(duration)] => Ok(Val::Duration(*duration)),
         [Val::Int(nanoseconds)] => Ok(Val::Duration(Duration::from_nanoseconds(*nanoseconds))),
         [Val::String(text)] => match Duration::parse(text) {
-            Some(of) => Ok(Val::Duration(of)),
+            Some(duration) => Ok(Val::Duration(duration)),
             None => unconvertible(args, "google.protobuf.Duration"),
         },
         _ => unconvertible(args, "google.protobuf.Duration"),
@@ -171,13 +171,13 @@ fn to_duration<'v>(args: &[Val<'v>]) -> EvalResult<'v> {
 
 fn to_timestamp<'v>(args: &[Val<'v>]) -> EvalResult<'v> {
     match args {
-        [Val::Timestamp(of)] => Ok(Val::Timestamp(*of)),
+        [Val::Timestamp(timestamp)] => Ok(Val::Timestamp(*timestamp)),
         [Val::Int(seconds)] => match Timestamp::from_seconds(*seconds) {
-            Some(of) => Ok(Val::Timestamp(of)),
+            Some(timestamp) => Ok(Val::Timestamp(timestamp)),
             None => fail("timestamp overflow"),
         },
         [Val::String(text)] => match Timestamp::parse(text) {
-            Some(of) => Ok(Val::Timestamp(of)),
+            Some(timestamp) => Ok(Val::Timestamp(timestamp)),
             None => unconvertible(args, "google.protobuf.Timestamp"),
         },
         _ => unconvertible(args, "google.protobuf.Timestamp"),

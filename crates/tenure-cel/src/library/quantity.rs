@@ -23,18 +23,21 @@ pub(super) const FUNCTIONS: &[Row] = &[
         [Val::String(text)] => Ok(Val::Bool(Quantity::parse(text).is_some())),
         _ => no_such_overload(),
     }),
-    ("sign(kubernetes.Quantity): int", ONE, |_, args| with(args, |of| Ok(Val::Int(i64::from(of.sign()))))),
+    ("sign(kubernetes.Quantity): int", ONE, |_, args| {
+        with(args, |quantity| Ok(Val::Int(i64::from(quantity.sign()))))
+    }),
     ("kubernetes.Quantity.isInteger(): bool", ONE, |_, args| {
-        with(args, |of| Ok(Val::Bool(of.integer().is_some())))
+        with(args, |quantity| Ok(Val::Bool(quantity.integer().is_some())))
     }),
     ("kubernetes.Quantity.asInteger(): int", ONE, |_, args| {
-        with(args, |of| {
-            of.integer()
+        with(args, |quantity| {
+            quantity
+                .integer()
                 .map_or_else(|| fail("cannot convert value to integer"), |number| Ok(Val::Int(number)))
         })
     }),
     ("kubernetes.Quantity.asApproximateFloat(): double", ONE, |_, args| {
-        with(args, |of| Ok(Val::Double(of.float())))
+        with(args, |quantity| Ok(Val::Double(quantity.float())))
     }),
     ("kubernetes.Quantity.isGreaterThan(kubernetes.Quantity): bool", ONE, |_, args| {
         both(args, |a, b| Ok(Val::Bool(a.cmp(b) == Ordering::Greater)))
@@ -219,7 +222,7 @@ impl Opaque for Quantity {
 
 fn with<'v>(args: &[Val<'v>], then: impl FnOnce(&Quantity) -> EvalResult<'v>) -> EvalResult<'v> {
     match args.first().and_then(Val::downcast) {
-        Some(of) => then(of),
+        Some(quantity) => then(quantity),
         None => no_such_overload(),
     }
 }
@@ -233,7 +236,9 @@ fn both<'v>(args: &[Val<'v>], then: impl FnOnce(&Quantity, &Quantity) -> EvalRes
 
 fn with_integer<'v>(args: &[Val<'v>], sign: i128) -> EvalResult<'v> {
     let [_, Val::Int(number)] = args else { return no_such_overload() };
-    with(args, |of| sum(of, &Quantity { number: i128::from(*number), scale: 0, simple: true }, sign))
+    with(args, |quantity| {
+        sum(quantity, &Quantity { number: i128::from(*number), scale: 0, simple: true }, sign)
+    })
 }
 
 fn sum<'v>(a: &Quantity, b: &Quantity, sign: i128) -> EvalResult<'v> {
@@ -275,8 +280,8 @@ mod tests {
             ("1.3", 1.3, None),
             ("0.0000000001", 1e-9, None),
         ] {
-            let of = Quantity::parse(text).unwrap();
-            assert_eq!((of.float(), of.integer()), (float, integer), "{text}");
+            let quantity = Quantity::parse(text).unwrap();
+            assert_eq!((quantity.float(), quantity.integer()), (float, integer), "{text}");
         }
         for wrong in ["", "1.5x", "x", "1.2.3", "--1", "1 Gi", "1e", "."] {
             assert!(Quantity::parse(wrong).is_none(), "{wrong}");

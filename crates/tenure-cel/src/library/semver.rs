@@ -66,13 +66,13 @@ impl Version {
             *slot = numeric(part)?;
         }
         let mut identifiers = Vec::new();
-        for part in prerelease.iter().flat_map(|of| of.split('.')) {
+        for part in prerelease.iter().flat_map(|prerelease| prerelease.split('.')) {
             identifiers.push(match part.bytes().all(|byte| byte.is_ascii_digit()) && !part.is_empty() {
                 true => Identifier::Number(numeric(part)?),
                 false => Identifier::Word(word(part)?.into()),
             });
         }
-        for part in build.iter().flat_map(|of| of.split('.')) {
+        for part in build.iter().flat_map(|build| build.split('.')) {
             word(part)?;
         }
         Ok(Version { numbers, prerelease: identifiers })
@@ -164,7 +164,7 @@ fn compared<'v>(args: &[Val<'v>], result: fn(Ordering) -> Val<'static>) -> EvalR
 }
 
 fn number<'v>(args: &[Val<'v>], at: usize) -> EvalResult<'v> {
-    let number = args.first().and_then(Val::downcast::<Version>).and_then(|of| of.numbers.get(at));
+    let number = args.first().and_then(Val::downcast::<Version>).and_then(|version| version.numbers.get(at));
     match number.and_then(|number| i64::try_from(*number).ok()) {
         Some(number) => Ok(Val::Int(number)),
         None => no_such_overload(),

@@ -38,25 +38,25 @@ macro_rules! parts {
 }
 
 pub(super) const FUNCTIONS: &[Row] = parts! {
-    "getFullYear", |of| i64::from(of.year());
-    "getMonth", |of| i64::from(of.month()) - 1;
-    "getDate", |of| i64::from(of.day());
-    "getDayOfMonth", |of| i64::from(of.day()) - 1;
-    "getDayOfYear", |of| i64::from(of.day_of_year()) - 1;
-    "getDayOfWeek", |of| i64::from(of.weekday().to_sunday_zero_offset());
-    "getHours", |of| i64::from(of.hour());
-    "getMinutes", |of| i64::from(of.minute());
-    "getSeconds", |of| i64::from(of.second());
-    "getMilliseconds", |of| i64::from(of.millisecond());
+    "getFullYear", |time| i64::from(time.year());
+    "getMonth", |time| i64::from(time.month()) - 1;
+    "getDate", |time| i64::from(time.day());
+    "getDayOfMonth", |time| i64::from(time.day()) - 1;
+    "getDayOfYear", |time| i64::from(time.day_of_year()) - 1;
+    "getDayOfWeek", |time| i64::from(time.weekday().to_sunday_zero_offset());
+    "getHours", |time| i64::from(time.hour());
+    "getMinutes", |time| i64::from(time.minute());
+    "getSeconds", |time| i64::from(time.second());
+    "getMilliseconds", |time| i64::from(time.millisecond());
 };
 
 fn part<'v>(args: &[Val<'v>], part: fn(DateTime) -> i64) -> EvalResult<'v> {
-    let (of, zone) = match args {
-        [Val::Timestamp(of)] => (of, ""),
-        [Val::Timestamp(of), Val::String(zone)] => (of, zone.as_str()),
+    let (timestamp, zone) = match args {
+        [Val::Timestamp(timestamp)] => (timestamp, ""),
+        [Val::Timestamp(timestamp), Val::String(zone)] => (timestamp, zone.as_str()),
         _ => return no_such_overload(),
     };
-    match of.in_zone(zone) {
+    match timestamp.in_zone(zone) {
         Ok(date) => Ok(Val::Int(part(date))),
         Err(why) => fail(why),
     }
@@ -64,7 +64,7 @@ fn part<'v>(args: &[Val<'v>], part: fn(DateTime) -> i64) -> EvalResult<'v> {
 
 fn units<'v>(args: &[Val<'v>], nanoseconds: i64) -> EvalResult<'v> {
     match args {
-        [Val::Duration(of)] => Ok(Val::Int(of.nanoseconds() / nanoseconds)),
+        [Val::Duration(duration)] => Ok(Val::Int(duration.nanoseconds() / nanoseconds)),
         _ => no_such_overload(),
     }
 }

@@ -26,12 +26,16 @@ pub(super) const FUNCTIONS: &[Row] = &[
         }
         _ => no_such_overload(),
     }),
-    ("kubernetes.URL.getScheme(): string", ONE, |_, args| of(args, |url| Val::from(url.scheme.as_str()))),
-    ("kubernetes.URL.getHost(): string", ONE, |_, args| of(args, |url| Val::from(url.host.as_str()))),
-    ("kubernetes.URL.getHostname(): string", ONE, |_, args| of(args, |url| Val::from(url.hostname()))),
-    ("kubernetes.URL.getPort(): string", ONE, |_, args| of(args, |url| Val::from(url.port()))),
-    ("kubernetes.URL.getEscapedPath(): string", ONE, |_, args| of(args, |url| Val::from(url.path.as_str()))),
-    ("kubernetes.URL.getQuery(): map(string, list(string))", ONE, |_, args| of(args, Url::query)),
+    ("kubernetes.URL.getScheme(): string", ONE, |_, args| {
+        url_part(args, |url| Val::from(url.scheme.as_str()))
+    }),
+    ("kubernetes.URL.getHost(): string", ONE, |_, args| url_part(args, |url| Val::from(url.host.as_str()))),
+    ("kubernetes.URL.getHostname(): string", ONE, |_, args| url_part(args, |url| Val::from(url.hostname()))),
+    ("kubernetes.URL.getPort(): string", ONE, |_, args| url_part(args, |url| Val::from(url.port()))),
+    ("kubernetes.URL.getEscapedPath(): string", ONE, |_, args| {
+        url_part(args, |url| Val::from(url.path.as_str()))
+    }),
+    ("kubernetes.URL.getQuery(): map(string, list(string))", ONE, |_, args| url_part(args, Url::query)),
 ];
 
 /// The components of a URL.
@@ -207,6 +211,6 @@ impl Opaque for Url {
     }
 }
 
-fn of<'v>(args: &[Val<'v>], part: impl FnOnce(&Url) -> Val<'v>) -> EvalResult<'v> {
+fn url_part<'v>(args: &[Val<'v>], part: impl FnOnce(&Url) -> Val<'v>) -> EvalResult<'v> {
     args.first().and_then(Val::downcast::<Url>).map_or_else(no_such_overload, |url| Ok(part(url)))
 }

@@ -90,7 +90,8 @@ impl Compiler<'_> {
             }
             (Some(Reference::Type(name)), _) => self.push(Node::Const(Val::Type(name.clone()))),
             (_, Expr::Ident(name)) => {
-                let slot = self.scopes.iter().rev().find(|(of, _)| of == name).map_or(0, |(_, slot)| *slot);
+                let slot =
+                    self.scopes.iter().rev().find(|(bound, _)| bound == name).map_or(0, |(_, slot)| *slot);
                 self.push(Node::Local(slot))
             }
             (_, Expr::Literal(literal)) => self.push(Node::Const(constant(literal))),
@@ -111,7 +112,7 @@ impl Compiler<'_> {
                 let name = name.strip_prefix('.').unwrap_or(name).into();
                 self.push(Node::Struct { name, fields: made.into() })
             }
-            (_, Expr::Comprehension(of)) => self.comprehension(of)?,
+            (_, Expr::Comprehension(comprehension)) => self.comprehension(comprehension)?,
         };
         self.places.insert(id, place);
         Ok(place)
@@ -162,9 +163,9 @@ impl Compiler<'_> {
                 let (condition, yes, no) = (self.expr(*condition)?, self.expr(*yes)?, self.expr(*no)?);
                 return Ok(self.push(Node::Conditional(condition, yes, no)));
             }
-            (op::NOT_STRICTLY_FALSE, [of]) => {
-                let of = self.expr(*of)?;
-                return Ok(self.push(Node::NotStrictlyFalse(of)));
+            (op::NOT_STRICTLY_FALSE, [operand]) => {
+                let operand = self.expr(*operand)?;
+                return Ok(self.push(Node::NotStrictlyFalse(operand)));
             }
             (op::INDEX | op::OPT_INDEX, [operand, index]) => {
                 let (operand, index) = (self.expr(*operand)?, self.expr(*index)?);

@@ -118,7 +118,7 @@ impl Estimator<'_> {
                     .fold(STRUCT_COST, u64::saturating_add);
                 self.leaf(id, cost, Path::None)
             }
-            (_, Expr::Comprehension(of)) => self.comprehension(id, of),
+            (_, Expr::Comprehension(comprehension)) => self.comprehension(id, comprehension),
         };
         self.known.insert(id, estimated.clone());
         estimated
@@ -162,16 +162,16 @@ impl Estimator<'_> {
     }
 
     fn select(&mut self, id: ExprId, operand: ExprId, field: &Text, test: bool) -> Estimated {
-        let of = self.expr(operand);
+        let operand_cost = self.expr(operand);
         if test {
-            return self.leaf(id, of.cost, Path::None);
+            return self.leaf(id, operand_cost.cost, Path::None);
         }
         let costs = matches!(
             self.checked.ty(operand),
             Type::Map(..) | Type::Object(_) | Type::Named(_) | Type::Var(_)
         );
-        let path = self.step(&of.path, |decl| Some(decl.field(field)?.decl.clone()));
-        self.leaf(id, of.cost.saturating_add(u64::from(costs)), path)
+        let path = self.step(&operand_cost.path, |decl| Some(decl.field(field)?.decl.clone()));
+        self.leaf(id, operand_cost.cost.saturating_add(u64::from(costs)), path)
     }
 
     fn list(&mut self, elements: &[ExprId]) -> Estimated {
@@ -208,8 +208,12 @@ impl Estimator<'_> {
         let parts: Vec<Estimated> = ids.iter().map(|part| self.expr(*part)).collect();
         let sum = parts.iter().map(|part| part.cost).fold(0, u64::saturating_add);
         match (function.as_str(), parts.as_slice()) {
-            ("dyn", [of]) => {
-                return Estimated { cost: of.cost.saturating_add(1), path: Path::None, ..of.clone() };
+            ("dyn", [operand]) => {
+                return Estimated {
+                    cost: operand.cost.saturating_add(1),
+                    path: Path::None,
+                    ..operand.clone()
+                };
             }
             (op::AND | op::OR, _) => return self.leaf(id, sum, Path::None),
             (op::CONDITIONAL, [condition, yes, no]) => {
@@ -220,7 +224,7 @@ impl Estimator<'_> {
                     path: Path::None,
                 };
             }
-            (op::INDEX, [of, _]) => return self.index(id, *ids.first().unwrap_or(&id), of, sum),
+            (op::INDEX, [operand, _]) => return self.index(id, *ids.first().unwrap_or(&id), operand, sum),
             (op::OPT_SELECT | op::OPT_INDEX, _) => return self.leaf(id, sum.saturating_add(1), Path::None),
             _ => {}
         }
@@ -306,7 +310,8 @@ impl Estimator<'_> {
             true => self.step(&range.path, |_| None),
             false => self.step(&range.path, |decl| decl.is_map().then(|| Decl::of(Type::String))),
         };
-        let (key_size, value_size) = (range.elements.map(|of| of.key), range.elements.map(|of| of.value));
+        let (key_size, value_size) =
+            (range.elements.map(|size| size.key), range.elements.map(|size| size.value));
         match &fold.second {
             Some(second) => {
                 self.locals.push(local(&fold.variable, keys, key_size, None));

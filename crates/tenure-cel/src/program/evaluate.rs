@@ -92,7 +92,7 @@ impl<'v> Run<'_, 'v> {
                 let chosen = if self.truth(*condition)? { *yes } else { *no };
                 self.eval(chosen)
             }
-            Node::NotStrictlyFalse(of) => self.not_strictly_false(*of),
+            Node::NotStrictlyFalse(operand) => self.not_strictly_false(*operand),
             Node::Call(call) => self.call(call),
             Node::Search { search, text, pattern, limit } => self.search(*search, *text, pattern, *limit),
             Node::Membership { item, keys } => {
@@ -105,7 +105,7 @@ impl<'v> Run<'_, 'v> {
             Node::List { elements, optional } => self.list(elements, optional),
             Node::Map(entries) => self.map(entries),
             Node::Struct { name, fields } => self.object(name, fields),
-            Node::Loop(of) => self.comprehension(of),
+            Node::Loop(comprehension) => self.comprehension(comprehension),
             Node::Bind { slot, value, body } => {
                 let value = self.eval(*value);
                 self.locals[*slot] = value;
@@ -165,19 +165,19 @@ impl<'v> Run<'_, 'v> {
         match selection.access {
             Access::Required => match &operand {
                 Val::Optional(None) => Ok(Val::Optional(None)),
-                Val::Optional(Some(of)) => Ok(Val::optional(field_of(of, field).transpose()?)),
-                of => field_of(of, field)
+                Val::Optional(Some(inner)) => Ok(Val::optional(field_of(inner, field).transpose()?)),
+                operand => field_of(operand, field)
                     .unwrap_or_else(|| Err(Error::evaluate(format!("no such key: {field}")))),
             },
             Access::Test => match &operand {
                 Val::Optional(None) => Ok(Val::Bool(false)),
-                Val::Optional(Some(of)) => Ok(Val::Bool(field_of(of, field).is_some())),
-                of => Ok(Val::Bool(field_of(of, field).is_some())),
+                Val::Optional(Some(inner)) => Ok(Val::Bool(field_of(inner, field).is_some())),
+                operand => Ok(Val::Bool(field_of(operand, field).is_some())),
             },
             Access::Optional => match &operand {
                 Val::Optional(None) => Ok(Val::Optional(None)),
-                Val::Optional(Some(of)) => Ok(Val::optional(field_of(of, field).transpose()?)),
-                of => Ok(Val::optional(field_of(of, field).transpose()?)),
+                Val::Optional(Some(inner)) => Ok(Val::optional(field_of(inner, field).transpose()?)),
+                operand => Ok(Val::optional(field_of(operand, field).transpose()?)),
             },
         }
     }
@@ -189,9 +189,9 @@ impl<'v> Run<'_, 'v> {
         self.meter.charge(1 + u64::from(relative))?;
         match &operand {
             Val::Optional(None) => Ok(Val::Optional(None)),
-            Val::Optional(Some(of)) => Ok(Val::optional(item_of(of, &index)?.transpose()?)),
-            of if optional => Ok(Val::optional(item_of(of, &index)?.transpose()?)),
-            of => item_of(of, &index)?.unwrap_or_else(|| Err(missing(of, &index))),
+            Val::Optional(Some(inner)) => Ok(Val::optional(item_of(inner, &index)?.transpose()?)),
+            operand if optional => Ok(Val::optional(item_of(operand, &index)?.transpose()?)),
+            operand => item_of(operand, &index)?.unwrap_or_else(|| Err(missing(operand, &index))),
         }
     }
 

@@ -182,9 +182,15 @@ impl Expr {
                 each(entry.value);
             }),
             Expr::Struct { fields, .. } => fields.iter().for_each(|field| each(field.value)),
-            Expr::Comprehension(of) => {
-                [of.range, of.init, of.condition, of.step, of.result].into_iter().for_each(each)
-            }
+            Expr::Comprehension(comprehension) => [
+                comprehension.range,
+                comprehension.init,
+                comprehension.condition,
+                comprehension.step,
+                comprehension.result,
+            ]
+            .into_iter()
+            .for_each(each),
         }
     }
 }

@@ -52,7 +52,7 @@ impl Expansion {
     fn push(&mut self, offset: usize, node: Expr) -> ExprId {
         let mut height = 0;
         node.for_each_part(|part| {
-            height = self.heights.get(part.index()).map_or(height, |of| height.max(*of))
+            height = self.heights.get(part.index()).map_or(height, |other| height.max(*other))
         });
         self.heights.push(height.saturating_add(1));
         self.ast.push(offset, node)
@@ -245,8 +245,9 @@ impl Expansion {
         result: ExprId,
     ) -> ExprId {
         let accumulator = Text::new_static(ACCUMULATOR);
-        let of = Comprehension { range, variable, second, accumulator, init, condition, step, result };
-        self.push(at, Expr::Comprehension(Box::new(of)))
+        let comprehension =
+            Comprehension { range, variable, second, accumulator, init, condition, step, result };
+        self.push(at, Expr::Comprehension(Box::new(comprehension)))
     }
 
     fn quantifier(
@@ -342,7 +343,7 @@ impl Expansion {
         let range = self.list(at, Vec::new());
         let condition = self.literal(at, Literal::Bool(false));
         let step = self.push(at, Expr::Ident(name.clone()));
-        let of = Comprehension {
+        let comprehension = Comprehension {
             range,
             variable: Text::new_static("#unused"),
             second: None,
@@ -352,7 +353,7 @@ impl Expansion {
             step,
             result: body,
         };
-        self.push(at, Expr::Comprehension(Box::new(of)))
+        self.push(at, Expr::Comprehension(Box::new(comprehension)))
     }
 
     fn map_optional(

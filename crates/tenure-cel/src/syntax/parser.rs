@@ -256,14 +256,14 @@ impl Parser<'_> {
     }
 
     fn member(&mut self, minus: Option<usize>) -> Parsed {
-        let mut of = self.primary(minus)?;
+        let mut operand = self.primary(minus)?;
         while let Token::Sign("." | "[" | "{") = self.token.token {
-            of = match self.suffix(of)? {
+            operand = match self.suffix(operand)? {
                 Some(longer) => longer,
                 None => break,
             };
         }
-        Ok(of)
+        Ok(operand)
     }
 
     /// Parses a selection, a call, an index or the fields of an object after an expression; `None` if none

@@ -101,7 +101,7 @@ impl Ast {
                 out.push('}');
             }
             // Only expanded trees contain loops, and those are not printed.
-            Expr::Comprehension(of) => self.print(of.range, Level::Member, out),
+            Expr::Comprehension(comprehension) => self.print(comprehension.range, Level::Member, out),
         }
     }
 

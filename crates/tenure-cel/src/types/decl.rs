@@ -192,8 +192,8 @@ impl Decl {
     /// Sets how the items of a list are identified.
     pub fn list_semantics(self, semantics: ListSemantics) -> Decl {
         self.with(|node| {
-            if let Kind::List(_, of) = &mut node.kind {
-                *of = semantics;
+            if let Kind::List(_, current) = &mut node.kind {
+                *current = semantics;
             }
         })
     }
@@ -221,7 +221,7 @@ impl Decl {
     /// Returns the declaration of the items of a list or the values of a map.
     pub fn element(&self) -> Option<&Decl> {
         match &self.0.kind {
-            Kind::List(of, _) | Kind::Map(of) => Some(of),
+            Kind::List(inner, _) | Kind::Map(inner) => Some(inner),
             _ => None,
         }
     }

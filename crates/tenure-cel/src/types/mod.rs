@@ -85,7 +85,7 @@ impl Type {
     pub(crate) fn is_scalar(&self) -> bool {
         match self {
             Type::Bool | Type::Int | Type::UInt | Type::Double | Type::Timestamp | Type::Duration => true,
-            Type::Optional(of) => of.is_scalar(),
+            Type::Optional(inner) => inner.is_scalar(),
             _ => false,
         }
     }
@@ -138,7 +138,7 @@ impl fmt::Display for Type {
             Type::Type => f.write_str("type"),
             Type::List(item) => write!(f, "list({item})"),
             Type::Map(key, value) => write!(f, "map({key}, {value})"),
-            Type::Optional(of) => write!(f, "optional_type({of})"),
+            Type::Optional(inner) => write!(f, "optional_type({inner})"),
             Type::Object(decl) => f.write_str(decl.object_name().unwrap_or("object")),
             Type::Named(name) | Type::Param(name) => f.write_str(name),
             Type::Var(number) => write!(f, "_var{number}"),

@@ -35,13 +35,15 @@ impl Signature {
         let mut params = Vec::new();
         let (name, method) = match path.strip_prefix('`') {
             Some(quoted) => (quoted.trim_end_matches('`'), false),
-            None => match path.rsplit_once('.').and_then(|(of, name)| Some((parse_type(of)?, name))) {
-                Some((receiver, name)) => {
-                    params.push(receiver);
-                    (name, true)
+            None => {
+                match path.rsplit_once('.').and_then(|(receiver, name)| Some((parse_type(receiver)?, name))) {
+                    Some((receiver, name)) => {
+                        params.push(receiver);
+                        (name, true)
+                    }
+                    None => (path, false),
                 }
-                None => (path, false),
-            },
+            }
         };
         if name.contains(['(', ')']) {
             return Err(wrong());

@@ -84,8 +84,8 @@ impl<'v> Val<'v> {
                 size.add(bytes.len())?;
                 Value::from(STANDARD.encode(bytes))
             }
-            Val::Timestamp(of) => Value::from(of.to_string()),
-            Val::Duration(of) => Value::from(of.to_string()),
+            Val::Timestamp(timestamp) => Value::from(timestamp.to_string()),
+            Val::Duration(duration) => Value::from(duration.to_string()),
             Val::List(List::Document(array, _)) => {
                 let array = Value::Array((*array).clone());
                 size.add_document(&array)?;

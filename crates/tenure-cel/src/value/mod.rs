@@ -132,7 +132,7 @@ impl<'v> Val<'v> {
             Val::Double(number) => *number == 0.0,
             Val::String(text) => text.is_empty(),
             Val::Bytes(bytes) => bytes.is_empty(),
-            Val::Duration(of) => of.nanoseconds() == 0,
+            Val::Duration(duration) => duration.nanoseconds() == 0,
             Val::List(list) => list.is_empty(),
             Val::Map(map) => map.is_empty(),
             Val::Optional(value) => value.is_none(),

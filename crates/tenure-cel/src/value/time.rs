@@ -154,16 +154,16 @@ fn days(text: &str) -> Option<(i64, &str)> {
 
 impl std::fmt::Display for Timestamp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let of = self.in_zone("UTC").map_err(|_| std::fmt::Error)?;
+        let time = self.in_zone("UTC").map_err(|_| std::fmt::Error)?;
         write!(
             f,
             "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}",
-            of.year(),
-            of.month(),
-            of.day(),
-            of.hour(),
-            of.minute(),
-            of.second()
+            time.year(),
+            time.month(),
+            time.day(),
+            time.hour(),
+            time.minute(),
+            time.second()
         )?;
         if self.nanoseconds > 0 {
             let digits = format!("{:09}", self.nanoseconds);

@@ -125,7 +125,7 @@ fn values_that_contain_others_many_times_are_counted() {
     // The usual limits are as good, and take longer to be reached.
     let limits = Limits { bytes: 8 << 20, scanned: 8 << 20, ..Limits::new() };
     let doubled =
-        |of: &str, step: &str, count: usize| format!("{of}{}", format!(".map(a, {step})").repeat(count));
+        |list: &str, step: &str, count: usize| format!("{list}{}", format!(".map(a, {step})").repeat(count));
     for value in [
         doubled("[[1]]", "[a, a]", 60),
         doubled("[[self.s]]", "[a, a]", 60),
@@ -171,8 +171,8 @@ fn values_and_types_are_nested_no_deeper_than_anything_that_goes_through_them() 
     let _ = run(&format!("[1]{} == []", ".map(a, {a: a})".repeat(120)));
     let empty = format!("{}{}", "[".repeat(100), "]".repeat(100));
     let compared = (0..60).rev().fold("true".to_string(), |inner, at| {
-        let (of, next) = (format!("a{at}"), format!("a{}", at + 1));
-        format!("{of} == {empty} && [{of}{}].all({next}, {inner})", "[0]".repeat(99))
+        let (name, next) = (format!("a{at}"), format!("a{}", at + 1));
+        format!("{name} == {empty} && [{name}{}].all({next}, {inner})", "[0]".repeat(99))
     });
     let _ = run(&format!("[[]].all(a0, {compared})"));
 }

@@ -21,21 +21,22 @@ impl Verdict {
     /// Checks the rules of a node that a document contains at most `count` times; `None` if that is
     /// unbounded.
     fn judge(&mut self, schema: &Value, count: Option<u64>) {
-        let of = decl(schema, "self");
+        let declared = decl(schema, "self");
         for rule in schema
             .get("x-kubernetes-validations")
             .and_then(Value::as_array)
             .into_iter()
-            .flat_map(|of| of.iter())
+            .flat_map(|properties| properties.iter())
         {
             let rule = rule.get("rule").and_then(Value::as_str).unwrap();
-            let of = of.clone().unwrap();
-            let env =
-                Env::kubernetes().with_variable("self", of.clone()).with_variable("oldSelf", of.clone());
+            let declared = declared.clone().unwrap();
+            let env = Env::kubernetes()
+                .with_variable("self", declared.clone())
+                .with_variable("oldSelf", declared.clone());
             match env.compile(rule) {
                 Err(error) => self.issues.push(error.to_string()),
                 Ok(program) => {
-                    let count = count.unwrap_or_else(|| of.max_count());
+                    let count = count.unwrap_or_else(|| declared.max_count());
                     let cost = program.estimated_cost().saturating_mul(count);
                     self.total = self.total.saturating_add(cost);
                     if cost > PER_RULE {
@@ -49,8 +50,11 @@ impl Verdict {
             _ => None,
         };
         let most = |key: &str| schema.get(key).and_then(Value::as_i64).map(|most| most as u64);
-        for (_, field) in
-            schema.get("properties").and_then(Value::as_object).into_iter().flat_map(|of| of.iter())
+        for (_, field) in schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flat_map(|properties| properties.iter())
         {
             self.judge(field, count);
         }

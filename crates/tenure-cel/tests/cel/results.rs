@@ -17,8 +17,8 @@ fn results_agree_with_kubernetes() {
             ("type", Value::from("object")),
             ("properties", case.get("schema").unwrap().clone()),
         ]);
-        let of = decl(&schema, "self").unwrap();
-        let env = Env::kubernetes().with_variable("self", of.clone());
+        let ty = decl(&schema, "self").unwrap();
+        let env = Env::kubernetes().with_variable("self", ty.clone());
         let found = match env.compile(rule) {
             Err(Error::Compile(issues)) => format!("compilation failed: {issues}"),
             Err(error) => format!("program instantiation failed: {error}"),
@@ -26,7 +26,7 @@ fn results_agree_with_kubernetes() {
                 excess(program.estimated_cost(), 10_000_000)
             }
             Ok(program) => {
-                let value = Val::from_document(case.get("value").unwrap(), Some(&of)).unwrap();
+                let value = Val::from_document(case.get("value").unwrap(), Some(&ty)).unwrap();
                 match program.eval(&[value], Limits::new()).result {
                     Ok(Val::Bool(true)) => String::new(),
                     Ok(Val::Bool(false)) => format!("failed rule: {rule}"),

@@ -39,15 +39,20 @@ pub fn decl(schema: &Value, name: &str) -> Option<Decl> {
                 }
             }
             _ => {
-                let required = |field: &str, schema: &Value, of: &Value| {
+                let required = |field: &str, schema: &Value, value: &Value| {
                     let listed = schema.get("required").and_then(Value::as_array);
                     listed.is_some_and(|names| names.iter().any(|name| name.as_str() == Some(field)))
-                        && of.get("default").is_none()
+                        && value.get("default").is_none()
                 };
                 let fields = schema.get("properties").and_then(Value::as_object);
-                let fields = fields.into_iter().flat_map(|fields| fields.iter()).filter_map(|(field, of)| {
-                    Some((field.clone(), decl(of, &format!("{name}.{field}"))?, required(field, schema, of)))
-                });
+                let fields =
+                    fields.into_iter().flat_map(|fields| fields.iter()).filter_map(|(field, property)| {
+                        Some((
+                            field.clone(),
+                            decl(property, &format!("{name}.{field}"))?,
+                            required(field, schema, property),
+                        ))
+                    });
                 Decl::object(name, fields.collect::<Vec<_>>())
             }
         },

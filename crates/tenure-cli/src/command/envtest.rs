@@ -98,7 +98,7 @@ fn install(program: &Path, path: &Path, copy: bool, force: bool) -> io::Result<(
 /// Finds a program in the PATH.
 fn find(name: &str) -> Option<PathBuf> {
     let is_program =
-        |path: &PathBuf| path.metadata().is_ok_and(|of| of.is_file() && of.permissions().mode() & 0o111 != 0);
+        |path: &PathBuf| path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0);
     let found = env::split_paths(&env::var_os("PATH")?).map(|directory| directory.join(name)).find(is_program)?;
     found.canonicalize().ok()
 }

@@ -224,8 +224,8 @@ fn copy(from: &mut impl Read, to: &mut dyn Write) -> io::Result<()> {
 }
 
 fn show(progress: Progress) {
-    say(&format!("{} of {} entries imported", progress.entries, progress.of));
-    if progress.entries == progress.of {
+    say(&format!("{} of {} entries imported", progress.entries, progress.total));
+    if progress.entries == progress.total {
         finish_line();
     }
 }

@@ -323,7 +323,8 @@ fn authorization(flags: &Flags) -> Result<AuthorizationFlags, FlagError> {
     let names = flags.list(NAME).unwrap_or_else(default);
     let mode = |name: &String| {
         AuthorizationMode::from_str(name, false).map_err(|_| {
-            let names: Vec<String> = AuthorizationMode::value_variants().iter().map(|of| of.name()).collect();
+            let names: Vec<String> =
+                AuthorizationMode::value_variants().iter().map(|mode| mode.name()).collect();
             invalid(NAME, name, format!("expected a list of {}", names.join(", ")))
         })
     };
@@ -354,7 +355,7 @@ fn version(flags: &Flags, name: &str) -> Result<Option<ReviewVersion>, FlagError
 }
 
 fn plugins(flags: &Flags) -> Result<PluginSelection, FlagError> {
-    let is_known = |name: &str| plugin_names().any(|of| of == name) || is_absent(name);
+    let is_known = |name: &str| plugin_names().any(|known| known == name) || is_absent(name);
     let list = |flag: &str| -> Result<Option<Vec<String>>, FlagError> {
         let names = flags.list(flag);
         let unknown = names.iter().flatten().find(|name| !is_known(name));
@@ -364,7 +365,7 @@ fn plugins(flags: &Flags) -> Result<PluginSelection, FlagError> {
         }
     };
     if let Some(enabled) = list("admission-control")? {
-        let disabled = plugin_names().filter(|name| !enabled.iter().any(|of| of == name));
+        let disabled = plugin_names().filter(|name| !enabled.iter().any(|listed| listed == name));
         return Ok(PluginSelection { disabled: disabled.map(str::to_owned).collect(), enabled });
     }
     let disabled = list("disable-admission-plugins")?.unwrap_or_default();
@@ -379,7 +380,7 @@ fn plugins(flags: &Flags) -> Result<PluginSelection, FlagError> {
 
 /// Whether a plugin exists in Kubernetes and not in Tenure.
 fn is_absent(name: &str) -> bool {
-    KUBERNETES_PLUGINS.contains(&name) && !plugin_names().any(|of| of == name)
+    KUBERNETES_PLUGINS.contains(&name) && !plugin_names().any(|known| known == name)
 }
 
 /// Returns the chain of a selection. Plugins that Tenure does not have are left out.

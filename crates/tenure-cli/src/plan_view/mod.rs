@@ -53,7 +53,7 @@ impl<'a> PlacedPlan<'a> {
         for (file, members) in files {
             // What was read before can be read again; otherwise lines stay those of the objects.
             let Ok(text) = std::fs::read_to_string(file) else { continue };
-            let (mut wanted, mut of) = (Vec::new(), Vec::new());
+            let (mut wanted, mut wanted_places) = (Vec::new(), Vec::new());
             for at in members {
                 let (Some(plan), Some(manifest), Some(place)) =
                     (plans.get(at), manifests.get(at), places.get(at))
@@ -66,10 +66,10 @@ impl<'a> PlacedPlan<'a> {
                     .chain(plan.lingering.iter().map(|field| &field.path));
                 for path in fields {
                     wanted.push(Wanted { document: place.number(), tokens: tokens(path, manifest, place) });
-                    of.push((at, path.clone()));
+                    wanted_places.push((at, path.clone()));
                 }
             }
-            for ((at, path), line) in of.into_iter().zip(field_lines::find(&text, &wanted)) {
+            for ((at, path), line) in wanted_places.into_iter().zip(field_lines::find(&text, &wanted)) {
                 if let Some(placed) = placed.get_mut(at).filter(|_| line > 0) {
                     placed.lines.insert(path, line);
                 }

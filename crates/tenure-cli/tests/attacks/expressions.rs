@@ -36,8 +36,8 @@ fn enforce(target: &Target, kind: &str, name: &str, spec: &str) -> (u16, String)
 }
 
 fn remove(target: &Target, kind: &str, name: &str) {
-    for of in ["policybindings", "policies"] {
-        let path = format!("{GROUP}/{}admission{of}/{name}", kind.to_lowercase());
+    for resource in ["policybindings", "policies"] {
+        let path = format!("{GROUP}/{}admission{resource}/{name}", kind.to_lowercase());
         let response = target.send(&Attack::new("remove", ("DELETE", &path), JSON, "").bytes());
         assert_eq!(response.expect("a response").0, 200);
     }

@@ -133,14 +133,14 @@ fn items(list: &Value) -> Vec<Value> {
 
 /// Returns the widgets with how many children they want and have reported, and the children with their owners.
 fn state(address: &str) -> (BTreeMap<String, (i64, i64)>, BTreeSet<String>) {
-    let number = |of: &Value, path: [&str; 2]| of.at(path).and_then(Value::as_i64).unwrap_or(-1);
+    let number = |object: &Value, path: [&str; 2]| object.at(path).and_then(Value::as_i64).unwrap_or(-1);
     let widgets = items(&request(address, "GET", PATH, None).1);
-    let widgets = widgets.iter().map(|of| {
-        let counts = (number(of, ["spec", "children"]), number(of, ["status", "ready"]));
-        (text(of, &["metadata", "name"]).to_string(), counts)
+    let widgets = widgets.iter().map(|widget| {
+        let counts = (number(widget, ["spec", "children"]), number(widget, ["status", "ready"]));
+        (text(widget, &["metadata", "name"]).to_string(), counts)
     });
     let maps = items(&request(address, "GET", MAPS, None).1);
-    let names = maps.iter().map(|of| text(of, &["metadata", "name"]).to_string());
+    let names = maps.iter().map(|object| text(object, &["metadata", "name"]).to_string());
     (widgets.collect(), names.collect())
 }
 

@@ -61,7 +61,7 @@ impl TestCluster {
                 let wanted = self.acknowledged[writer].load(SeqCst);
                 let own = (format!("own-{writer}"), format!("of-{writer}"));
                 let shared = ("shared".to_string(), format!("of-{writer}"));
-                [own, shared].iter().all(|of| seen.get(of).copied().unwrap_or_default() >= wanted)
+                [own, shared].iter().all(|key| seen.get(key).copied().unwrap_or_default() >= wanted)
             })
         };
         let start = Instant::now();

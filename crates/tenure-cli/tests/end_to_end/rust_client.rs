@@ -100,7 +100,7 @@ fn objects_are_made_read_changed_and_deleted() {
 fn applies_conflict_and_are_forced_and_every_patch_is_understood() {
     with_client(async |client| {
         let deployments: Api<Deployment> = Api::default_namespaced(client);
-        let replicas = |of: &Deployment| of.spec.as_ref().and_then(|spec| spec.replicas);
+        let replicas = |deployment: &Deployment| deployment.spec.as_ref().and_then(|spec| spec.replicas);
         let alice = PatchParams::apply("alice");
         let made = deployments.patch("web", &alice, &Patch::Apply(deployment())).await?;
         assert_eq!(replicas(&made), Some(2));
@@ -110,7 +110,7 @@ fn applies_conflict_and_are_forced_and_every_patch_is_understood() {
         assert_eq!(code(deployments.patch("web", &bob, &Patch::Apply(&more)).await), 409);
         let forced = deployments.patch("web", &bob.clone().force(), &Patch::Apply(&more)).await?;
         assert_eq!(replicas(&forced), Some(3));
-        let holders = forced.managed_fields().iter().filter_map(|of| of.manager.as_deref());
+        let holders = forced.managed_fields().iter().filter_map(|entry| entry.manager.as_deref());
         assert_eq!(holders.collect::<Vec<_>>(), ["alice", "bob"]);
         let plain = PatchParams::default();
         let merged = Patch::Merge(json!({"spec": {"replicas": 4}}));
@@ -118,7 +118,10 @@ fn applies_conflict_and_are_forced_and_every_patch_is_understood() {
         let side = json!({"spec": {"template": {"spec": {"containers": [{"name": "side", "image": "s"}]}}}});
         let strategic = deployments.patch("web", &plain, &Patch::Strategic(side)).await?;
         let pod = strategic.spec.and_then(|spec| spec.template.spec).expect("a template");
-        assert_eq!(pod.containers.iter().map(|of| of.name.as_str()).collect::<Vec<_>>(), ["side", "web"]);
+        assert_eq!(
+            pod.containers.iter().map(|container| container.name.as_str()).collect::<Vec<_>>(),
+            ["side", "web"]
+        );
         let operations = typed(json!([{"op": "replace", "path": "/spec/replicas", "value": 5}]));
         let patched = deployments.patch("web", &plain, &Patch::<()>::Json(operations)).await?;
         assert_eq!(replicas(&patched), Some(5));
@@ -149,7 +152,7 @@ fn status_and_scale_are_objects_of_their_own() {
         deployments.patch_scale("web", &PatchParams::default(), &scale).await?;
         let scaled = deployments.get("web").await?;
         assert_eq!(scaled.spec.and_then(|spec| spec.replicas), Some(7));
-        assert_eq!(scaled.metadata.generation, made.metadata.generation.map(|of| of + 1));
+        assert_eq!(scaled.metadata.generation, made.metadata.generation.map(|generation| generation + 1));
         Ok(())
     });
 }
@@ -192,8 +195,8 @@ fn lists_are_selected_paged_and_watched() {
         let mut seen = Vec::new();
         while seen.len() < 3 {
             match events.try_next().await?.expect("the watch goes on") {
-                WatchEvent::Added(of) => seen.push(format!("+{}", of.name_any())),
-                WatchEvent::Deleted(of) => seen.push(format!("-{}", of.name_any())),
+                WatchEvent::Added(object) => seen.push(format!("+{}", object.name_any())),
+                WatchEvent::Deleted(object) => seen.push(format!("-{}", object.name_any())),
                 WatchEvent::Bookmark(_) => {}
                 other => panic!("{other:?}"),
             }
@@ -235,7 +238,9 @@ fn discovery_finds_built_in_and_custom_kinds() {
             aggregated.resolve_gvk(&GroupVersionKind::gvk("", "v1", "Pod")).expect("pods are served");
         assert_eq!(pods, ApiResource::erase::<Pod>(&()));
         let namespaces: Api<Namespace> = Api::all(client);
-        assert!(namespaces.list(&ListParams::default()).await?.iter().any(|of| of.name_any() == "default"));
+        assert!(
+            namespaces.list(&ListParams::default()).await?.iter().any(|list| list.name_any() == "default")
+        );
         Ok(())
     });
 }

@@ -256,7 +256,7 @@ fn check(shared: &Shared, names: &BTreeSet<String>, sequences: &[Vec<Seen>; 2]) 
     shared.with(|record| {
         assert_eq!(record.rude, [""; 0], "failures say when to try again");
         assert!(record.slowest < SLOWEST, "a response took {:?}", record.slowest);
-        let count = |fate| record.created.values().filter(|of| **of == fate).count();
+        let count = |fate| record.created.values().filter(|other| **other == fate).count();
         let (created, open) = (count(Fate::Created), count(Fate::Open));
         let refused = count(Fate::Refused);
         eprintln!("{created} created, {refused} refused, {open} unknown, {} swaps", record.swaps.len());

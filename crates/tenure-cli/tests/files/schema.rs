@@ -63,7 +63,7 @@ fn weak_keys_are_found_with_what_would_be_better() {
     let ports = all.as_array().and_then(|all| {
         all.iter()
             .find(|weak| {
-                weak.get("type").and_then(Value::as_str).is_some_and(|of| of.ends_with("ServiceSpec"))
+                weak.get("type").and_then(Value::as_str).is_some_and(|ty| ty.ends_with("ServiceSpec"))
             })
             .cloned()
     });

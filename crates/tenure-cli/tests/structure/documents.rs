@@ -42,10 +42,10 @@ fn is_path(name: &str) -> bool {
 
 /// Splits `Type::function`.
 fn function(name: &str) -> Option<(&str, &str)> {
-    let (of, function) = name.trim_end_matches("()").split_once("::")?;
+    let (receiver, function) = name.trim_end_matches("()").split_once("::")?;
     let is_word = |word: &str| word.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
-    let is_function = of.starts_with(char::is_uppercase) && function.starts_with(char::is_lowercase);
-    (is_function && is_word(of) && is_word(function)).then_some((of, function))
+    let is_function = receiver.starts_with(char::is_uppercase) && function.starts_with(char::is_lowercase);
+    (is_function && is_word(receiver) && is_word(function)).then_some((receiver, function))
 }
 
 #[test]
@@ -54,15 +54,15 @@ fn documents_name_what_exists() {
     let all = everything(&root);
     let sources: Vec<String> =
         modules::sources(&root.join("crates")).into_iter().map(|(_, text)| text).collect();
-    let documents = all.iter().filter(|path| path.extension().is_some_and(|of| of == "md"));
+    let documents = all.iter().filter(|path| path.extension().is_some_and(|extension| extension == "md"));
     let mut missing = Vec::new();
     for document in documents.filter(|path| !path.ends_with("CHANGELOG.md")) {
         let text = fs::read_to_string(document).expect("a document can be read");
         for name in quoted(&text) {
             let exists = match function(name) {
-                Some((of, function)) => {
+                Some((receiver, function)) => {
                     let function = format!("fn {function}");
-                    sources.iter().any(|source| source.contains(&function) && source.contains(of))
+                    sources.iter().any(|source| source.contains(&function) && source.contains(receiver))
                 }
                 None if is_path(name) => all.iter().any(|path| path.ends_with(name.trim_end_matches('/'))),
                 None => true,
@@ -83,7 +83,7 @@ fn crates_use_only_crates_above_them_in_the_architecture() {
     let text = fs::read_to_string(root.join("docs/internals/architecture.md")).expect("the architecture");
     let order: Vec<&str> =
         text.lines().filter_map(|line| line.strip_prefix("| `tenure")?.split('`').next()).collect();
-    let position = |name: &str| order.iter().position(|of| name.strip_prefix("tenure") == Some(of));
+    let position = |name: &str| order.iter().position(|part| name.strip_prefix("tenure") == Some(part));
     let mut wrong = Vec::new();
     for path in &crates {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -116,7 +116,9 @@ fn anchors(text: &str) -> Vec<String> {
 fn links_of_documents_lead_to_files_and_headings() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository");
     let mut broken = Vec::new();
-    for document in everything(&root).iter().filter(|path| path.extension().is_some_and(|of| of == "md")) {
+    for document in
+        everything(&root).iter().filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+    {
         let text = fs::read_to_string(document).expect("a document can be read");
         let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
         for link in links.filter(|link| !link.contains("://") && !link.contains([' ', '\n', '`'])) {
@@ -125,8 +127,11 @@ fn links_of_documents_lead_to_files_and_headings() {
                 "" => document.clone(),
                 path => document.parent().unwrap_or(&root).join(path),
             };
-            let leads =
-                || anchors(&fs::read_to_string(&target).unwrap_or_default()).iter().any(|of| of == anchor);
+            let leads = || {
+                anchors(&fs::read_to_string(&target).unwrap_or_default())
+                    .iter()
+                    .any(|heading| heading == anchor)
+            };
             if !target.exists() || !anchor.is_empty() && !leads() {
                 broken
                     .push(format!("{}: {link}", document.strip_prefix(&root).unwrap_or(document).display()));

@@ -38,7 +38,7 @@ fn circles_among(parent: &Names, siblings: &Siblings) -> Vec<String> {
         let circle: Vec<&String> = reachable
             .keys()
             .copied()
-            .filter(|of| reached.contains(*of) && reachable[of].contains(*name))
+            .filter(|other| reached.contains(*other) && reachable[other].contains(*name))
             .collect();
         let imports =
             circle.iter().flat_map(|from| siblings[*from].iter()).filter(|(to, _)| circle.contains(to));

@@ -62,7 +62,8 @@ const SUBJECTS: [(&str, &[&str]); 18] = [
 #[test]
 fn kinds_are_named_only_where_they_are_the_subject() {
     let registry = tenure_builtin::registry().resources();
-    let kinds: BTreeSet<&str> = registry.iter().flat_map(|of| [of.name.as_str(), of.kind.as_str()]).collect();
+    let kinds: BTreeSet<&str> =
+        registry.iter().flat_map(|registry| [registry.name.as_str(), registry.kind.as_str()]).collect();
     let mut named = Vec::new();
     let mut used = BTreeSet::new();
     for path in crates().into_iter().filter(|path| CRATES.iter().any(|name| path.ends_with(name))) {

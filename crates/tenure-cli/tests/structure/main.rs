@@ -114,8 +114,8 @@ fn files_stay_small() {
 
 #[test]
 fn circles_are_found_through_reexports_and_folders() {
-    let files = |of: &[(&str, &str)]| -> Vec<String> {
-        let files = of.iter().map(|(path, text)| (PathBuf::from(path), text.to_string()));
+    let files = |sources: &[(&str, &str)]| -> Vec<String> {
+        let files = sources.iter().map(|(path, text)| (PathBuf::from(path), text.to_string()));
         graph::circles(&Crate::new(Path::new(""), files.collect()))
     };
     let none: [&[(&str, &str)]; 4] = [

@@ -99,15 +99,15 @@ impl Crate {
         let known = (0..=path.len()).rev().find(|count| self.modules.contains_key(&path[..*count]))?;
         let (module, rest) = path.split_at(known);
         let Some(name) = rest.first() else { return Some(module.to_vec()) };
-        let of = &self.modules[module];
-        if depth == REEXPORTS || of.items.contains(name) {
+        let node = &self.modules[module];
+        if depth == REEXPORTS || node.items.contains(name) {
             return Some(module.to_vec());
         }
-        if let Some(target) = of.names.get(name) {
+        if let Some(target) = node.names.get(name) {
             let target = self.inside(target)?;
             return self.resolve(&[target, &rest[1..]].concat(), depth + 1);
         }
-        for glob in of.globs.iter().filter_map(|glob| self.inside(glob)) {
+        for glob in node.globs.iter().filter_map(|glob| self.inside(glob)) {
             let found = self.resolve(&[glob, rest].concat(), depth + 1);
             if found.as_ref().is_some_and(|found| self.modules[found].items.contains(name)) {
                 return found;
@@ -143,7 +143,7 @@ impl Reader<'_> {
                 "{" => depth += 1,
                 "}" => {
                     depth -= 1;
-                    if inside.last().is_some_and(|(_, of)| *of == depth) {
+                    if inside.last().is_some_and(|(_, opened)| *opened == depth) {
                         inside.pop();
                     }
                 }

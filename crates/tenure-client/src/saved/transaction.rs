@@ -109,7 +109,7 @@ async fn transact(plan: &SavedPlan, now: Timestamp, cluster: &Cluster) -> Result
             let results = results.map(|results| results.items()).unwrap_or_default();
             for (place, (step, live)) in plan.steps.iter().zip(checked).enumerate() {
                 // The last write of a step shows its object.
-                let after = steps.partition_point(|of| *of <= place);
+                let after = steps.partition_point(|step| *step <= place);
                 let last = after.checked_sub(1).and_then(|at| results.get(at));
                 let after = match (&step.write, last.and_then(|result| result.get("object"))) {
                     (PlannedWrite::Delete, _) => None,

@@ -48,7 +48,7 @@ pub fn accepted_names(definition: &Value) -> impl Iterator<Item = (NameUse, Text
 
 /// A condition of the status.
 struct Condition {
-    of: &'static str,
+    condition_type: &'static str,
     holds: bool,
     reason: Text,
     message: String,
@@ -66,30 +66,33 @@ pub fn accept(definition: &Value, in_use: &NamesInUse, now: Timestamp) -> Value 
     let was_established = holds(&status, "Established");
     let names = match &conflict {
         None => Condition {
-            of: "NamesAccepted",
+            condition_type: "NamesAccepted",
             holds: true,
             reason: "NoConflicts".into(),
             message: "no conflicts found".into(),
         },
-        Some((reason, message)) => {
-            Condition { of: "NamesAccepted", holds: false, reason: reason.clone(), message: message.clone() }
-        }
+        Some((reason, message)) => Condition {
+            condition_type: "NamesAccepted",
+            holds: false,
+            reason: reason.clone(),
+            message: message.clone(),
+        },
     };
     let established = match (was_established, conflict.is_none()) {
         (false, true) if !has_readable_bundle(spec) => Condition {
-            of: "Established",
+            condition_type: "Established",
             holds: false,
             reason: "InvalidCABundle".into(),
             message: "The conversion webhook CABundle is invalid".into(),
         },
         (false, false) => Condition {
-            of: "Established",
+            condition_type: "Established",
             holds: false,
             reason: "NotAccepted".into(),
             message: "not all names are accepted".into(),
         },
         _ => Condition {
-            of: "Established",
+            condition_type: "Established",
             holds: true,
             reason: "InitialNamesAccepted".into(),
             message: "the initial names have been accepted".into(),
@@ -116,7 +119,7 @@ fn approval(definition: &Value) -> Option<Condition> {
     let group = definition.at(["spec", "group"])?.as_str()?;
     let is_protected = ["k8s.io", "kubernetes.io"]
         .iter()
-        .any(|of| group.strip_suffix(of).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')));
+        .any(|suffix| group.strip_suffix(suffix).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')));
     if !is_protected {
         return None;
     }
@@ -142,7 +145,12 @@ fn approval(definition: &Value) -> Option<Condition> {
             (false, "InvalidAnnotation", needs)
         }
     };
-    Some(Condition { of: "KubernetesAPIApprovalPolicyConformant", holds, reason: reason.into(), message })
+    Some(Condition {
+        condition_type: "KubernetesAPIApprovalPolicyConformant",
+        holds,
+        reason: reason.into(),
+        message,
+    })
 }
 
 /// Whether the certificates that a conversion webhook is trusted by are PEM, if there are any.
@@ -167,7 +175,7 @@ pub fn terminating(definition: &Value, now: Timestamp) -> Value {
     let Some(fields) = definition.as_object() else { return definition.clone() };
     let status = fields.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
     let condition = Condition {
-        of: "Terminating",
+        condition_type: "Terminating",
         holds: true,
         reason: "InstanceDeletionPending".into(),
         message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
@@ -233,18 +241,19 @@ fn holds(status: &Object, name: &str) -> bool {
 /// Sets a condition; its transition time changes only with its status.
 fn with_condition(status: &Object, condition: Condition, now: Timestamp) -> Value {
     let word = if condition.holds { "True" } else { "False" };
-    let before = conditions(status).iter().position(|of| of.text("type") == condition.of);
+    let before =
+        conditions(status).iter().position(|existing| existing.text("type") == condition.condition_type);
     let since = before
         .and_then(|at| conditions(status).get(at))
-        .filter(|of| of.text("status") == word)
-        .map(|of| of.text("lastTransitionTime"));
+        .filter(|existing| existing.text("status") == word)
+        .map(|existing| existing.text("lastTransitionTime"));
     let since = since.unwrap_or_else(|| now.format(Precision::Seconds).into());
     let value = Value::object([
         ("lastTransitionTime", Value::from(since)),
         ("message", Value::from(condition.message)),
         ("reason", Value::from(condition.reason)),
         ("status", Value::from(word)),
-        ("type", Value::from(condition.of)),
+        ("type", Value::from(condition.condition_type)),
     ]);
     let mut all = conditions(status).to_vec();
     match before.and_then(|at| all.get_mut(at)) {
@@ -307,7 +316,8 @@ mod tests {
         let used: Vec<(NameUse, Text)> = accepted_names(&other).collect();
         assert_eq!(used.len(), 5);
         let wanted = definition(r#"{"kind":"Thing","plural":"items","shortNames":["th"]}"#);
-        let in_use = NamesInUse::among_wanted(&wanted, |of, word| used.contains(&(of, word.clone())));
+        let in_use =
+            NamesInUse::among_wanted(&wanted, |name_use, word| used.contains(&(name_use, word.clone())));
         let second = accept(&wanted, &in_use, later(2));
         let status = second.get("status").unwrap();
         assert_eq!(status.at(["acceptedNames", "plural"]), Some(&"items".into()));
@@ -320,7 +330,8 @@ mod tests {
             ("False".into(), "NotAccepted".into())
         );
         // A word is used by a resource or by a kind, not by both.
-        let swapped = NamesInUse::among_wanted(&wanted, |of, word| of == NameUse::Kind && word == "th");
+        let swapped =
+            NamesInUse::among_wanted(&wanted, |name_use, word| name_use == NameUse::Kind && word == "th");
         assert!(swapped.resources.is_empty() && swapped.kinds.is_empty());
     }
 
@@ -347,10 +358,12 @@ mod tests {
             ]);
             let accepted = accept(&definition, &NamesInUse::default(), later(1));
             let conditions = accepted.get("status").unwrap().items("conditions");
-            let of = conditions.iter().find(|of| of.text("type") == "KubernetesAPIApprovalPolicyConformant");
-            let of = of.map(|of| (of.text("status"), of.text("reason")));
+            let condition = conditions
+                .iter()
+                .find(|condition| condition.text("type") == "KubernetesAPIApprovalPolicyConformant");
+            let condition = condition.map(|condition| (condition.text("status"), condition.text("reason")));
             assert_eq!(
-                of,
+                condition,
                 expected.map(|(status, reason)| (status.into(), reason.into())),
                 "{group} {annotation}"
             );

@@ -8,8 +8,9 @@ use tenure_value::{Text, Value};
 
 /// Returns a warning for each list and map of a version that merges differently under the new definition.
 pub fn merge_changes(old: &Value, new: &Value) -> Vec<String> {
-    let versions =
-        |of: &Value| of.at(["spec", "versions"]).and_then(Value::as_array).cloned().unwrap_or_default();
+    let versions = |definition: &Value| {
+        definition.at(["spec", "versions"]).and_then(Value::as_array).cloned().unwrap_or_default()
+    };
     let mut warnings = Vec::new();
     let old = versions(old);
     // The first of equal names is the last one to be collected.

@@ -41,7 +41,9 @@ pub fn check_update(new: &Value, old: &Value, profile: Profile) -> Vec<FieldErro
         (["names", "kind"], true),
     ] {
         let names = || path.iter().copied().filter(|name| !name.is_empty());
-        let at = |of: &Value| of.get("spec").and_then(|spec| spec.at(names())).cloned().unwrap_or_default();
+        let at = |definition: &Value| {
+            definition.get("spec").and_then(|spec| spec.at(names())).cloned().unwrap_or_default()
+        };
         if at(new) != at(old) && (established || !only_established) {
             let field = format!("spec.{}", names().collect::<Vec<_>>().join("."));
             errors.push(FieldError::invalid(field, &at(new), "field is immutable"));
@@ -224,10 +226,10 @@ fn check_column(column: &Value, path: &str, errors: &mut FieldErrors) {
             errors.push(FieldError::required(format!("{path}.{name}"), ""));
         }
     }
-    let (of, format, text) = (column.text("type"), column.text("format"), column.text("jsonPath"));
-    if !of.is_empty() && !COLUMN_TYPES.contains(&of.as_str()) {
+    let (column_type, format, text) = (column.text("type"), column.text("format"), column.text("jsonPath"));
+    if !column_type.is_empty() && !COLUMN_TYPES.contains(&column_type.as_str()) {
         let detail = format!("must be one of {}", COLUMN_TYPES.join(","));
-        errors.push(FieldError::invalid(format!("{path}.type"), &of.into(), &detail));
+        errors.push(FieldError::invalid(format!("{path}.type"), &column_type.into(), &detail));
     }
     if !format.is_empty() && !COLUMN_FORMATS.contains(&format.as_str()) {
         let detail = format!("must be one of {}", COLUMN_FORMATS.join(","));
@@ -288,7 +290,7 @@ fn check_selectable(version: &Value, path: &str, errors: &mut FieldErrors) {
                 &text.clone().into(),
                 "does not refer to a valid field",
             )),
-            Some(of) if matches!(of.as_str(), "string" | "integer" | "boolean") => {}
+            Some(ty) if matches!(ty.as_str(), "string" | "integer" | "boolean") => {}
             Some(_) => {
                 let detail = "must point to a field of type string, boolean or integer";
                 errors.push(FieldError::invalid(path.clone(), &text.clone().into(), detail));

@@ -42,7 +42,7 @@ impl Definition {
     pub fn resource(&self, version: &Version) -> Resource {
         let storage = self.storage_version().map_or(&version.name, |storage| &storage.name);
         Resource {
-            of: None,
+            type_id: None,
             group: self.group.clone(),
             version: version.name.clone(),
             api_version: version.api_version.clone(),

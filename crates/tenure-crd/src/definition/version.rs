@@ -77,16 +77,18 @@ impl Version {
     ) -> Version {
         let name = version.text("name");
         let schema = version.at(["schema", "openAPIV3Schema"]).cloned().unwrap_or_default();
-        let path = |of: &Value, name: &str| {
-            SimplePath::split(&of.text(name)).map(|path| path.names).unwrap_or_default()
+        let path = |value: &Value, name: &str| {
+            SimplePath::split(&value.text(name)).map(|path| path.names).unwrap_or_default()
         };
         let kind = spec.at(["names", "kind"]).and_then(Value::as_str).unwrap_or_default();
         let deprecation = match (version.flag("deprecated"), version.text("deprecationWarning")) {
             (false, _) => Text::default(),
             (true, words) if words.is_empty() => {
-                let newer =
-                    spec.items("versions").iter().filter(|of| of.flag("served") && !of.flag("deprecated"));
-                let newer = newer.map(|of| of.text("name")).max_by_key(|name| version_rank(name));
+                let newer = spec
+                    .items("versions")
+                    .iter()
+                    .filter(|version| version.flag("served") && !version.flag("deprecated"));
+                let newer = newer.map(|version| version.text("name")).max_by_key(|name| version_rank(name));
                 let newer = newer.filter(|newer| version_rank(newer) > version_rank(&name));
                 let instead = newer.map(|newer| format!("; use {group}/{newer} {kind}")).unwrap_or_default();
                 format!("{group}/{name} {kind} is deprecated{instead}").into()

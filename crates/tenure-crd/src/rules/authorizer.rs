@@ -114,14 +114,14 @@ pub(super) fn variables() -> [(&'static str, Decl); 2] {
 /// empty.
 type Step = (&'static str, &'static str, &'static str, fn(&mut AccessAttributes, Text), bool);
 const STEPS: [Step; 8] = [
-    (AUTHORIZER, "path", PATH_CHECK, |of, text| of.path = text, false),
-    (AUTHORIZER, "group", GROUP_CHECK, |of, text| of.group = text, true),
-    (GROUP_CHECK, "resource", RESOURCE_CHECK, |of, text| of.resource = text, false),
-    (RESOURCE_CHECK, "subresource", RESOURCE_CHECK, |of, text| of.subresource = text, true),
-    (RESOURCE_CHECK, "namespace", RESOURCE_CHECK, |of, text| of.namespace = text, true),
-    (RESOURCE_CHECK, "name", RESOURCE_CHECK, |of, text| of.name = text, true),
-    (RESOURCE_CHECK, "fieldSelector", RESOURCE_CHECK, |of, text| of.field_selector = text, true),
-    (RESOURCE_CHECK, "labelSelector", RESOURCE_CHECK, |of, text| of.label_selector = text, true),
+    (AUTHORIZER, "path", PATH_CHECK, |check, text| check.path = text, false),
+    (AUTHORIZER, "group", GROUP_CHECK, |check, text| check.group = text, true),
+    (GROUP_CHECK, "resource", RESOURCE_CHECK, |check, text| check.resource = text, false),
+    (RESOURCE_CHECK, "subresource", RESOURCE_CHECK, |check, text| check.subresource = text, true),
+    (RESOURCE_CHECK, "namespace", RESOURCE_CHECK, |check, text| check.namespace = text, true),
+    (RESOURCE_CHECK, "name", RESOURCE_CHECK, |check, text| check.name = text, true),
+    (RESOURCE_CHECK, "fieldSelector", RESOURCE_CHECK, |check, text| check.field_selector = text, true),
+    (RESOURCE_CHECK, "labelSelector", RESOURCE_CHECK, |check, text| check.label_selector = text, true),
 ];
 
 /// The methods of a decision: name, type and code.
@@ -165,17 +165,17 @@ pub(super) fn with_functions(mut env: Env) -> Result<Env, Error> {
         )?;
     }
     let answers: [Answer; 4] = [
-        ("allowed", "bool", |of| Val::Bool(of.allowed)),
-        ("errored", "bool", |of| Val::Bool(of.error.is_some())),
-        ("error", "string", |of| Val::String(of.error.clone().unwrap_or_default())),
-        ("reason", "string", |of| Val::String(of.reason.clone())),
+        ("allowed", "bool", |decision| Val::Bool(decision.allowed)),
+        ("errored", "bool", |decision| Val::Bool(decision.error.is_some())),
+        ("error", "string", |decision| Val::String(decision.error.clone().unwrap_or_default())),
+        ("reason", "string", |decision| Val::String(decision.reason.clone())),
     ];
     for (name, result, answer) in answers {
         env =
             env.with_function(&format!("{DECISION}.{name}(): {result}"), Cost::Fixed(1), move |_, args| {
                 args.first()
                     .and_then(Val::downcast::<Decision>)
-                    .map_or_else(no_such_overload, |of| Ok(answer(of)))
+                    .map_or_else(no_such_overload, |decision| Ok(answer(decision)))
             })?;
     }
     Ok(env)

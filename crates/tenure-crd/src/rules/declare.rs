@@ -19,7 +19,7 @@ fn declare(node: &Node) -> Option<Decl> {
         Some(length) => decl.max_length(length),
         None => decl,
     };
-    Some(match node.of {
+    Some(match node.node_type {
         NodeType::Any => return None,
         NodeType::IntOrString => bounded(Decl::int_or_string()),
         NodeType::Boolean => Decl::bool(),
@@ -66,9 +66,9 @@ const IDENTITY: [&str; 3] = ["apiVersion", "kind", "metadata"];
 fn object(node: &Node) -> Decl {
     let is_resource = matches!(node.identity, Identity::Root | Identity::Embedded);
     let own = node.fields.iter().filter(|(name, _)| !is_resource || !IDENTITY.contains(&name.as_str()));
-    let own = own.filter_map(|(name, of)| {
-        let required = of.default.is_none() && node.required.contains(name);
-        Some((name.clone(), of.decl()?.clone(), required))
+    let own = own.filter_map(|(name, schema)| {
+        let required = schema.default.is_none() && node.required.contains(name);
+        Some((name.clone(), schema.decl()?.clone(), required))
     });
     let identity = IDENTITY.iter().filter(|_| is_resource).map(|name| {
         let decl = match *name {
@@ -91,10 +91,11 @@ fn name_decl(node: &Node, name: &str) -> Decl {
     if !node.profile.behaves(Behaviour::BoundedNames) {
         return Decl::string();
     }
-    let field = |node: &'_ Node, name: &str| node.fields.iter().position(|(of, _)| of == name);
+    let field = |node: &'_ Node, name: &str| node.fields.iter().position(|(field, _)| field == name);
     let metadata = field(node, "metadata").map(|at| &node.fields[at].1);
-    let own =
-        metadata.and_then(|of| field(of, name).and_then(|at| of.fields[at].1.bounds.as_ref()?.max_length));
+    let own = metadata.and_then(|metadata| {
+        field(metadata, name).and_then(|at| metadata.fields[at].1.bounds.as_ref()?.max_length)
+    });
     let longest = if name == "name" { LONGEST_NAME } else { LONGEST_NAME - 1 };
     Decl::string().max_length(own.map_or(longest, |own| own.min(longest)))
 }

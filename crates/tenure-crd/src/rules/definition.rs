@@ -86,7 +86,7 @@ impl Check<'_> {
             let place = place.below(bounds.and_then(|bounds| bounds.max_properties));
             self.node(below, schema, &place, &path.field("additionalProperties"));
         }
-        if let Some(below) = node.items.as_deref().filter(|_| node.of == NodeType::Array) {
+        if let Some(below) = node.items.as_deref().filter(|_| node.node_type == NodeType::Array) {
             let schema = schema.get("items").unwrap_or(&empty);
             let mut place = place.below(bounds.and_then(|bounds| bounds.max_items));
             if !matches!(node.list, ListKind::Keyed(_)) && place.uncorrelatable.is_none() {
@@ -141,7 +141,7 @@ impl Check<'_> {
         }
         self.total = self.total.saturating_add(cost);
         if cost >= PER_SCHEMA / 100 {
-            let at = self.expensive.partition_point(|(_, of)| *of >= cost);
+            let at = self.expensive.partition_point(|(_, other)| *other >= cost);
             self.expensive.insert(at, (path.to_string(), cost));
             self.expensive.truncate(MOST_EXPENSIVE);
         }

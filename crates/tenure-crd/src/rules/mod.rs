@@ -55,15 +55,15 @@ pub fn check(
         Value::Object(fields) => {
             let before = old.and_then(Value::as_object);
             for (name, value) in fields {
-                let Some(of) = node.under(name) else { continue };
+                let Some(below) = node.under(name) else { continue };
                 let old = before.and_then(|before| before.get(name));
-                check(of, value, old, &path.field(name), budget, errors);
+                check(below, value, old, &path.field(name), budget, errors);
             }
         }
         Value::Array(items) => {
-            let Some(of) = node.items.as_deref() else { return };
+            let Some(item_node) = node.items.as_deref() else { return };
             // The items of a value that is not declared as a list have no type.
-            if node.of != NodeType::Array && of.rules_within {
+            if node.node_type != NodeType::Array && item_node.rules_within {
                 let detail = "rule compiler initialization error: failed to convert to declType for CEL validation rules";
                 for (at, item) in items.iter().enumerate().take(MOST_FAULTS) {
                     errors.push(FieldError::invalid(path.index(at), &shown(item), detail));
@@ -74,9 +74,10 @@ pub fn check(
             for (at, item) in items.iter().enumerate() {
                 // The content of an unchanged list is unchanged, whether or not its items can be matched with
                 // old ones.
-                let before =
-                    correlated.before(at, item).or(Some(item).filter(|_| unchanged && !of.has_transitions()));
-                check(of, item, before, &path.index(at), budget, errors);
+                let before = correlated
+                    .before(at, item)
+                    .or(Some(item).filter(|_| unchanged && !item_node.has_transitions()));
+                check(item_node, item, before, &path.index(at), budget, errors);
             }
         }
         _ => {}

@@ -32,8 +32,8 @@ impl Sources {
         for (kind, _) in schema.kinds() {
             sources.strings.extend(kind.split_once(' ').map(|(api_version, _)| Text::new(api_version)));
         }
-        for of in schema.types() {
-            match of.get() {
+        for ty in schema.types() {
+            match ty.get() {
                 Type::Struct(fields) => {
                     sources.strings.extend(fields.fields.iter().map(|field| field.name.clone()))
                 }
@@ -41,7 +41,7 @@ impl Sources {
                     sources.strings.extend(scalar.values.iter().filter_map(Value::as_str).map(Text::new));
                 }
                 Type::List(list) => {
-                    if let (ListTopology::Keyed(keys), Some(item)) = (&list.topology, of.item()) {
+                    if let (ListTopology::Keyed(keys), Some(item)) = (&list.topology, ty.item()) {
                         let names = keys.iter().map(|key| &key.name).collect::<BTreeSet<_>>();
                         sources.patterns.extend(patterns(&names, item));
                     }
@@ -63,7 +63,7 @@ impl Sources {
 fn patterns(names: &BTreeSet<&Text>, item: TypeRef<'_>) -> Vec<Pattern> {
     let mut all = vec![Pattern { fields: Vec::new() }];
     for name in names {
-        let parts = match item.below(name).map(|of| of.get()) {
+        let parts = match item.below(name).map(|ty| ty.get()) {
             Some(Type::Scalar(scalar)) if scalar.kind == ScalarKind::Integer => vec![Part::Whole],
             Some(Type::Scalar(scalar)) if (1..=MAX_CONSTANTS).contains(&scalar.values.len()) => {
                 // Blanks separate the fields of a pattern in its file.

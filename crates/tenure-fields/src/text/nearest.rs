@@ -103,8 +103,8 @@ impl Nearest {
         self.left -= 1;
         path.push(element);
         self.compare(path);
-        if let Some((value, of)) = below {
-            self.visit(path, value, of);
+        if let Some((value, ty)) = below {
+            self.visit(path, value, ty);
         }
         path.pop();
     }

@@ -104,14 +104,14 @@ impl Decoder<'_> {
         let shapes = self.shapes;
         match (shapes.get(shape), value) {
             (Shape::Any, _) => Ok(None),
-            (Shape::Struct(of), Value::Object(fields)) => self.fields(of, fields, path, before),
-            (Shape::Map(of), Value::Object(entries)) => {
+            (Shape::Struct(structure), Value::Object(fields)) => self.fields(structure, fields, path, before),
+            (Shape::Map(value_shape), Value::Object(entries)) => {
                 let mut walk = Rebuild::new(entries.fields());
                 while let Some((name, value)) = walk.next() {
                     let changed = match value {
-                        Value::Null => zero_of(shapes, *of),
+                        Value::Null => zero_of(shapes, *value_shape),
                         value => self.value(
-                            *of,
+                            *value_shape,
                             value,
                             &path.field(name),
                             rounding,
@@ -122,22 +122,24 @@ impl Decoder<'_> {
                 }
                 Ok(walk.finish().map(Value::from))
             }
-            (Shape::List(of), Value::Array(items)) => {
+            (Shape::List(item_shape), Value::Array(items)) => {
                 let mut failure = None;
                 let changed = map_items(items.items(), |at, item| match item {
                     _ if failure.is_some() => None,
-                    Value::Null => zero_of(shapes, *of),
+                    Value::Null => zero_of(shapes, *item_shape),
                     item => {
                         let before = before.item(at);
-                        self.value(*of, item, &path.index(at), rounding, before).unwrap_or_else(|error| {
-                            failure = Some(error);
-                            None
-                        })
+                        self.value(*item_shape, item, &path.index(at), rounding, before).unwrap_or_else(
+                            |error| {
+                                failure = Some(error);
+                                None
+                            },
+                        )
                     }
                 });
                 failure.map_or(Ok(changed), Err)
             }
-            (Shape::Scalar(of), value) => self.scalar(*of, value, path, rounding),
+            (Shape::Scalar(scalar), value) => self.scalar(*scalar, value, path, rounding),
             (Shape::Struct(_) | Shape::Map(_) | Shape::List(_), value) => Ok(self.mismatched(value, path)),
         }
     }
@@ -147,7 +149,7 @@ impl Decoder<'_> {
     fn mismatched(&mut self, value: &Value, path: &FieldPath<'_>) -> Option<Value> {
         if self.mismatch.is_none() {
             let field = GoField::at(self.shapes, self.root, path);
-            self.mismatch = Some(wrong(path, field.mismatch(value, &field.of)));
+            self.mismatch = Some(wrong(path, field.mismatch(value, &field.type_word)));
         }
         None
     }
@@ -214,7 +216,7 @@ impl Decoder<'_> {
             }
             value => {
                 let rounding = if field.exact { Rounding::None } else { Rounding::Thousandths };
-                walk.replace_if(self.value(field.of, value, path, rounding, before)?);
+                walk.replace_if(self.value(field.shape, value, path, rounding, before)?);
             }
         }
         Ok(())
@@ -223,7 +225,7 @@ impl Decoder<'_> {
     /// Creates those of the fields that are structs which always exist.
     fn missing<'s>(&self, fields: impl IntoIterator<Item = &'s FieldShape>, walk: &mut Rebuild<'_>) {
         for field in fields.into_iter().filter(|field| matches!(field.absent, Absent::Struct)) {
-            walk.insert(&field.name, self.shapes.empty(field.of).into());
+            walk.insert(&field.name, self.shapes.empty(field.shape).into());
         }
     }
 }

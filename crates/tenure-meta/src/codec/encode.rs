@@ -61,17 +61,17 @@ impl Encoder<'_> {
             return None;
         }
         match (shapes.get(shape), value) {
-            (Shape::Struct(of), Value::Object(fields)) => {
-                self.node(shape, of, fields, before).map(Value::from)
+            (Shape::Struct(structure), Value::Object(fields)) => {
+                self.node(shape, structure, fields, before).map(Value::from)
             }
-            (Shape::List(of), Value::Array(items)) if has_parts(shapes, *of) => {
-                map_items(items.items(), |at, item| self.value(*of, item, before.item(at)))
+            (Shape::List(item_shape), Value::Array(items)) if has_parts(shapes, *item_shape) => {
+                map_items(items.items(), |at, item| self.value(*item_shape, item, before.item(at)))
             }
-            (Shape::Map(of), Value::Object(entries)) if has_parts(shapes, *of) => {
+            (Shape::Map(value_shape), Value::Object(entries)) if has_parts(shapes, *value_shape) => {
                 let mut walk = Rebuild::new(entries.fields());
                 while let Some((name, value)) = walk.next() {
                     let before = before.field(walk.place(), name, value);
-                    walk.replace_if(self.value(*of, value, before));
+                    walk.replace_if(self.value(*value_shape, value, before));
                 }
                 walk.finish().map(Value::from)
             }
@@ -124,7 +124,7 @@ impl Encoder<'_> {
     }
 
     fn field(&mut self, field: &FieldShape, value: &Value, before: Previous<'_>, walk: &mut Rebuild<'_>) {
-        let changed = self.value(field.of, value, before);
+        let changed = self.value(field.shape, value, before);
         if self.walk == Walk::Rules {
             return walk.replace_if(changed);
         }
@@ -147,7 +147,7 @@ impl Encoder<'_> {
 
     /// Whether a value is equivalent to an absent one.
     fn is_empty(&self, field: &FieldShape, value: &Value) -> bool {
-        match self.shapes.get(field.of) {
+        match self.shapes.get(field.shape) {
             Shape::Struct(_) | Shape::Any => value.is_null(),
             Shape::Scalar(ScalarShape::Quantity) if !field.keeps_zero => {
                 is_absent(Some(value), false) || value.as_str() == Some("0")
@@ -168,8 +168,8 @@ impl Encoder<'_> {
                 Absent::Null => walk.insert(&field.name, Value::Null),
                 Absent::Value(value) => walk.insert(&field.name, value.clone()),
                 Absent::Struct => {
-                    let empty = Value::from(self.shapes.empty(field.of));
-                    let shown = self.value(field.of, &empty, Previous::UNKNOWN).unwrap_or(empty);
+                    let empty = Value::from(self.shapes.empty(field.shape));
+                    let shown = self.value(field.shape, &empty, Previous::UNKNOWN).unwrap_or(empty);
                     walk.insert(&field.name, shown);
                 }
             }

@@ -12,7 +12,7 @@ pub(super) struct GoField {
     /// The names that lead to the field.
     names: Vec<String>,
     /// The type, such as `[]v1.Container`.
-    pub of: String,
+    pub type_word: String,
 }
 
 /// Where a decoder starts: the shape, and what encloses it.
@@ -31,24 +31,25 @@ impl GoField {
         let mut field = GoField {
             owner: root.owner.into(),
             names: outer.iter().flatten().map(|name| String::from(*name)).collect(),
-            of: type_word(shapes, root.shape),
+            type_word: type_word(shapes, root.shape),
         };
         let mut shape = root.shape;
         for step in path.names().into_iter().skip(outer.len()) {
             match (shapes.get(shape), step) {
-                (Shape::Struct(of), Some(name)) => {
-                    let Some(inner) = of.field(name) else { break };
+                (Shape::Struct(structure), Some(name)) => {
+                    let Some(inner) = structure.field(name) else { break };
                     let row = shapes.go_types(shape);
-                    field.owner = of.name.to_string();
+                    field.owner = structure.name.to_string();
                     field.names.extend(row.and_then(|row| embedding(row, name)).map(String::from));
                     field.names.push(name.into());
                     let named = row.and_then(|row| row.at(["types", name])).and_then(Value::as_str);
-                    field.of = named.map_or_else(|| type_word(shapes, inner.of), String::from);
-                    shape = inner.of;
+                    field.type_word = named.map_or_else(|| type_word(shapes, inner.shape), String::from);
+                    shape = inner.shape;
                 }
-                (Shape::List(of) | Shape::Map(of), _) => {
-                    field.of = element(&field.of).map_or_else(|| type_word(shapes, *of), String::from);
-                    shape = *of;
+                (Shape::List(inner) | Shape::Map(inner), _) => {
+                    field.type_word =
+                        element(&field.type_word).map_or_else(|| type_word(shapes, *inner), String::from);
+                    shape = *inner;
                 }
                 _ => break,
             }
@@ -97,13 +98,13 @@ fn element(name: &str) -> Option<&str> {
 fn type_word(shapes: &Shapes, shape: ShapeId) -> String {
     match shapes.get(shape) {
         Shape::Any => "interface {}".into(),
-        Shape::Struct(of) => {
+        Shape::Struct(structure) => {
             let package = shapes.name(shape).rsplit('.').nth(1).unwrap_or("v1");
-            format!("{package}.{}", of.name)
+            format!("{package}.{}", structure.name)
         }
-        Shape::Map(of) => format!("map[string]{}", type_word(shapes, *of)),
-        Shape::List(of) => format!("[]{}", type_word(shapes, *of)),
-        Shape::Scalar(of) => scalar_word(*of).into(),
+        Shape::Map(value) => format!("map[string]{}", type_word(shapes, *value)),
+        Shape::List(item) => format!("[]{}", type_word(shapes, *item)),
+        Shape::Scalar(scalar) => scalar_word(*scalar).into(),
     }
 }
 

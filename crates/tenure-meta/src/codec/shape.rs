@@ -74,7 +74,7 @@ pub struct FieldShape {
     /// The name.
     pub name: Text,
     /// The shape of the value.
-    pub of: ShapeId,
+    pub shape: ShapeId,
     /// Whether an explicit zero is kept and counts as a value.
     pub keeps_zero: bool,
     /// What is shown if the field is absent.
@@ -111,7 +111,7 @@ impl ScalarShape {
 
 /// Iterates over the fields of a type together with the names of a document.
 pub struct Steps<'s> {
-    of: &'s StructShape,
+    structure: &'s StructShape,
     /// The index after the last name.
     next: usize,
     /// The remaining fields that are shown if absent.
@@ -122,26 +122,26 @@ impl<'s> Steps<'s> {
     /// Advances to a name, which comes after all names so far: returns its field if there is one, and the
     /// skipped fields that are shown although they are absent.
     pub fn to(&mut self, name: &Text) -> (Shown<'s>, Option<&'s FieldShape>) {
-        let place = self.of.place(self.next, name);
+        let place = self.structure.place(self.next, name);
         let end = place.unwrap_or_else(|end| end);
         let passed = self.shown.iter().take_while(|at| **at < end).count();
         let (absent, rest) = self.shown.split_at(passed);
-        let found = place.ok().map(|at| &self.of.fields[at]);
+        let found = place.ok().map(|at| &self.structure.fields[at]);
         let is_shown = found.is_some() && rest.first() == Some(&end);
         self.shown = &rest[usize::from(is_shown)..];
         self.next = end + usize::from(found.is_some());
-        (Shown { of: self.of, places: absent.iter() }, found)
+        (Shown { structure: self.structure, places: absent.iter() }, found)
     }
 
     /// Returns the fields after the last name that are shown.
     pub fn rest(self) -> Shown<'s> {
-        Shown { of: self.of, places: self.shown.iter() }
+        Shown { structure: self.structure, places: self.shown.iter() }
     }
 }
 
 /// Fields that are shown although they are absent.
 pub struct Shown<'s> {
-    of: &'s StructShape,
+    structure: &'s StructShape,
     places: std::slice::Iter<'s, usize>,
 }
 
@@ -149,7 +149,7 @@ impl<'s> Iterator for Shown<'s> {
     type Item = &'s FieldShape;
 
     fn next(&mut self) -> Option<&'s FieldShape> {
-        self.places.next().map(|at| &self.of.fields[*at])
+        self.places.next().map(|at| &self.structure.fields[*at])
     }
 }
 
@@ -159,7 +159,7 @@ const NEAR: usize = 4;
 impl StructShape {
     /// Starts an iteration over the fields.
     pub fn steps(&self) -> Steps<'_> {
-        Steps { of: self, next: 0, shown: &self.shown }
+        Steps { structure: self, next: 0, shown: &self.shown }
     }
 
     /// Returns a field by its name.
@@ -215,14 +215,14 @@ impl Shapes {
     /// Creates the shapes of a schema; `encoding` says by type how values are encoded, `go_types` how Go names the types of fields
     /// where the schema does not say it.
     pub fn new(schema: &'static Schema, encoding: &'static Value, go_types: &'static Value) -> Shapes {
-        let types: Box<[TypeId]> = schema.types().map(|of| of.id()).collect();
+        let types: Box<[TypeId]> = schema.types().map(|ty| ty.id()).collect();
         Shapes {
             schema,
             cells: types.iter().map(|_| OnceLock::new()).collect(),
             nulls: types.iter().map(|_| OnceLock::new()).collect(),
             empties: types.iter().map(|_| OnceLock::new()).collect(),
             numbers: types.iter().enumerate().map(|(at, id)| (*id, ShapeId(at as u32))).collect(),
-            names: schema.names().map(|(name, of)| (of.id(), name)).collect(),
+            names: schema.names().map(|(name, ty)| (ty.id(), name)).collect(),
             types,
             encoding,
             go_types,
@@ -242,7 +242,7 @@ impl Shapes {
 
     /// Returns the shape of the type of a definition.
     pub fn named(&self, name: &str) -> Option<ShapeId> {
-        self.schema.named(name).map(|of| self.number(of.id()))
+        self.schema.named(name).map(|ty| self.number(ty.id()))
     }
 
     /// Returns the number of shapes.
@@ -261,9 +261,11 @@ impl Shapes {
     /// Returns the content of an empty struct: the structs in it that always exist.
     pub fn empty(&self, id: ShapeId) -> Object {
         let make = || {
-            let Shape::Struct(of) = self.get(id) else { return Object::default() };
-            let existing = of.fields.iter().filter(|field| field.absent == Absent::Struct);
-            Object::from_sorted(existing.map(|field| (field.name.clone(), Value::from(self.empty(field.of)))))
+            let Shape::Struct(structure) = self.get(id) else { return Object::default() };
+            let existing = structure.fields.iter().filter(|field| field.absent == Absent::Struct);
+            Object::from_sorted(
+                existing.map(|field| (field.name.clone(), Value::from(self.empty(field.shape)))),
+            )
         };
         self.empties.get(id.0 as usize).map(|cell| cell.get_or_init(make).clone()).unwrap_or_default()
     }
@@ -275,11 +277,13 @@ impl Shapes {
             let (mut seen, mut open) = (HashSet::from([id]), vec![id]);
             while let Some(id) = open.pop() {
                 let parts: Vec<ShapeId> = match self.get(id) {
-                    Shape::Struct(of) if of.fields.iter().any(|field| field.absent == Absent::Null) => {
+                    Shape::Struct(structure)
+                        if structure.fields.iter().any(|field| field.absent == Absent::Null) =>
+                    {
                         return true;
                     }
-                    Shape::Struct(of) => of.fields.iter().map(|field| field.of).collect(),
-                    Shape::Map(of) | Shape::List(of) => vec![*of],
+                    Shape::Struct(structure) => structure.fields.iter().map(|field| field.shape).collect(),
+                    Shape::Map(inner) | Shape::List(inner) => vec![*inner],
                     Shape::Scalar(_) | Shape::Any => Vec::new(),
                 };
                 open.extend(parts.into_iter().filter(|part| seen.insert(*part)));
@@ -297,25 +301,29 @@ impl Shapes {
         let type_id = self.types[id.0 as usize];
         match self.schema.at(type_id).get() {
             Type::Untyped => Shape::Any,
-            Type::Map(of) => Shape::Map(self.number(of.value.of)),
-            Type::List(of) => Shape::List(self.number(of.item.of)),
-            Type::Scalar(of) => {
+            Type::Map(map) => Shape::Map(self.number(map.value.type_id)),
+            Type::List(list) => Shape::List(self.number(list.item.type_id)),
+            Type::Scalar(scalar_type) => {
                 let name = self.names.get(&type_id).map(|name| name.as_str()).unwrap_or_default();
-                Shape::Scalar(scalar(of.kind, &of.format, name))
+                Shape::Scalar(scalar(scalar_type.kind, &scalar_type.format, name))
             }
-            Type::Struct(of) if of.fields.is_empty() && of.unknown == UnknownFields::Preserved => Shape::Any,
-            Type::Struct(of) => {
+            Type::Struct(structure)
+                if structure.fields.is_empty() && structure.unknown == UnknownFields::Preserved =>
+            {
+                Shape::Any
+            }
+            Type::Struct(structure) => {
                 let name = self.names.get(&type_id).map(|name| name.as_str()).unwrap_or_default();
                 let encoding = self.encoding.get(name).unwrap_or(&Value::Null);
                 let fields: Box<[FieldShape]> =
-                    of.fields.iter().map(|field| self.field(field, encoding)).collect();
+                    structure.fields.iter().map(|field| self.field(field, encoding)).collect();
                 let shown = (0..fields.len()).filter(|at| fields[*at].absent != Absent::Hidden).collect();
                 Shape::Struct(StructShape {
                     name: name.rsplit('.').next().map(Text::new).unwrap_or_default(),
                     prefixes: fields.iter().map(|field| sort_prefix(&field.name)).collect(),
                     shown,
                     fields,
-                    unknown: of.unknown,
+                    unknown: structure.unknown,
                 })
             }
         }
@@ -323,23 +331,23 @@ impl Shapes {
 
     fn field(&self, field: &tenure_schema::Field, encoding: &Value) -> FieldShape {
         let listed = |list: &str| encoding.items(list).iter().any(|name| name.as_str() == Some(&field.name));
-        let of = self.schema.at(field.slot.of);
+        let ty = self.schema.at(field.slot.type_id);
         let always = encoding.get("always").and_then(|always| always.get(&field.name));
         let absent = match (&field.slot.default, always) {
             _ if listed("null") => Absent::Null,
             (_, Some(value)) => Absent::Value(value.clone()),
             (Some(_), _) if listed("omit") => Absent::Hidden,
-            (Some(Value::Object(_)), _) if matches!(of.get(), Type::Struct(_)) => Absent::Struct,
+            (Some(Value::Object(_)), _) if matches!(ty.get(), Type::Struct(_)) => Absent::Struct,
             (Some(value), _) if is_zero(value) && value.is_scalar() => Absent::Value(value.clone()),
             _ => Absent::Hidden,
         };
-        let values = match of.get() {
-            Type::Scalar(of) => of.values.clone(),
+        let values = match ty.get() {
+            Type::Scalar(scalar) => scalar.values.clone(),
             _ => Box::default(),
         };
         FieldShape {
             name: field.name.clone(),
-            of: self.number(field.slot.of),
+            shape: self.number(field.slot.type_id),
             keeps_zero: listed("keepZero"),
             absent,
             exact: listed("exactQuantities"),

@@ -39,7 +39,7 @@ pub fn canonical(metadata: Option<&Value>) -> Result<Canonical, Box<DecodeError>
         static NAMES: LazyLock<Value> = LazyLock::new(|| GO_TYPES.parse().unwrap_or_default());
         let schema = Schema::builtin();
         let shapes = Shapes::new(schema, &FACTS, &NAMES);
-        let shape = schema.named(OBJECT_META).map(|of| shapes.number(of.id()));
+        let shape = schema.named(OBJECT_META).map(|ty| shapes.number(ty.id()));
         (shapes, shape)
     });
     let Some(metadata) = metadata.filter(|metadata| !metadata.is_null()) else {

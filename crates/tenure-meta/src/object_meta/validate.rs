@@ -35,7 +35,8 @@ pub fn check(resource: &Resource, object: &Value, errors: &mut FieldErrors) {
 /// Returns the errors in the metadata of an embedded object, which needs no name and no namespace; paths
 /// start with `metadata`.
 pub fn check_embedded(metadata: &Object) -> Vec<FieldError> {
-    let named = |of: Object, name: &str| if of.contains(name) { of } else { of.with(name, "x") };
+    let named =
+        |object: Object, name: &str| if object.contains(name) { object } else { object.with(name, "x") };
     let metadata = named(named(metadata.clone(), "name"), "namespace");
     let object = Value::object([("metadata", Value::from(metadata))]);
     let rules = Rules {
@@ -71,12 +72,12 @@ impl Rules {
 }
 
 fn check_new(rules: &Rules, object: &Value, errors: &mut FieldErrors) {
-    let of = metadata(object);
-    let name = text(&of, "name");
-    name_and_place(rules, &of, errors);
+    let meta = metadata(object);
+    let name = text(&meta, "name");
+    name_and_place(rules, &meta, errors);
     named_by_content(rules.names, object, name, errors);
-    parts(&of, &repeated_faults(rules, &of), errors);
-    kube_finalizers(rules, &of, errors);
+    parts(&meta, &repeated_faults(rules, &meta), errors);
+    kube_finalizers(rules, &meta, errors);
 }
 
 fn invalid(path: &str, value: &str, verdict: Verdict, errors: &mut FieldErrors) {
@@ -277,11 +278,11 @@ fn version_of(api_version: &str) -> &str {
 /// Validates the metadata of an updated object as for every resource: as that of an object, and what changed.
 pub fn check_update(resource: &Resource, old: &Value, new: &Value, errors: &mut FieldErrors) {
     let rules = Rules { names: NameFormat::Segment, plain_finalizers: true, ..Rules::of(resource) };
-    let of = metadata(new);
+    let meta = metadata(new);
     // They are reported with the metadata and once more with its changes, and found once.
-    let faults = repeated_faults(&rules, &of);
-    name_and_place(&rules, &of, errors);
-    parts(&of, &faults, errors);
+    let faults = repeated_faults(&rules, &meta);
+    name_and_place(&rules, &meta, errors);
+    parts(&meta, &faults, errors);
     changes(&rules, (old, new), &faults, errors);
 }
 
@@ -294,10 +295,10 @@ pub fn check_changes(resource: &Resource, old: &Value, new: &Value, errors: &mut
 
 /// Whether [`check`] and [`check_changes`] can find what [`check_update`] does not.
 pub fn has_own_rules(resource: &Resource, new: &Value) -> bool {
-    let (rules, of) = (Rules::of(resource), metadata(new));
+    let (rules, meta) = (Rules::of(resource), metadata(new));
     let plain = |name: &Value| !name.as_str().unwrap_or_default().contains('/');
-    !text(&of, "generateName").is_empty()
-        || !rules.plain_finalizers && items(&of, "finalizers").iter().any(plain)
+    !text(&meta, "generateName").is_empty()
+        || !rules.plain_finalizers && items(&meta, "finalizers").iter().any(plain)
 }
 
 fn changes(rules: &Rules, (old, new): (&Value, &Value), faults: &RepeatedFaults, errors: &mut FieldErrors) {
@@ -315,7 +316,7 @@ fn changes(rules: &Rules, (old, new): (&Value, &Value), faults: &RepeatedFaults,
             errors.push(FieldError::forbidden("metadata.finalizers", detail));
         }
     }
-    let generation = |of: &Object| of.get("generation").and_then(Value::as_i64).unwrap_or(0);
+    let generation = |metadata: &Object| metadata.get("generation").and_then(Value::as_i64).unwrap_or(0);
     if generation(&after) < generation(&before) {
         let value = after.get("generation").cloned().unwrap_or_default();
         errors.push(FieldError::invalid("metadata.generation", &value, "must not be decremented"));

@@ -75,12 +75,14 @@ impl FieldSelector {
 
     /// Whether the selector demands that a field has a value.
     pub fn demands(&self, field: &str, value: &str) -> bool {
-        self.0.iter().any(|of| of.equal && of.field.name == field && of.value == value)
+        self.0.iter().any(|requirement| {
+            requirement.equal && requirement.field.name == field && requirement.value == value
+        })
     }
 
     /// Returns the requirements: a field, whether it must have or must not have a value, and the value.
     pub fn requirements(&self) -> impl Iterator<Item = (&Text, bool, &Text)> {
-        self.0.iter().map(|of| (&of.field.name, of.equal, &of.value))
+        self.0.iter().map(|requirement| (&requirement.field.name, requirement.equal, &requirement.value))
     }
 
     /// Returns the text of one requirement, with what needs it escaped.
@@ -97,14 +99,17 @@ impl FieldSelector {
 
     /// Returns the only name that the selector matches, if there is one.
     pub fn name(&self) -> Option<&Text> {
-        self.0.iter().find(|of| of.equal && of.field.name == "metadata.name").map(|of| &of.value)
+        self.0
+            .iter()
+            .find(|requirement| requirement.equal && requirement.field.name == "metadata.name")
+            .map(|requirement| &requirement.value)
     }
 
     /// Decides about an object from its name and namespace; `None` if other fields are needed too.
     pub fn decide(&self, name: &str, namespace: &str) -> Option<bool> {
         let mut known = true;
-        for of in &self.0 {
-            let is = match of.field.name.as_str() {
+        for requirement in &self.0 {
+            let is = match requirement.field.name.as_str() {
                 "metadata.name" => name,
                 "metadata.namespace" => namespace,
                 _ => {
@@ -112,7 +117,7 @@ impl FieldSelector {
                     continue;
                 }
             };
-            if (is == of.value.as_str()) != of.equal {
+            if (is == requirement.value.as_str()) != requirement.equal {
                 return Some(false);
             }
         }
@@ -121,10 +126,11 @@ impl FieldSelector {
 
     /// Returns the requirements that an index can answer, and whether these are all of them. Name and namespace need no index.
     pub fn index_terms(&self) -> (Vec<IndexTerm>, bool) {
-        let indexed = self.0.iter().filter(|of| of.equal && !is_metadata(&of.field.name));
-        let term = |of: &Requirement| IndexTerm {
-            by: IndexedBy::Field(of.field.clone()),
-            values: Some(vec![of.value.clone()]),
+        let indexed =
+            self.0.iter().filter(|requirement| requirement.equal && !is_metadata(&requirement.field.name));
+        let term = |requirement: &Requirement| IndexTerm {
+            by: IndexedBy::Field(requirement.field.clone()),
+            values: Some(vec![requirement.value.clone()]),
         };
         let terms: Vec<IndexTerm> = indexed.map(term).collect();
         let all = terms.len() == self.0.len();
@@ -133,7 +139,9 @@ impl FieldSelector {
 
     /// Whether an object matches; an absent field has its zero value.
     pub fn matches(&self, object: &Value) -> bool {
-        self.0.iter().all(|of| (of.field.value(object) == of.value) == of.equal)
+        self.0
+            .iter()
+            .all(|requirement| (requirement.field.value(object) == requirement.value) == requirement.equal)
     }
 }
 

@@ -71,15 +71,15 @@ impl LabelSelector {
 
     /// Returns the requirements on labels that `matchExpressions` can have: the label, the operator and the values.
     pub fn requirements(&self) -> impl Iterator<Item = (&Text, &'static str, &[Text])> {
-        self.0.iter().filter_map(|of| {
-            let (operator, values): (_, &[Text]) = match &of.test {
+        self.0.iter().filter_map(|requirement| {
+            let (operator, values): (_, &[Text]) = match &requirement.test {
                 Test::Exists => ("Exists", &[]),
                 Test::Absent => ("DoesNotExist", &[]),
                 Test::In(values) => ("In", values),
                 Test::NotIn(values) => ("NotIn", values),
                 Test::Above(_) | Test::Below(_) => return None,
             };
-            Some((&of.label, operator, values))
+            Some((&requirement.label, operator, values))
         })
     }
 
@@ -113,8 +113,8 @@ impl Test {
         match self {
             Test::Exists => value.is_some(),
             Test::Absent => value.is_none(),
-            Test::In(values) => value.is_some_and(|value| values.iter().any(|of| of == value)),
-            Test::NotIn(values) => value.is_none_or(|value| values.iter().all(|of| of != value)),
+            Test::In(values) => value.is_some_and(|value| values.iter().any(|allowed| allowed == value)),
+            Test::NotIn(values) => value.is_none_or(|value| values.iter().all(|refused| refused != value)),
             Test::Above(limit) => number().is_some_and(|number| number > *limit),
             Test::Below(limit) => number().is_some_and(|number| number < *limit),
         }

@@ -16,10 +16,10 @@ pub(super) struct Rules {
 
 /// Looks a path up in its type.
 pub(super) fn rules(path: &Path, ty: TypeRef<'_>) -> Rules {
-    let mut walk = Walk { of: ty, field: None, at: Path::default(), unit: None, sentences: Vec::new() };
+    let mut walk = Walk { ty, field: None, at: Path::default(), unit: None, sentences: Vec::new() };
     path.iter().for_each(|element| walk.step(element));
     walk.finish();
-    let type_name = walk.of.outline(0).to_string().trim_end().to_owned();
+    let type_name = walk.ty.outline(0).to_string().trim_end().to_owned();
     if let Some(unit) = &walk.unit {
         let sentence = format!("{unit} is atomic: it is owned and replaced as a unit, including {path}");
         walk.sentences.push(sentence);
@@ -28,7 +28,7 @@ pub(super) fn rules(path: &Path, ty: TypeRef<'_>) -> Rules {
 }
 
 struct Walk<'s> {
-    of: TypeRef<'s>,
+    ty: TypeRef<'s>,
     field: Option<&'s Field>,
     at: Path,
     unit: Option<Path>,
@@ -37,7 +37,7 @@ struct Walk<'s> {
 
 impl Walk<'_> {
     fn step(&mut self, element: &PathElement) {
-        if self.unit.is_none() && !self.at.is_empty() && is_atomic(self.of) {
+        if self.unit.is_none() && !self.at.is_empty() && is_atomic(self.ty) {
             self.unit = Some(self.at.clone());
         }
         if self.unit.is_none() {
@@ -45,12 +45,12 @@ impl Walk<'_> {
         }
         match element {
             PathElement::Field(name) => {
-                self.field = self.of.field(name);
-                self.of = self.of.below(name).unwrap_or_else(TypeRef::untyped);
+                self.field = self.ty.field(name);
+                self.ty = self.ty.below(name).unwrap_or_else(TypeRef::untyped);
             }
             _ => {
                 self.field = None;
-                self.of = self.of.item().unwrap_or_else(TypeRef::untyped);
+                self.ty = self.ty.item().unwrap_or_else(TypeRef::untyped);
             }
         }
         self.at.push(element.clone());
@@ -60,7 +60,7 @@ impl Walk<'_> {
     fn finish(&mut self) {
         if self.unit.is_none() {
             self.describe();
-            if is_atomic(self.of) {
+            if is_atomic(self.ty) {
                 self.sentences.push(format!("{} is atomic: it is owned and replaced as a unit", self.at));
             }
         }
@@ -69,7 +69,7 @@ impl Walk<'_> {
     /// Describes a list or map, which decides how its entries merge.
     fn describe(&mut self) {
         let at = &self.at;
-        match self.of.get() {
+        match self.ty.get() {
             Type::List(list) => match &list.topology {
                 ListTopology::Keyed(keys) => {
                     let keys: Vec<&str> = keys.iter().map(|key| key.name.as_str()).collect();
@@ -87,7 +87,7 @@ impl Walk<'_> {
             }
             _ => {}
         }
-        if let (Some(field), Type::List(_)) = (self.field, self.of.get()) {
+        if let (Some(field), Type::List(_)) = (self.field, self.ty.get()) {
             let marks = &field.patch;
             self.sentences.push(match (&marks.merge_key, marks.strategy.merge) {
                 (Some(key), true) => format!("a strategic merge patch merges {at} by {key}"),

@@ -56,8 +56,8 @@ pub(crate) fn directive<'n>(name: &'n str, ty: TypeRef<'_>) -> Option<Directive<
     if !name.starts_with('$') {
         return None;
     }
-    let list = |rest: &'n str, of: fn(&'n str) -> Directive<'n>| match rest.strip_prefix('/') {
-        Some(list) => of(list),
+    let list = |rest: &'n str, directive: fn(&'n str) -> Directive<'n>| match rest.strip_prefix('/') {
+        Some(list) => directive(list),
         None => Directive::Nameless,
     };
     match name {

@@ -30,13 +30,13 @@ pub(crate) enum ListStrategy<'s> {
 pub(crate) fn lookup<'s>(ty: TypeRef<'s>, name: &str, value: &Value) -> Result<PatchMeta<'s>, PatchError> {
     let unmarked = |ty| Ok(PatchMeta { ty, marks: None });
     match ty.get() {
-        Type::Struct(of) => match of.field(name) {
+        Type::Struct(structure) => match structure.field(name) {
             Some(field) => return Ok(PatchMeta { ty: ty.slot(&field.slot), marks: Some(&field.patch) }),
-            None if of.unknown == UnknownFields::Preserved => return unmarked(TypeRef::untyped()),
+            None if structure.unknown == UnknownFields::Preserved => return unmarked(TypeRef::untyped()),
             None => {}
         },
-        Type::Map(of) => {
-            let below = ty.slot(&of.value);
+        Type::Map(map) => {
+            let below = ty.slot(&map.value);
             if !matches!(below.get(), Type::Scalar(_)) {
                 return unmarked(below);
             }
@@ -63,9 +63,9 @@ const UNIONS: [&[&str]; 1] = [&["value", "valueFrom"]];
 /// Whether a live field must be removed because another member of its union is set.
 pub(crate) fn is_excluded(name: &str, by: &Object, ty: TypeRef<'_>) -> bool {
     let Some(members) = UNIONS.into_iter().find(|members| members.contains(&name)) else { return false };
-    let Type::Struct(of) = ty.get() else { return false };
+    let Type::Struct(structure) = ty.get() else { return false };
     let is_set = |member: &&str| by.get(member).is_some_and(|value| !value.is_null());
-    members.iter().any(is_set) && members.iter().all(|member| of.field(member).is_some())
+    members.iter().any(is_set) && members.iter().all(|member| structure.field(member).is_some())
 }
 
 impl<'s> PatchMeta<'s> {
@@ -82,7 +82,7 @@ impl<'s> PatchMeta<'s> {
     /// Returns how a list here is patched.
     pub(crate) fn list_strategy(self, unmarked: UnmarkedLists, profile: Profile) -> ListStrategy<'s> {
         let topology = match self.ty.get() {
-            Type::List(of) => Some(&of.topology),
+            Type::List(list) => Some(&list.topology),
             _ => None,
         };
         let by_topology = |otherwise| match topology {

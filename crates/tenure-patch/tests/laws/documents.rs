@@ -55,33 +55,36 @@ fn value(ty: TypeRef<'_>, chance: &mut Chance, depth: usize) -> Value {
             ScalarKind::IntOrString if chance.one_in(2) => Value::from(chance.below(3) as u32),
             _ => Value::from(["a", "b", "c"][chance.below(3)]),
         },
-        Type::Struct(of) => {
+        Type::Struct(structure) => {
             let often = 2 + depth;
             let mut fields: Vec<(Text, Value)> = Vec::new();
-            for field in &of.fields {
+            for field in &structure.fields {
                 let interesting = field.patch.strategy.merge || field.patch.strategy.retain_keys;
-                let chosen =
-                    if interesting { chance.one_in(2) } else { chance.one_in(often + of.fields.len() / 6) };
+                let chosen = if interesting {
+                    chance.one_in(2)
+                } else {
+                    chance.one_in(often + structure.fields.len() / 6)
+                };
                 if chosen && depth < 9 {
                     fields.push((field.name.clone(), value(ty.slot(&field.slot), chance, depth + 1)));
                 }
             }
             Value::object(fields)
         }
-        Type::Map(of) => {
-            let below = ty.slot(&of.value);
+        Type::Map(map) => {
+            let below = ty.slot(&map.value);
             let names = ["k", "l", "m", "n"].into_iter().filter(|_| chance.one_in(2)).collect::<Vec<_>>();
             Value::object(
                 names.into_iter().map(|name| (name, value(below, chance, depth + 1))).collect::<Vec<_>>(),
             )
         }
-        Type::List(of) => {
-            let below = ty.slot(&of.item);
+        Type::List(list) => {
+            let below = ty.slot(&list.item);
             let mut items: Vec<Value> = Vec::new();
             for _ in 0..chance.below(if depth < 6 { 5 } else { 3 }) {
                 items.push(value(below, chance, depth + 1));
             }
-            if let ListTopology::Set = of.topology {
+            if let ListTopology::Set = list.topology {
                 once(&mut items);
             }
             Value::array(items)
@@ -112,13 +115,13 @@ pub enum Unique {
 pub fn valid(document: &Value, ty: TypeRef<'_>, unique: Unique, chance: &mut Chance) -> Value {
     let Value::Object(fields) = document else { return document.clone() };
     Value::object(fields.iter().map(|(name, field)| {
-        let Some(of) = ty.field(name) else { return (name.clone(), field.clone()) };
-        let below = ty.slot(&of.slot);
+        let Some(field_type) = ty.field(name) else { return (name.clone(), field.clone()) };
+        let below = ty.slot(&field_type.slot);
         let item = below.item().unwrap_or(TypeRef::untyped());
         let Value::Array(list) = field else { return (name.clone(), valid(field, below, unique, chance)) };
         let mut items: Vec<Value> = list.iter().map(|entry| valid(entry, item, unique, chance)).collect();
-        match &of.patch.merge_key {
-            Some(key) if of.patch.strategy.merge => {
+        match &field_type.patch.merge_key {
+            Some(key) if field_type.patch.strategy.merge => {
                 let mut keys = vec![key.clone()];
                 if unique == Unique::Recommended
                     && let Type::List(list) = below.get()
@@ -133,7 +136,7 @@ pub fn valid(document: &Value, ty: TypeRef<'_>, unique: Unique, chance: &mut Cha
                 items = items.iter().map(|entry| keyed(entry, item, key, chance)).collect();
                 distinct(&mut items, &keys);
             }
-            None if of.patch.strategy.merge => once(&mut items),
+            None if field_type.patch.strategy.merge => once(&mut items),
             _ => {}
         }
         (name.clone(), Value::array(items))
@@ -145,9 +148,9 @@ fn keyed(entry: &Value, ty: TypeRef<'_>, key: &Text, chance: &mut Chance) -> Val
     if entry.get(key).is_some_and(|value| !value.is_null()) {
         return entry.into();
     }
-    let of = ty.below(key).unwrap_or(TypeRef::untyped());
-    let key_value = match of.get() {
-        Type::Scalar(_) => value(of, chance, 0),
+    let below = ty.below(key).unwrap_or(TypeRef::untyped());
+    let key_value = match below.get() {
+        Type::Scalar(_) => value(below, chance, 0),
         _ => Value::from("a"),
     };
     entry.with(key.clone(), key_value).into()

@@ -38,9 +38,9 @@ fn is_of_one_version(example: &Example) -> bool {
 #[test]
 fn recorded_bytes_decode_to_the_recorded_json() {
     let mut compared = 0;
-    for of in examples().iter().filter(|of| is_of_one_version(of)) {
-        let read = protobuf::decode(&of.protobuf, &Limits::default());
-        assert_eq!(read.as_ref(), Ok(&of.json), "{}", of.kind);
+    for example in examples().iter().filter(|example| is_of_one_version(example)) {
+        let read = protobuf::decode(&example.protobuf, &Limits::default());
+        assert_eq!(read.as_ref(), Ok(&example.json), "{}", example.kind);
         compared += 1;
     }
     assert!(compared >= 155, "{compared}");
@@ -53,12 +53,18 @@ const VERBATIM: [&str; 1] = ["apps/v1 ControllerRevision"];
 #[test]
 fn recorded_json_encodes_to_the_recorded_bytes() {
     let mut compared = 0;
-    for of in examples().iter().filter(|of| is_of_one_version(of)) {
-        let written = protobuf::encode(&of.json).unwrap();
+    for example in examples().iter().filter(|example| is_of_one_version(example)) {
+        let written = protobuf::encode(&example.json).unwrap();
         let again = protobuf::decode(&written, &Limits::default());
-        assert_eq!(again.as_ref(), Ok(&of.json), "{}", of.kind);
-        if !VERBATIM.contains(&of.kind.as_str()) {
-            assert_eq!(STANDARD.encode(&written), STANDARD.encode(&of.protobuf), "{} {:?}", of.kind, of.json);
+        assert_eq!(again.as_ref(), Ok(&example.json), "{}", example.kind);
+        if !VERBATIM.contains(&example.kind.as_str()) {
+            assert_eq!(
+                STANDARD.encode(&written),
+                STANDARD.encode(&example.protobuf),
+                "{} {:?}",
+                example.kind,
+                example.json
+            );
             compared += 1;
         }
     }

@@ -15,11 +15,11 @@ fn refusal(bytes: &[u8], limits: &Limits) -> String {
 
 #[test]
 fn truncated_and_corrupted_documents_never_panic() {
-    for (at, of) in examples().iter().enumerate().filter(|(at, _)| at % 7 == 0) {
-        for cut in (0..of.protobuf.len()).step_by(3) {
-            check(&of.protobuf[..cut]);
+    for (at, example) in examples().iter().enumerate().filter(|(at, _)| at % 7 == 0) {
+        for cut in (0..example.protobuf.len()).step_by(3) {
+            check(&example.protobuf[..cut]);
         }
-        let mut changed = of.protobuf.clone();
+        let mut changed = example.protobuf.clone();
         for place in (at % 5..changed.len()).step_by(5) {
             let was = std::mem::replace(&mut changed[place], [0, 0x7f, 0x80, 0xff][place % 4]);
             check(&changed);

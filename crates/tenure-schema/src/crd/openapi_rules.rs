@@ -205,7 +205,7 @@ fn check_set(node: &Object, path: &Path, report: &mut Report) {
     let Some(item) = node.get("items").and_then(Value::as_object) else { return };
     check_item_nullable(item, "set", path, report);
     let items = path.child("items");
-    let (marker, of) = match item.get("type").and_then(Value::as_str) {
+    let (marker, keyword) = match item.get("type").and_then(Value::as_str) {
         Some("object") => (MAP_TYPE, "objects"),
         Some("array") => (LIST_TYPE, "lists"),
         _ => return,
@@ -214,7 +214,7 @@ fn check_set(node: &Object, path: &Path, report: &mut Report) {
     match found.as_str() {
         Some("atomic") => {
             let right = format!(
-                "the items of a set are identified by their value, which {of} do not support: every apply would \
+                "the items of a set are identified by their value, which {keyword} do not support: every apply would \
                  fail; use x-kubernetes-list-type map or atomic, or scalar items"
             );
             report.unworkable(&items.child("type"), &item.get("type").cloned().unwrap_or_default(), &right);

@@ -126,14 +126,14 @@ fn check_identity(node: &Object, level: Level, path: &Path, report: &mut Report)
     let embedded = is_true(node, EMBEDDED_RESOURCE);
     let fields = properties(node);
     if level == Level::Root || embedded {
-        for (name, right, of) in [
+        for (name, right, kind) in [
             ("kind", "must be string", "string"),
             ("apiVersion", "must be string", "string"),
             ("metadata", "must be object", "object"),
         ] {
             if let Some(field) = fields.and_then(|fields| fields.get(name)) {
                 let found = field.get("type").cloned().unwrap_or_else(|| Value::from(""));
-                if found.as_str() != Some(of) {
+                if found.as_str() != Some(kind) {
                     report.invalid(&path.property(name).child("type"), &found, right);
                 }
             }
@@ -207,9 +207,9 @@ fn check_restrictions(node: &Object, path: &Path, report: &mut Report) {
 }
 
 fn is_int_or_string(node: &Object) -> bool {
-    let has_only = |schema: &Value, of: &str| {
+    let has_only = |schema: &Value, field: &str| {
         schema.as_object().is_some_and(|schema| schema.len() == 1)
-            && schema.get("type").and_then(Value::as_str) == Some(of)
+            && schema.get("type").and_then(Value::as_str) == Some(field)
     };
     match node.get("anyOf").and_then(Value::as_array).map(|any| any.items()) {
         Some([integer, string]) => has_only(integer, "integer") && has_only(string, "string"),

@@ -108,24 +108,24 @@ impl<'d> Compiler<'d> {
     ) -> Result<TypeId, SchemaError> {
         let name = format!("{api_version} {kind}");
         let place = Place::Type(&name);
-        let of = match schema {
+        let compiled = match schema {
             Some(schema) => {
                 let node = object(schema, &place)?;
                 self.of(node, ShapeMarks::default(), &place)?
             }
             None => Type::Untyped,
         };
-        let mut of = match of {
-            Type::Struct(of) => of,
+        let mut compiled = match compiled {
+            Type::Struct(structure) => structure,
             // Nothing is known about it, or it is a map: all other fields are preserved.
             _ => Struct { unknown: UnknownFields::Preserved, ..Struct::default() },
         };
         if let Some(custom) = &self.custom {
-            custom.add_identity(&mut of, Required::No);
+            custom.add_identity(&mut compiled, Required::No);
         }
         // An object is never atomic: its metadata has its own owners.
-        of.relation = Relation::Granular;
-        let id = self.builder.add(Type::Struct(of));
+        compiled.relation = Relation::Granular;
+        let id = self.builder.add(Type::Struct(compiled));
         self.builder.kind(api_version, kind, id);
         Ok(id)
     }
@@ -147,7 +147,7 @@ impl<'d> Compiler<'d> {
     pub fn root(&mut self, node: &'d Value, name: &str) -> Result<TypeId, SchemaError> {
         let slot = self.slot(node, &Place::Type(name))?;
         self.work_off()?;
-        Ok(slot.of)
+        Ok(slot.type_id)
     }
 
     /// Returns the schema.
@@ -158,8 +158,8 @@ impl<'d> Compiler<'d> {
 
     fn work_off(&mut self) -> Result<(), SchemaError> {
         while let Some(((name, marks), node, id)) = self.queue.pop() {
-            let of = self.of(node, marks, &Place::Type(name))?;
-            self.builder.set(id, of);
+            let ty = self.of(node, marks, &Place::Type(name))?;
+            self.builder.set(id, ty);
         }
         Ok(())
     }
@@ -217,7 +217,7 @@ impl<'d> Compiler<'d> {
         let node = object(node, place)?;
         let mut default = node.get("default");
         let mut nullable = is_nullable(node, place)?;
-        let of = match reference(node, place)? {
+        let ty = match reference(node, place)? {
             Some(reference) => {
                 marks::check_names(node, place)?;
                 let (name, target) = self.definitions.find(reference, place)?;
@@ -226,17 +226,17 @@ impl<'d> Compiler<'d> {
                 self.definition(name, target, ShapeMarks::read(node, place)?, place)?
             }
             None => {
-                let of = self.of(node, ShapeMarks::default(), place)?;
-                self.nameless(of)
+                let ty = self.of(node, ShapeMarks::default(), place)?;
+                self.nameless(ty)
             }
         };
-        Ok(Slot { of, nullable, default: default.filter(|default| !default.is_null()).cloned() })
+        Ok(Slot { type_id: ty, nullable, default: default.filter(|default| !default.is_null()).cloned() })
     }
 
     /// Returns the id of an unnamed type; equal types have the same id.
     fn nameless(&mut self, ty: Type) -> TypeId {
         let builder = &mut self.builder;
-        *self.nameless.entry(ty).or_insert_with_key(|of| builder.add(of.clone()))
+        *self.nameless.entry(ty).or_insert_with_key(|ty| builder.add(ty.clone()))
     }
 
     /// Compiles a node that is not a reference.
@@ -257,9 +257,9 @@ impl<'d> Compiler<'d> {
         let outer = self.preserving;
         let preserves = outer || marks::flag(node, marks::PRESERVE_UNKNOWN, place)?;
         self.preserving = preserves && self.custom.is_some();
-        let of = self.object_under(node, marks, place, preserves);
+        let ty = self.object_under(node, marks, place, preserves);
         self.preserving = outer;
-        of
+        ty
     }
 
     fn object_under(
@@ -303,7 +303,7 @@ impl<'d> Compiler<'d> {
                 self.field(name, node, required, place)
             })
             .collect::<Result<_, _>>()?;
-        let mut of = Struct {
+        let mut structure = Struct {
             fields,
             relation: marks.relation.unwrap_or(if is_document {
                 Relation::Atomic
@@ -317,9 +317,9 @@ impl<'d> Compiler<'d> {
             embedded_resource,
         };
         if let (true, Some(custom)) = (embedded_resource, &self.custom) {
-            custom.add_identity(&mut of, Required::Yes);
+            custom.add_identity(&mut structure, Required::Yes);
         }
-        Ok(Type::Struct(of))
+        Ok(Type::Struct(structure))
     }
 
     fn field(
@@ -331,8 +331,8 @@ impl<'d> Compiler<'d> {
     ) -> Result<Field, SchemaError> {
         let place = Place::Field(above, name);
         let slot = self.slot(node, &place)?;
-        let patch = match (&self.custom, self.builder.get(slot.of)) {
-            (Some(_), Type::List(of)) => custom::patch_marks(&of.topology),
+        let patch = match (&self.custom, self.builder.get(slot.type_id)) {
+            (Some(_), Type::List(list)) => custom::patch_marks(&list.topology),
             _ => marks::patch_marks(object(node, &place)?, &place)?,
         };
         Ok(Field { name: name.clone(), slot, required, patch })
@@ -340,7 +340,7 @@ impl<'d> Compiler<'d> {
 
     fn list(&mut self, node: &'d Object, marks: &ShapeMarks, place: &Place) -> Result<List, SchemaError> {
         let Some(items) = node.get("items") else {
-            let item = Slot { of: self.nameless(Type::Untyped), nullable: false, default: None };
+            let item = Slot { type_id: self.nameless(Type::Untyped), nullable: false, default: None };
             return Ok(List { item, topology: ListTopology::Atomic });
         };
         let item = self.slot(items, &Place::Item(place))?;

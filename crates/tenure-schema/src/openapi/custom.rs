@@ -33,7 +33,7 @@ impl CustomResources {
         static METADATA: OnceLock<Option<Schema>> = OnceLock::new();
         let metadata = METADATA.get_or_init(|| Schema::from_pack(PACK).ok()).as_ref();
         let object_meta = match metadata.and_then(|schema| schema.named(OBJECT_META)) {
-            Some(of) => builder.import(of),
+            Some(ty) => builder.import(ty),
             None => builder.add(Type::Untyped),
         };
         CustomResources { text: builder.add(Type::Scalar(text)), object_meta }
@@ -41,9 +41,9 @@ impl CustomResources {
 
     /// Replaces the declarations of apiVersion, kind and metadata.
     pub fn add_identity(&self, shape: &mut Struct, required: Required) {
-        let field = |name: &str, of: TypeId, required: bool| Field {
+        let field = |name: &str, ty: TypeId, required: bool| Field {
             name: Text::new(name),
-            slot: Slot { of, nullable: false, default: None },
+            slot: Slot { type_id: ty, nullable: false, default: None },
             required,
             patch: PatchMarks::default(),
         };

@@ -39,8 +39,8 @@ mod tests {
 
     #[test]
     fn positions_format_as_type_and_path() {
-        let of = Place::Type("PodSpec");
-        let field = Place::Field(&of, "containers");
+        let place = Place::Type("PodSpec");
+        let field = Place::Field(&place, "containers");
         let item = Place::Item(&field);
         let labels = Place::Field(&item, "labels");
         assert_eq!(Place::MapValue(&labels).to_string(), "PodSpec.containers[].labels.*");

@@ -102,15 +102,15 @@ pub(super) fn is_nullable(node: &Object, place: &Place) -> Result<bool, SchemaEr
 
 /// Returns the reference of a node, if it is one.
 pub(super) fn reference<'d>(node: &'d Object, place: &Place) -> Result<Option<&'d str>, SchemaError> {
-    let of = |node: &'d Object| match node.get("$ref") {
+    let reference_of = |node: &'d Object| match node.get("$ref") {
         None => Ok(None),
         Some(Value::String(reference)) => Ok(Some(reference.as_str())),
         Some(other) => Err(wrong_keyword(place, "$ref", other, "a string")),
     };
     // In version 3 a reference with siblings must be wrapped.
-    match (of(node)?, node.get("allOf").and_then(Value::as_array).map(Array::items)) {
+    match (reference_of(node)?, node.get("allOf").and_then(Value::as_array).map(Array::items)) {
         (Some(reference), _) => Ok(Some(reference)),
-        (None, Some([Value::Object(only)])) => of(only),
+        (None, Some([Value::Object(only)])) => reference_of(only),
         _ => Ok(None),
     }
 }

@@ -117,8 +117,8 @@ impl Pack {
         let types = self.text_area() + self.entry(self.text_table(), self.texts)? as usize;
         let range = self.range(self.type_table(), number, types)?;
         let mut record = Record { pack: self, rest: self.bytes.get(range).ok_or_else(cut_short)? };
-        let of = record.of()?;
-        if record.rest.is_empty() { Ok(of) } else { Err(damaged("a type is too long")) }
+        let ty = record.of()?;
+        if record.rest.is_empty() { Ok(ty) } else { Err(damaged("a type is too long")) }
     }
 
     fn replaced(&self) -> u32 {
@@ -196,12 +196,12 @@ impl Pack {
     fn index(&self, base: Option<Index>, start: usize, length: u32) -> Index {
         let own = self.entries(start, length).unwrap_or_default();
         let Some(base) = base else {
-            return own.into_iter().filter_map(|(text, of)| Some((text, of?))).collect();
+            return own.into_iter().filter_map(|(text, id)| Some((text, id?))).collect();
         };
         let mut index: BTreeMap<Text, TypeId> = base.into_vec().into_iter().collect();
-        for (text, of) in own {
-            match of {
-                Some(of) => index.insert(text, of),
+        for (text, id) in own {
+            match id {
+                Some(id) => index.insert(text, id),
                 None => index.remove(&text),
             };
         }
@@ -213,7 +213,7 @@ impl Pack {
             let text = self.text(self.entry(start, 2 * number)?)?;
             Ok(match self.entry(start, 2 * number + 1)? {
                 GONE if self.base.is_some() => (text, None),
-                of => (text, Some(self.type_id(of)?)),
+                number => (text, Some(self.type_id(number)?)),
             })
         };
         (0..length).map(one).collect()
@@ -302,9 +302,9 @@ impl Record<'_> {
     fn slot(&mut self) -> Result<(Slot, u8), SchemaError> {
         let flags = self.byte()?;
         let number = self.number32()?;
-        let of = self.pack.type_id(number)?;
+        let id = self.pack.type_id(number)?;
         let default = self.default(flags)?;
-        Ok((Slot { of, nullable: flags & flag::NULLABLE != 0, default }, flags))
+        Ok((Slot { type_id: id, nullable: flags & flag::NULLABLE != 0, default }, flags))
     }
 
     fn default(&mut self, flags: u8) -> Result<Option<Value>, SchemaError> {

@@ -43,15 +43,15 @@ struct DeltaWriter<'s> {
 impl<'s> DeltaWriter<'s> {
     fn over(base: &'s Schema, schema: &'s Schema) -> DeltaWriter<'s> {
         let mut writer = Writer::default();
-        let record = |of: TypeRef<'_>| {
-            writer.of(of.get());
+        let record = |ty: TypeRef<'_>| {
+            writer.of(ty.get());
             mem::take(&mut writer.records)
         };
         let base_records: Vec<Vec<u8>> = base.types().map(record).collect();
         for (name, _) in base.names().chain(base.kinds()) {
             writer.text_number(name);
         }
-        let named: HashSet<u32> = base.names().map(|(_, of)| of.id().0).collect();
+        let named: HashSet<u32> = base.names().map(|(_, ty)| ty.id().0).collect();
         let unnamed = (0..).zip(&base_records).filter(|(number, _)| !named.contains(number));
         let unnamed = unnamed.map(|(number, record)| (record.clone(), number)).collect();
         DeltaWriter {
@@ -69,15 +69,15 @@ impl<'s> DeltaWriter<'s> {
 
     fn encode(mut self) -> Vec<u8> {
         let schema = self.schema;
-        for (name, of) in schema.names() {
+        for (name, ty) in schema.names() {
             let number = match self.base.named(name) {
                 Some(former) => former.id().0,
                 None => self.fresh(),
             };
-            self.numbers.insert(of.id(), number);
+            self.numbers.insert(ty.id(), number);
         }
-        for (_, of) in schema.names() {
-            let (number, record) = (self.number(of.id()), self.record(of.id()));
+        for (_, ty) in schema.names() {
+            let (number, record) = (self.number(ty.id()), self.record(ty.id()));
             if self.base_records.get(number as usize) != Some(&record) {
                 self.records.insert(number, record);
             }
@@ -98,7 +98,7 @@ impl<'s> DeltaWriter<'s> {
 
         let counts = [own_texts.len(), self.records.len(), names.len(), kinds.len()];
         let of_base = [self.base_texts, base_types, replaced.len()];
-        let pairs = names.iter().chain(&kinds).flat_map(|(text, of)| [*text, *of]);
+        let pairs = names.iter().chain(&kinds).flat_map(|(text, id)| [*text, *id]);
         let numbers = counts.iter().chain(&of_base).map(|count| *count as u32);
         let numbers = numbers.chain(text_offsets).chain(type_offsets).chain(pairs).chain(replaced);
         let mut bytes = DELTA_MAGIC.to_vec();
@@ -135,7 +135,7 @@ impl<'s> DeltaWriter<'s> {
     /// Returns the record of a type with the numbers of the delta.
     fn record(&mut self, ty: TypeId) -> Vec<u8> {
         let mut numbered = self.schema.at(ty).get().clone();
-        numbered.for_each_slot(|slot| slot.of = TypeId(self.number(slot.of)));
+        numbered.for_each_slot(|slot| slot.type_id = TypeId(self.number(slot.type_id)));
         self.writer.of(&numbered);
         mem::take(&mut self.writer.records)
     }
@@ -151,16 +151,16 @@ impl<'s> DeltaWriter<'s> {
             .filter(|name| !current.contains_key(*name))
             .map(|name| (name.clone(), GONE))
             .collect();
-        for (name, of) in &current {
-            let number = self.number(*of);
-            if former.get(name).map(|of| of.0) != Some(number) {
+        for (name, id) in &current {
+            let number = self.number(*id);
+            if former.get(name).map(|known| known.0) != Some(number) {
                 changes.insert(name.clone(), number);
             }
         }
-        changes.iter().map(|(name, of)| (self.writer.text_number(name), *of)).collect()
+        changes.iter().map(|(name, id)| (self.writer.text_number(name), *id)).collect()
     }
 }
 
 fn index<'s>(entries: impl Iterator<Item = (&'s Text, TypeRef<'s>)>) -> BTreeMap<Text, TypeId> {
-    entries.map(|(name, of)| (name.clone(), of.id())).collect()
+    entries.map(|(name, ty)| (name.clone(), ty.id())).collect()
 }

@@ -178,7 +178,9 @@ impl SchemaBuilder {
         let root = self.import_one(ty, &mut copied, &mut waiting);
         while let Some((id, ty)) = waiting.pop() {
             let mut copy = ty.get().clone();
-            copy.for_each_slot(|slot| slot.of = self.import_one(ty.slot(slot), &mut copied, &mut waiting));
+            copy.for_each_slot(|slot| {
+                slot.type_id = self.import_one(ty.slot(slot), &mut copied, &mut waiting)
+            });
             self.set(id, copy);
         }
         root

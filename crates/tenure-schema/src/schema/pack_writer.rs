@@ -19,15 +19,15 @@ impl Schema {
 fn encode(schema: &Schema) -> Vec<u8> {
     let mut writer = Writer::default();
     let mut type_offsets = vec![0];
-    for of in schema.types() {
-        writer.of(of.get());
+    for ty in schema.types() {
+        writer.of(ty.get());
         type_offsets.push(writer.records.len() as u32);
     }
-    let names: Vec<_> = schema.names().map(|(name, of)| (writer.text_number(name), of.id().0)).collect();
-    let kinds: Vec<_> = schema.kinds().map(|(name, of)| (writer.text_number(name), of.id().0)).collect();
+    let names: Vec<_> = schema.names().map(|(name, ty)| (writer.text_number(name), ty.id().0)).collect();
+    let kinds: Vec<_> = schema.kinds().map(|(name, ty)| (writer.text_number(name), ty.id().0)).collect();
 
     let counts = [writer.texts.len(), schema.types().len(), names.len(), kinds.len()];
-    let pairs = names.iter().chain(&kinds).flat_map(|(text, of)| [*text, *of]);
+    let pairs = names.iter().chain(&kinds).flat_map(|(text, id)| [*text, *id]);
     let (text_offsets, texts) = text_area(&writer.texts);
     let numbers =
         counts.iter().map(|count| *count as u32).chain(text_offsets).chain(type_offsets).chain(pairs);
@@ -131,7 +131,7 @@ impl Writer {
 
     fn slot(&mut self, slot: &Slot, flags: u8) {
         self.byte(flags | bit(slot.nullable, flag::NULLABLE) | bit(slot.default.is_some(), flag::DEFAULT));
-        self.number(u64::from(slot.of.0));
+        self.number(u64::from(slot.type_id.0));
         slot.default.iter().for_each(|default| self.value(default));
     }
 

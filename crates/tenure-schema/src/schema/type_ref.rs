@@ -52,14 +52,14 @@ impl<'s> TypeRef<'s> {
     /// Returns the type of a slot of this type.
     #[inline]
     pub fn slot(self, slot: &Slot) -> TypeRef<'s> {
-        TypeRef { schema: self.schema, id: slot.of }
+        TypeRef { schema: self.schema, id: slot.type_id }
     }
 
     /// Returns the declared field of that name, if this is a struct that has it.
     #[inline]
     pub fn field(self, name: &str) -> Option<&'s Field> {
         match self.get() {
-            Type::Struct(of) => of.field(name),
+            Type::Struct(structure) => structure.field(name),
             _ => None,
         }
     }
@@ -67,7 +67,7 @@ impl<'s> TypeRef<'s> {
     /// Iterates over the declared fields with their types in order; empty unless this is a struct.
     pub fn fields(self) -> impl ExactSizeIterator<Item = (&'s Field, TypeRef<'s>)> {
         let fields: &'s [Field] = match self.get() {
-            Type::Struct(of) => &of.fields,
+            Type::Struct(structure) => &structure.fields,
             _ => &[],
         };
         fields.iter().map(move |field| (field, self.slot(&field.slot)))
@@ -78,12 +78,12 @@ impl<'s> TypeRef<'s> {
     #[inline]
     pub fn below(self, name: &str) -> Option<TypeRef<'s>> {
         match self.get() {
-            Type::Struct(of) => match of.field(name) {
+            Type::Struct(structure) => match structure.field(name) {
                 Some(field) => Some(self.slot(&field.slot)),
-                None if of.unknown == UnknownFields::Preserved => Some(TypeRef::untyped()),
+                None if structure.unknown == UnknownFields::Preserved => Some(TypeRef::untyped()),
                 None => None,
             },
-            Type::Map(of) => Some(self.slot(&of.value)),
+            Type::Map(map) => Some(self.slot(&map.value)),
             Type::Untyped => Some(TypeRef::untyped()),
             Type::List(_) | Type::Scalar(_) => None,
         }
@@ -93,7 +93,7 @@ impl<'s> TypeRef<'s> {
     #[inline]
     pub fn item(self) -> Option<TypeRef<'s>> {
         match self.get() {
-            Type::List(of) => Some(self.slot(&of.item)),
+            Type::List(list) => Some(self.slot(&list.item)),
             Type::Untyped => Some(TypeRef::untyped()),
             _ => None,
         }

@@ -85,7 +85,7 @@ mod tests {
     fn all_fields_are_found_and_no_other_names() {
         let names =
             ["terminationMessagePolicy", "a", "terminationMessagePath", "", "terminationGrace", "name"];
-        let slot = Slot { of: TypeId(0), nullable: false, default: None };
+        let slot = Slot { type_id: TypeId(0), nullable: false, default: None };
         let field = |name: &&str| Field {
             name: (*name).into(),
             slot: slot.clone(),

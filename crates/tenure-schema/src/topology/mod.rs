@@ -31,9 +31,9 @@ impl Type {
     /// Visits the slots of this type.
     pub(crate) fn for_each_slot(&mut self, mut visit: impl FnMut(&mut Slot)) {
         match self {
-            Type::Struct(of) => of.fields.iter_mut().for_each(|field| visit(&mut field.slot)),
-            Type::Map(of) => visit(&mut of.value),
-            Type::List(of) => visit(&mut of.item),
+            Type::Struct(structure) => structure.fields.iter_mut().for_each(|field| visit(&mut field.slot)),
+            Type::Map(map) => visit(&mut map.value),
+            Type::List(list) => visit(&mut list.item),
             Type::Scalar(_) | Type::Untyped => {}
         }
     }
@@ -100,7 +100,7 @@ pub struct Field {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
     /// The type of the value.
-    pub of: TypeId,
+    pub type_id: TypeId,
     /// Whether `null` is a value here rather than the absence of one.
     pub nullable: bool,
     /// The default value.

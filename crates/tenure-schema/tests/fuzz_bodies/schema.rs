@@ -48,8 +48,8 @@ fn check(schema: &Schema) {
 }
 
 fn walk(schema: &Schema) {
-    for of in schema.types().take(200) {
-        let _ = of.outline(2).to_string();
+    for ty in schema.types().take(200) {
+        let _ = ty.outline(2).to_string();
     }
     let _ = audit::weak_keys(schema);
 }

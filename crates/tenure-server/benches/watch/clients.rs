@@ -72,7 +72,7 @@ impl Watchers {
                 watchers.drive(Duration::from_millis(1));
             }
         }
-        watchers.drive_until(|of| of.opened.load(Relaxed) == count as u64);
+        watchers.drive_until(|counts| counts.opened.load(Relaxed) == count as u64);
         watchers
     }
 

@@ -46,7 +46,7 @@ pub fn deliver(count: usize) {
     let server = Server::start(Transport::Plain);
     server.send("POST", MAPS, "", &map("first"));
     let watchers = Watchers::open(&server, Transport::Plain, count, |_| watch_of(MAPS));
-    watchers.drive_until(|of| of.events.load(Relaxed) >= count as u64);
+    watchers.drive_until(|counts| counts.events.load(Relaxed) >= count as u64);
     let rounds = 20;
     let (delivered, time, start) = (watchers.events.load(Relaxed), server.time(), Instant::now());
     let mut slowest = Duration::ZERO;
@@ -54,7 +54,7 @@ pub fn deliver(count: usize) {
         let began = Instant::now();
         server.send("POST", MAPS, "", &map(&format!("m{round}")));
         let due = delivered + (round + 1) * count as u64;
-        watchers.drive_until(|of| of.events.load(Relaxed) >= due);
+        watchers.drive_until(|counts| counts.events.load(Relaxed) >= due);
         slowest = slowest.max(began.elapsed());
     }
     let events = (watchers.events.load(Relaxed) - delivered) as f64;
@@ -109,7 +109,7 @@ fn sustained(count: usize, namespaces: usize, rate: u64, seconds: u64) -> bool {
     // The last change is due an interval before the time is over.
     let wrote = (end - start).max(Duration::from_secs(seconds));
     let due = written.load(Relaxed) * reach;
-    watchers.drive_until(|of| of.events.load(Relaxed) >= due);
+    watchers.drive_until(|counts| counts.events.load(Relaxed) >= due);
     let (user, system) = server.time();
     let (events, busy) = (due as f64, user + system - before.0 - before.1);
     let changes = written.load(Relaxed) as f64 / wrote.as_secs_f64();

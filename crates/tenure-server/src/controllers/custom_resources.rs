@@ -52,8 +52,8 @@ async fn accept_names_again(writer: &Arc<Writer>, group: &str) -> Result<(), Api
     let (definitions_group, version, name) = DEFINITIONS;
     let definitions = writer.objects.catalog.resource(definitions_group, version, name)?;
     for live in writer.objects.read_all(&definitions.resource, "").await? {
-        let of = live.object.at(["spec", "group"]).and_then(Value::as_str);
-        if of != Some(group) || !has_conflict(&live.object) {
+        let own_group = live.object.at(["spec", "group"]).and_then(Value::as_str);
+        if own_group != Some(group) || !has_conflict(&live.object) {
             continue;
         }
         let name = meta_text(&live.object, "name");
@@ -74,8 +74,8 @@ async fn accept_names_again(writer: &Arc<Writer>, group: &str) -> Result<(), Api
 /// Whether a name of a definition was in use when it was last checked.
 fn has_conflict(definition: &Value) -> bool {
     let conditions = definition.at(["status", "conditions"]).and_then(Value::as_array);
-    conditions.map(|items| items.items()).unwrap_or_default().iter().any(|of| {
-        let says = |field: &str, value: &str| of.get(field).and_then(Value::as_str) == Some(value);
+    conditions.map(|items| items.items()).unwrap_or_default().iter().any(|condition| {
+        let says = |field: &str, value: &str| condition.get(field).and_then(Value::as_str) == Some(value);
         says("type", "NamesAccepted") && says("status", "False")
     })
 }

@@ -34,7 +34,8 @@ pub(super) async fn collect(context: &ControllerContext, key: &str) -> Result<Ou
         return Ok(Outcome::Done);
     }
     if there > 0 {
-        return disown(writer, &target, &live, |uid| gone.iter().chain(&going).any(|of| of == uid)).await;
+        return disown(writer, &target, &live, |uid| gone.iter().chain(&going).any(|owner| owner == uid))
+            .await;
     }
     let own = context.owners().of(meta_text(&live.object, "uid"));
     // An owner that waits for this object wants its dependents deleted too; otherwise the object itself says how.
@@ -108,13 +109,14 @@ pub(super) async fn release(context: &ControllerContext, key: &str) -> Result<Ou
     let dependents = context.owners().of(&uid);
     // An object that owns itself does not wait for itself.
     for dependent in dependents.into_iter().filter(|dependent| dependent != key) {
-        let Some(of) = Target::of_key(&objects.catalog, &dependent) else { continue };
+        let Some(target) = Target::of_key(&objects.catalog, &dependent) else { continue };
         if finalizer == ORPHAN {
-            let Some(object) = objects.read(&of).await? else { continue };
-            blocked |= matches!(disown(writer, &of, &object, |owner| owner == uid).await?, Outcome::Later);
+            let Some(object) = objects.read(&target).await? else { continue };
+            blocked |=
+                matches!(disown(writer, &target, &object, |owner| owner == uid).await?, Outcome::Later);
         } else {
             collect(context, &dependent).await?;
-            let object = objects.read(&of).await?.map(|stored| stored.object).unwrap_or_default();
+            let object = objects.read(&target).await?.map(|stored| stored.object).unwrap_or_default();
             blocked |= owner_references(&object).any(|owner| owner.uid == uid && owner.blocks);
         }
     }
@@ -139,7 +141,9 @@ fn waits_with(object: &Value) -> Option<&'static str> {
 
 fn finalizer_for_dependents(object: &Value) -> Option<&'static str> {
     let held = object.at(["metadata", "finalizers"]).and_then(Value::as_array)?;
-    [ORPHAN, FOREGROUND].into_iter().find(|name| held.iter().any(|of| of.as_str() == Some(*name)))
+    [ORPHAN, FOREGROUND]
+        .into_iter()
+        .find(|name| held.iter().any(|finalizer| finalizer.as_str() == Some(*name)))
 }
 
 /// Returns the keys of owners that an object may have blocked.

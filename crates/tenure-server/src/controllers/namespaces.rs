@@ -90,7 +90,8 @@ fn emptied(namespace: &Value) -> Value {
 /// Returns a namespace whose conditions say what it waits for.
 fn with_conditions(namespace: &Value, remaining: &Remaining, now: Value) -> Value {
     let list = |counts: &BTreeMap<String, usize>, word: &str| {
-        let each = counts.iter().map(|(of, count)| format!("{of}{word}{count} resource instances"));
+        let each =
+            counts.iter().map(|(resource, count)| format!("{resource}{word}{count} resource instances"));
         each.collect::<Vec<_>>().join(", ")
     };
     let finalizers = if remaining.finalizers.is_empty() {
@@ -122,12 +123,18 @@ fn with_conditions(namespace: &Value, remaining: &Remaining, now: Value) -> Valu
     let status = fields.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
     let old = status.get("conditions").and_then(Value::as_array).cloned().unwrap_or_default();
     let is = |condition: &Value, kind: &str| condition.get("type").and_then(Value::as_str) == Some(kind);
-    let mut conditions: Vec<Value> =
-        old.iter().filter(|of| !reported.iter().any(|(kind, _)| is(of, kind))).cloned().collect();
+    let mut conditions: Vec<Value> = old
+        .iter()
+        .filter(|condition| !reported.iter().any(|(kind, _)| is(condition, kind)))
+        .cloned()
+        .collect();
     for (kind, (state, reason, message)) in reported {
-        let before = old.iter().find(|of| is(of, kind));
-        let same = before.filter(|of| of.get("status").and_then(Value::as_str) == Some(state));
-        let since = same.and_then(|of| of.get("lastTransitionTime")).cloned().unwrap_or_else(|| now.clone());
+        let before = old.iter().find(|condition| is(condition, kind));
+        let same = before.filter(|condition| condition.get("status").and_then(Value::as_str) == Some(state));
+        let since = same
+            .and_then(|condition| condition.get("lastTransitionTime"))
+            .cloned()
+            .unwrap_or_else(|| now.clone());
         conditions.push(Value::object([
             ("type", Value::from(kind)),
             ("status", Value::from(state)),
@@ -158,7 +165,7 @@ mod tests {
             .and_then(Value::as_array)
             .unwrap()
             .iter()
-            .filter_map(|of| of.get("message").and_then(Value::as_str))
+            .filter_map(|condition| condition.get("message").and_then(Value::as_str))
             .collect();
         assert_eq!(
             messages[1..],
@@ -181,10 +188,10 @@ mod tests {
 
     #[test]
     fn only_the_content_finalizer_is_removed() {
-        let of = |text: &str| emptied(&text.parse().unwrap()).to_string();
-        assert_eq!(of(r#"{"spec":{"finalizers":["kubernetes"]}}"#), r#"{"spec":{}}"#);
+        let emptied_of = |text: &str| emptied(&text.parse().unwrap()).to_string();
+        assert_eq!(emptied_of(r#"{"spec":{"finalizers":["kubernetes"]}}"#), r#"{"spec":{}}"#);
         assert_eq!(
-            of(r#"{"spec":{"finalizers":["kubernetes","x/y"]}}"#),
+            emptied_of(r#"{"spec":{"finalizers":["kubernetes","x/y"]}}"#),
             r#"{"spec":{"finalizers":["x/y"]}}"#
         );
     }

@@ -89,7 +89,8 @@ async fn release(writer: &Writer, name: &str) -> Result<Outcome, ApiError> {
     let fields = metadata(&live.object);
     let list = fields.get("finalizers").and_then(Value::as_array);
     let rest = list.into_iter().flat_map(|list| list.iter());
-    let rest: Vec<Value> = rest.filter(|of| of.as_str() != Some(SERVICE_CIDR_FINALIZER)).cloned().collect();
+    let rest: Vec<Value> =
+        rest.filter(|finalizer| finalizer.as_str() != Some(SERVICE_CIDR_FINALIZER)).cloned().collect();
     let fields = match rest.is_empty() {
         true => fields.without("finalizers"),
         false => fields.with("finalizers", Value::array(rest)),

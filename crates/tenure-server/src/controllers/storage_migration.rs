@@ -58,7 +58,7 @@ pub(super) async fn migrate(writer: &Writer, name: &str) -> Result<Outcome, ApiE
         }
         match rewrite(writer, &migrated, stored).await {
             Err(refusal) if is_final(&refusal) => {
-                let [namespace, name] = ["namespace", "name"].map(|of| meta_text(&stored.object, of));
+                let [namespace, name] = ["namespace", "name"].map(|field| meta_text(&stored.object, field));
                 let failed = failed(writer, &format!("{namespace}/{name}: {}", refusal.message));
                 return report(writer, &target, &live, &[running(waiting.len() - at), failed]).await;
             }
@@ -137,8 +137,8 @@ fn condition(writer: &Writer, kind: &str, reason: &str, message: &str) -> Value 
 
 fn holds(migration: &Value, kind: &str) -> bool {
     let status = migration.get("status").unwrap_or(&Value::Null);
-    let found = status.items("conditions").iter().find(|of| of.text("type") == kind);
-    found.is_some_and(|of| of.text("status") == "True")
+    let found = status.items("conditions").iter().find(|condition| condition.text("type") == kind);
+    found.is_some_and(|condition| condition.text("status") == "True")
 }
 
 fn target(handler: &ResourceHandler, namespace: &str, name: &str, subresource: &str) -> Target {

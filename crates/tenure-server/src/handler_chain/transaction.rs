@@ -324,7 +324,7 @@ fn read_writes(body: &[u8]) -> Result<Vec<Write>, ApiError> {
             requests.len()
         )));
     }
-    requests.iter().enumerate().map(|(place, of)| Write::read(place, of)).collect()
+    requests.iter().enumerate().map(|(place, request)| Write::read(place, request)).collect()
 }
 
 /// Refuses what cannot be undone by not committing it.

@@ -211,7 +211,7 @@ impl EncodeCache {
     pub fn get(&self, key: &Bytes, revision: Revision, form: &EncodedForm) -> Option<EncodedObject> {
         self.0.look(key, |forms| {
             let mut encoded = forms.encoded.iter().filter(|_| forms.revision == revision);
-            encoded.find(|(of, _)| of == form).map(|(_, encoded)| encoded.clone())
+            encoded.find(|(key, _)| key == form).map(|(_, encoded)| encoded.clone())
         })
     }
 
@@ -238,7 +238,7 @@ impl EncodeCache {
             }
             if revision == forms.revision {
                 // Forms of a former definition are of no use any more.
-                forms.encoded.retain(|(of, _)| *of != form && of.generation >= form.generation);
+                forms.encoded.retain(|(key, _)| *key != form && key.generation >= form.generation);
                 forms.encoded.push((form, object));
             }
             None

@@ -122,7 +122,10 @@ impl SharedEvent {
     pub async fn frame(&self, reader: &Reader, format: Format, event: Event) -> Result<Bytes, ApiError> {
         // Two watchers at once may both make it; neither waits for the other.
         let known = |frames: &[(Format, Event, Bytes)]| {
-            frames.iter().find(|of| (of.0, of.1) == (format, event)).map(|(_, _, frame)| frame.clone())
+            frames
+                .iter()
+                .find(|cached| (cached.0, cached.1) == (format, event))
+                .map(|(_, _, frame)| frame.clone())
         };
         if let Some(frame) = known(&self.frames.lock()) {
             return Ok(frame);

@@ -526,7 +526,8 @@ mod tests {
         state.insert("0500".into(), 2);
         let (after, encoded) = list(&state, Some(before.clone()));
         assert_eq!(encoded, 1);
-        let shared = |piece: &Piece| before.pieces.iter().any(|of| of.bytes.as_ptr() == piece.bytes.as_ptr());
+        let shared =
+            |piece: &Piece| before.pieces.iter().any(|former| former.bytes.as_ptr() == piece.bytes.as_ptr());
         let anew = after.pieces.iter().filter(|piece| !shared(piece)).count();
         assert!(after.pieces.len() > 5 && anew == 1, "{anew} of {} anew", after.pieces.len());
     }

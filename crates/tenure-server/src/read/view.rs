@@ -87,9 +87,9 @@ impl Reader {
                 }
             }
             View::PartialObjectMetadata => {
-                let of = target.handler.go_list_type();
+                let list_type = target.handler.go_list_type();
                 return Err(not_acceptable(&format!(
-                    "you requested PartialObjectMetadata, but the requested object is a list (*{of})"
+                    "you requested PartialObjectMetadata, but the requested object is a list (*{list_type})"
                 )));
             }
             View::Table => self.table(target, request, format, &objects, metadata)?,

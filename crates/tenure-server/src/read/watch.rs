@@ -399,7 +399,8 @@ impl Watcher {
                 }
                 None => ended = self.gather(signal, after, &mut gathered).await,
             }
-            let is_full = batch.is_full() || gathered.as_ref().is_some_and(|of| of.frames.is_full());
+            let is_full =
+                batch.is_full() || gathered.as_ref().is_some_and(|gathered| gathered.frames.is_full());
             next = if ended.is_ok() && !is_full { at_hand(watch).await } else { None };
         }
         // The last transaction may be incomplete, which is not for others.
@@ -610,7 +611,8 @@ impl Watcher {
         let (was, is) = if self.selection.decide(&shared.change.key, None) == Some(true) {
             (shared.change.previous.is_some(), shared.change.current.is_some())
         } else {
-            let meant = |stored: Option<&Stored>| stored.is_some_and(|of| self.selection.matches(&of.object));
+            let meant =
+                |stored: Option<&Stored>| stored.is_some_and(|stored| self.selection.matches(&stored.object));
             (meant(shared.previous(&self.reader).await?), meant(shared.current(&self.reader).await?))
         };
         let event = match (was, is) {

@@ -67,7 +67,8 @@ pub(crate) fn take_proxied_path(path: &mut ResourcePath, query: &mut Query) {
 
 /// Returns the options of a connection, which is what admission sees of it.
 fn connect_options(target: &Target, query: &Query) -> Value {
-    let kind = target.handler.resource.subresource(&target.subresource).map(|of| of.kind.clone());
+    let kind =
+        target.handler.resource.subresource(&target.subresource).map(|subresource| subresource.kind.clone());
     let mut fields = vec![("kind", Value::from(kind.unwrap_or_default())), ("apiVersion", "v1".into())];
     let text = |name: &'static str| query.given(name).map(|text| (name, Value::from(text.clone())));
     let all = |name: &'static str, read: fn(&Text) -> Option<Value>| {
@@ -115,14 +116,17 @@ fn check_container(target: &Target, request: &Request, pod: &Value) -> Result<()
     let names = |list: &str| -> Vec<String> {
         let containers = pod.at(["spec", list]).and_then(Value::as_array);
         let containers = containers.map(|items| items.items()).unwrap_or_default().iter();
-        containers.filter_map(|of| of.get("name")?.as_str().map(String::from)).collect()
+        containers.filter_map(|container| container.get("name")?.as_str().map(String::from)).collect()
     };
     let (main, init, ephemeral) =
         (names("containers"), names("initContainers"), names("ephemeralContainers"));
     let name = target.name.as_str();
     match request.query.given("container") {
         Some(wanted) => {
-            match [&main, &init, &ephemeral].iter().any(|list| list.iter().any(|of| of == wanted)) {
+            match [&main, &init, &ephemeral]
+                .iter()
+                .any(|list| list.iter().any(|container| container == wanted))
+            {
                 true => Ok(()),
                 false => {
                     Err(ApiError::bad_request(format!("container {wanted} is not valid for pod {name}")))
@@ -141,7 +145,7 @@ fn check_container(target: &Target, request: &Request, pod: &Value) -> Result<()
 fn unreachable(node: &Value, name: &str) -> ApiError {
     let addresses = node.at(["status", "addresses"]).and_then(Value::as_array);
     let addresses = addresses.map(|items| items.items()).unwrap_or_default();
-    let address = addresses.iter().find_map(|of| of.get("address")?.as_str());
+    let address = addresses.iter().find_map(|address| address.get("address")?.as_str());
     let port = fields(node.at(["status", "daemonEndpoints", "kubeletEndpoint"]));
     let port = port.get("Port").and_then(Value::as_i64).filter(|port| *port > 0).unwrap_or(KUBELET_PORT);
     ApiError::internal(match address {

@@ -175,8 +175,8 @@ fn verdict(budget: &Value, pod: &Value, now: &str) -> Verdict {
     let status = budget.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
     let number = |field: &str| status.get(field).and_then(Value::as_i64).unwrap_or(0);
     let conditions = pod.at(["status", "conditions"]).and_then(Value::as_array);
-    let is_ready = conditions.into_iter().flat_map(|list| list.iter()).any(|of| {
-        let says = |field: &str, value: &str| of.get(field).and_then(Value::as_str) == Some(value);
+    let is_ready = conditions.into_iter().flat_map(|list| list.iter()).any(|condition| {
+        let says = |field: &str, value: &str| condition.get(field).and_then(Value::as_str) == Some(value);
         says("type", "Ready") && says("status", "True")
     });
     let policy = budget.at(["spec", "unhealthyPodEvictionPolicy"]).and_then(Value::as_str);

@@ -135,7 +135,7 @@ fn log(stored: &Stored, request: &Request) -> Result<Response, ApiError> {
         let known = all
             .iter()
             .flat_map(|list| list.iter())
-            .any(|of| of.get("name").and_then(Value::as_str) == Some(wanted));
+            .any(|owner| owner.get("name").and_then(Value::as_str) == Some(wanted));
         if !known {
             let pod = meta_text(&stored.object, "name");
             return Err(ApiError::bad_request(format!("container {wanted} is not valid for pod {pod}")));

@@ -66,7 +66,8 @@ impl Subresources {
         request: &Request,
         posted: &Value,
     ) -> Result<Option<Value>, ApiError> {
-        let metadata = posted.get("metadata").and_then(Value::as_object).filter(|of| !of.is_empty());
+        let metadata =
+            posted.get("metadata").and_then(Value::as_object).filter(|metadata| !metadata.is_empty());
         let (Some(metadata), Some(review)) = (metadata, posted.as_object()) else { return Ok(None) };
         let options = request.query.write_options("CreateOptions")?;
         let managers = self.writer.managers_of_posted(target, request, options, posted);
@@ -79,15 +80,17 @@ impl Subresources {
         let decision = authorizer.decide(&review.user, &review.attributes).await;
         let (mut allowed, denied) = (decision.is_allowed(), decision.verdict == Verdict::Deny);
         let mut reason = decision.reason;
-        if let (true, Attributes::Resource(of)) = (allowed, &review.attributes) {
+        if let (true, Attributes::Resource(resource)) = (allowed, &review.attributes) {
             match &review.write {
                 Some(write) => {
-                    if let Some(denial) = authorizer.field_denial(&review.user, of, &write.as_field_write()) {
+                    if let Some(denial) =
+                        authorizer.field_denial(&review.user, resource, &write.as_field_write())
+                    {
                         (allowed, reason) = (false, denial);
                     }
                 }
                 None => {
-                    let limits = authorizer.field_limits(&review.user, of);
+                    let limits = authorizer.field_limits(&review.user, resource);
                     // Who asks for others, such as another API server, lets them write every field.
                     allowed = limits.is_empty() || scope == ReviewScope::Client;
                     reason.push_str(&limits);

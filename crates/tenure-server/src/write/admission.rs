@@ -209,7 +209,7 @@ fn shown(
 
 /// Returns a warning if admission has made the managed fields of an object unreadable. The server keeps those from before.
 fn managed_fields_warning(changed: &Value, before: &Value) -> Option<String> {
-    let entries = |of: &Value| of.at(["metadata", "managedFields"]).cloned();
+    let entries = |object: &Value| object.at(["metadata", "managedFields"]).cloned();
     if entries(changed) == entries(before) {
         return None;
     }

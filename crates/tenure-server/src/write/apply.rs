@@ -183,10 +183,10 @@ pub(super) fn forced(
     if request.query.flag("force") {
         return Ok(Forced::All);
     }
-    let of = target.handler.type_ref();
+    let ty = target.handler.type_ref();
     let mut paths = FieldSet::default();
     for text in forced_paths(request, profile) {
-        let path = Path::parse_in(text, of, Some(config)).map_err(|error| {
+        let path = Path::parse_in(text, ty, Some(config)).map_err(|error| {
             let message = format!("Invalid value: {text:?}: {error}");
             ApiError::invalid_option("PatchOptions", "FieldValueInvalid", "force-path", message)
         })?;

@@ -96,14 +96,14 @@ impl Writer {
             }
             let empty = Value::object::<&str>([]);
             let old = comparable(live.map_or(&empty, |live| &live.object));
-            let (new, of) = (comparable(object), target.handler.type_ref());
-            let difference = Difference::between(&old, &new, of);
+            let (new, ty) = (comparable(object), target.handler.type_ref());
+            let difference = Difference::between(&old, &new, ty);
             let changed = difference.written.union(&difference.removed);
             let changed = leaves(&changed.union(&owner_changes(write, live, object, managers)));
             let force = is_apply
                 && (write.request.query.flag("force")
                     || forced_paths(write.request, write.profile).next().is_some());
-            let reordered = reordered(&old, &new, of);
+            let reordered = reordered(&old, &new, ty);
             let write =
                 FieldWrite { changed: &changed, reordered: &reordered, manager: &write.manager, force };
             self.authorizer.check_fields(user, &attributes, &write)?;
@@ -172,13 +172,13 @@ pub(super) fn annotate_owner_changes(write: &WriteRequest<'_>, live: Option<&Sto
     if live.is_some_and(|live| live.managers.same_fields(&after.managers)) {
         return;
     }
-    let of = write.target.handler.type_ref();
+    let ty = write.target.handler.type_ref();
     let before = match live {
         Some(live) => State { object: live.object.clone(), managers: live.managers.clone() },
         None => State { object: write.target.handler.empty(), managers: Managers::default() },
     };
     let mut parts = Vec::new();
-    for change in tenure_apply::ownership_changes(&before, after, of) {
+    for change in tenure_apply::ownership_changes(&before, after, ty) {
         let mut fields = Vec::new();
         let mut list = |sign: &str, set: &FieldSet| {
             set.visit(|path| {

@@ -63,14 +63,14 @@ impl Writer {
         let Selected { items, metadata, memory } = self.reader.select(target, request, &selection).await?;
         let mut warnings = Vec::new();
         for item in &items {
-            let of = Target {
+            let member = Target {
                 verb: target.verb,
                 handler: target.handler.clone(),
                 namespace: target.namespace.clone(),
                 name: meta_text(&item.object, "name").into(),
                 subresource: Text::default(),
             };
-            match self.delete_object(&of, request, &options, &mut warnings).await {
+            match self.delete_object(&member, request, &options, &mut warnings).await {
                 Ok(_) => {}
                 Err(failure) if failure.code() == 404 => {}
                 Err(failure) => return Err(failure.with_warnings(warnings)),

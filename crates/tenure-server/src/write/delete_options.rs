@@ -71,7 +71,7 @@ impl DeleteOptions {
         let preconditions = [("resourceVersion", &self.version), ("uid", &self.uid)];
         let preconditions: Vec<_> = preconditions
             .into_iter()
-            .filter_map(|(name, of)| Some((name, Value::from(of.clone()?))))
+            .filter_map(|(name, value)| Some((name, Value::from(value.clone()?))))
             .collect();
         if !preconditions.is_empty() {
             fields.push(("preconditions", Value::object(preconditions)));
@@ -106,7 +106,7 @@ impl DeleteOptions {
             true => &request.query,
             false => &none,
         };
-        let text = |of: Option<&Value>| of.and_then(Value::as_str).map(Text::new);
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(Text::new);
         let policy = text(given.get("propagationPolicy"));
         let policy = policy.or_else(|| query.given("propagationPolicy").cloned());
         let orphan = given.get("orphanDependents").and_then(Value::as_bool);

@@ -9,22 +9,26 @@ use tenure_value::{Value, base64, go_text};
 pub(super) fn conversion_error(value: &Value, ty: TypeRef<'_>) -> Option<String> {
     match (ty.get(), value) {
         (Type::Untyped, _) | (_, Value::Null) => None,
-        (Type::Struct(of), _) if of.unknown == UnknownFields::Preserved && of.fields.is_empty() => None,
+        (Type::Struct(structure), _)
+            if structure.unknown == UnknownFields::Preserved && structure.fields.is_empty() =>
+        {
+            None
+        }
         (Type::Struct(_), Value::Object(fields)) => fields.iter().find_map(|(name, value)| {
             conversion_error(value, ty.field(name).map(|field| ty.slot(&field.slot))?)
         }),
-        (Type::Map(of), Value::Object(fields)) => {
-            fields.iter().find_map(|(_, value)| conversion_error(value, ty.slot(&of.value)))
+        (Type::Map(map), Value::Object(fields)) => {
+            fields.iter().find_map(|(_, value)| conversion_error(value, ty.slot(&map.value)))
         }
-        (Type::List(of), Value::Array(items)) => {
-            items.iter().find_map(|item| conversion_error(item, ty.slot(&of.item)))
+        (Type::List(list), Value::Array(items)) => {
+            items.iter().find_map(|item| conversion_error(item, ty.slot(&list.item)))
         }
         (Type::Struct(_), value) => {
             Some(format!("cannot restore struct from: {}", go_text::kind_name(value)))
         }
         (Type::Map(_), value) => Some(format!("cannot restore map from {}", go_text::kind_name(value))),
         (Type::List(_), value) => Some(format!("cannot restore slice from {}", go_text::kind_name(value))),
-        (Type::Scalar(of), value) => scalar_error(of, value),
+        (Type::Scalar(scalar), value) => scalar_error(scalar, value),
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) fn check(document: &Value) -> Result<(), String> {
     let given = Value::object(given.map(|(name, value)| (name, value.clone())));
     object_meta::canonical(Some(&given)).map_err(|error| error.to_string())?;
     let entries =
-        metadata.get("managedFields").and_then(Value::as_array).into_iter().flat_map(|of| of.iter());
+        metadata.get("managedFields").and_then(Value::as_array).into_iter().flat_map(|list| list.iter());
     for entry in entries {
         // Other entries that cannot be read are ignored, as in Kubernetes; one that names a table is meant for this server.
         if CompactManagers::is_entry(entry) {

@@ -351,8 +351,10 @@ impl Writer {
         let object = match live {
             None => {
                 let fields = metadata(&object);
-                let mut finalizers: Vec<Value> =
-                    finalizers(&object).filter(|of| *of != CLEANUP_FINALIZER).map(Value::from).collect();
+                let mut finalizers: Vec<Value> = finalizers(&object)
+                    .filter(|finalizer| *finalizer != CLEANUP_FINALIZER)
+                    .map(Value::from)
+                    .collect();
                 finalizers.push(Value::from(CLEANUP_FINALIZER));
                 with_metadata(&object, fields.with("finalizers", Value::array(finalizers)))
             }
@@ -448,8 +450,8 @@ fn check_duplicates(
         api_version: &handler.resource.api_version,
         subresource: &write.target.subresource,
     };
-    let of = handler.type_ref();
-    match duplicate_key_conflicts::conflicts(causes, object, of, managers, &writer) {
+    let ty = handler.type_ref();
+    match duplicate_key_conflicts::conflicts(causes, object, ty, managers, &writer) {
         Some(conflicts) => Err(write.refusal(ApplyError::Conflicts(conflicts), None)),
         None => Ok(()),
     }

@@ -235,14 +235,14 @@ async fn count(
 ) -> Result<Usage, ApiError> {
     let mut used = quota.recount([]);
     for handler in objects.catalog.namespaced_resources() {
-        let of = group_resource(&handler);
-        if !quota.concerns(of) {
+        let resource = group_resource(&handler);
+        if !quota.concerns(resource) {
             continue;
         }
         let listing =
             objects.store.list(ListRequest::prefix(prefix(&handler.resource, namespace)).at(at)).await?;
         for entry in &listing.entries {
-            quota.count(&mut used, of, &objects.decode(entry)?.object);
+            quota.count(&mut used, resource, &objects.decode(entry)?.object);
         }
     }
     Ok(used)

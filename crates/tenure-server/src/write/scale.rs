@@ -237,8 +237,8 @@ fn through_scale(
     let target = write.target;
     let path = target.handler.scale_paths().spec;
     let at = replicas_at(target);
-    let of = Schema::builtin().kind(SCALE_VERSION, KIND).unwrap_or_else(TypeRef::untyped);
-    let one = SingleVersion::new(SCALE_VERSION, of);
+    let ty = Schema::builtin().kind(SCALE_VERSION, KIND).unwrap_or_else(TypeRef::untyped);
+    let one = SingleVersion::new(SCALE_VERSION, ty);
     let before = number(nonzero(replicas_of(target, live)));
     let managers = to_scale(&live.managers, &at);
     let found = Live { object: &before, managers: &managers, presence: Presence::Stored };

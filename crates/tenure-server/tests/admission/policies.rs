@@ -25,7 +25,7 @@ fn bind(server: &Server, kind: &str, name: &str, policy: &str, binding: &str) {
             ),
         )
     };
-    let path = |of: &str| of.replace("validating", &kind.to_lowercase());
+    let path = |path: &str| path.replace("validating", &kind.to_lowercase());
     create(&format!("{kind}AdmissionPolicy"), &path(POLICIES), name, &format!("{RULES},{policy}"));
     let binding = format!(r#""policyName":"{name}"{binding}"#);
     create(&format!("{kind}AdmissionPolicyBinding"), &path(BINDINGS), "b", &binding);
@@ -113,7 +113,8 @@ fn a_mutating_policy_changes_the_object_and_owns_nothing() {
     let created = deploy(&server, "d", 1).document();
     let containers =
         created.at(["spec", "template", "spec", "containers"]).and_then(Value::as_array).unwrap();
-    let names: Vec<&str> = containers.iter().filter_map(|of| of.get("name")?.as_str()).collect();
+    let names: Vec<&str> =
+        containers.iter().filter_map(|container| container.get("name")?.as_str()).collect();
     assert_eq!(names, ["c", "side"], "{created}");
     let count = created.at(["metadata", "labels", "containers"]);
     assert_eq!(count, Some(&Value::from("2")), "each sees what came before");

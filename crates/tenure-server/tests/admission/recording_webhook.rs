@@ -75,7 +75,7 @@ pub fn configure(server: &Server, kind: &str, name: &str, webhooks: &str) {
 
 /// Returns a rule about operations on a resource.
 pub fn rule(operations: &str, group: &str, resource: &str) -> String {
-    let operations: Vec<String> = operations.split(' ').map(|of| format!("{of:?}")).collect();
+    let operations: Vec<String> = operations.split(' ').map(|operation| format!("{operation:?}")).collect();
     format!(
         r#"{{"operations":[{}],"apiGroups":["{group}"],"apiVersions":["*"],"resources":["{resource}"]}}"#,
         operations.join(",")

@@ -45,9 +45,14 @@ fn webhooks_get_every_kind_of_write_with_its_attributes() {
     let asked = recording_webhook.requests();
     let seen: Vec<_> = asked
         .iter()
-        .map(|of| {
-            let value = |object: &str, key: &str| text(of, &[object, "data", key]);
-            (text(of, &["operation"]), value("oldObject", "k"), value("object", "k"), value("object", "l"))
+        .map(|request| {
+            let value = |object: &str, key: &str| text(request, &[object, "data", key]);
+            (
+                text(request, &["operation"]),
+                value("oldObject", "k"),
+                value("object", "k"),
+                value("object", "l"),
+            )
         })
         .collect();
     let expected = [
@@ -345,7 +350,7 @@ fn objects_that_are_not_stored_pass_admission_too() {
     );
     assert_eq!(token.code, 201, "{}", token.text());
     let kinds: Vec<String> =
-        recording_webhook.requests().iter().map(|of| text(of, &["kind", "kind"])).collect();
+        recording_webhook.requests().iter().map(|request| text(request, &["kind", "kind"])).collect();
     assert_eq!(kinds, ["Eviction", "Binding", "TokenRequest"]);
 }
 
@@ -372,7 +377,8 @@ fn selectors_and_conditions_decide_which_webhooks_are_called() {
     server.create(MAPS, &map("elsewhere", two));
     server.create(ours, &map("small", r#""a":"1""#));
     server.create(ours, &map("skipped", two).replace(r#""name""#, r#""labels":{"skip":""},"name""#));
-    let names: Vec<String> = recording_webhook.requests().iter().map(|of| text(of, &["name"])).collect();
+    let names: Vec<String> =
+        recording_webhook.requests().iter().map(|request| text(request, &["name"])).collect();
     assert_eq!(names, ["yes"]);
 }
 
@@ -476,7 +482,7 @@ fn warnings_survive_a_refusal_by_a_later_phase() {
     let response = server.post(MAPS, &map("a", ""));
     assert_eq!(response.code, 400, "{}", response.text());
     assert!(
-        response.header("warning").is_some_and(|of| of.contains("mind this")),
+        response.header("warning").is_some_and(|value| value.contains("mind this")),
         "{:?}",
         response.header("warning")
     );

@@ -260,7 +260,7 @@ fn a_watcher_always_converges_to_the_list() {
         shared.last.store(server.revision().parse().expect("a version"), SeqCst);
         watchers.into_iter().for_each(|watcher| watcher.join().expect("a watcher"));
     });
-    let count = |of: &AtomicU64| of.load(SeqCst);
+    let count = |counter: &AtomicU64| counter.load(SeqCst);
     assert!(count(&shared.compared) > 4 * WATCHERS, "{} comparisons", count(&shared.compared));
     assert!(count(&shared.resumed) > 4 * WATCHERS, "{} resumptions", count(&shared.resumed));
     assert!(count(&shared.expired) > 0, "no watcher expired");

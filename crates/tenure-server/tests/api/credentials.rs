@@ -313,7 +313,8 @@ fn a_token_request_names_its_account_and_is_shortened() {
     let bound = token(&server, r#"{"boundObjectRef":{"kind":"Pod","apiVersion":"v1","name":"p"}}"#);
     let user = send(&server, &bound, "POST", WHO_AM_I, "{}").document();
     let extra = user.at(["status", "userInfo", "extra"]).cloned().unwrap_or_default();
-    let of = |name: &str| extra.get(&format!("authentication.kubernetes.io/{name}")).map(Value::to_string);
-    assert_eq!(of("node-name").as_deref(), Some(r#"["gone"]"#));
-    assert_eq!((of("node-uid"), of("pod-name").as_deref()), (None, Some(r#"["p"]"#)));
+    let extra_of =
+        |name: &str| extra.get(&format!("authentication.kubernetes.io/{name}")).map(Value::to_string);
+    assert_eq!(extra_of("node-name").as_deref(), Some(r#"["gone"]"#));
+    assert_eq!((extra_of("node-uid"), extra_of("pod-name").as_deref()), (None, Some(r#"["p"]"#)));
 }

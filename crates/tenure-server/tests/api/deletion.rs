@@ -39,23 +39,23 @@ fn object(resource: &str, name: &str, scenario: &str) -> String {
 
 /// Returns the recorded parts of a response.
 fn summary(response: &Response) -> Value {
-    let of = response.document();
+    let document = response.document();
     if response.field("kind") == "Status" {
-        let details = of.get("details").and_then(Value::as_object).cloned().unwrap_or_default();
+        let details = document.get("details").and_then(Value::as_object).cloned().unwrap_or_default();
         return Value::object([
             ("details", Value::Object(details.without("name").without("uid"))),
             ("kind", Value::from("Status")),
-            ("status", of.get("status").cloned().unwrap_or_default()),
+            ("status", document.get("status").cloned().unwrap_or_default()),
         ]);
     }
     let mut fields = vec![
-        ("deletionGracePeriodSeconds", metadata(&of, "deletionGracePeriodSeconds")),
-        ("deletionTimestamp", Value::Bool(!metadata(&of, "deletionTimestamp").is_null())),
-        ("finalizers", metadata(&of, "finalizers")),
-        ("generation", metadata(&of, "generation")),
-        ("kind", of.get("kind").cloned().unwrap_or_default()),
+        ("deletionGracePeriodSeconds", metadata(&document, "deletionGracePeriodSeconds")),
+        ("deletionTimestamp", Value::Bool(!metadata(&document, "deletionTimestamp").is_null())),
+        ("finalizers", metadata(&document, "finalizers")),
+        ("generation", metadata(&document, "generation")),
+        ("kind", document.get("kind").cloned().unwrap_or_default()),
     ];
-    if let Some(items) = of.get("items").and_then(Value::as_array) {
+    if let Some(items) = document.get("items").and_then(Value::as_array) {
         fields.push(("items", Value::Int(items.len() as i64)));
     }
     Value::object(fields)

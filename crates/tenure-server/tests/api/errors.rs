@@ -93,9 +93,10 @@ fn difference(case: &Value, response: &Response, live: &Value) -> Option<String>
     }
     if let Some(event) = case.get("event") {
         let frames = response.frames();
-        let of = |value: &Value| value.at(["object", "reason"]).cloned();
-        let same =
-            frames.len() == 1 && frames[0].get("type") == event.get("type") && of(&frames[0]) == of(event);
+        let reason = |value: &Value| value.at(["object", "reason"]).cloned();
+        let same = frames.len() == 1
+            && frames[0].get("type") == event.get("type")
+            && reason(&frames[0]) == reason(event);
         return (!same).then(|| format!("{frames:?} instead of {event}"));
     }
     if code < 400 {

@@ -90,7 +90,7 @@ impl<'a> Trial<'a> {
         assert_eq!(self.count(&everywhere), 1, "{everywhere}");
 
         self.change();
-        if self.resource.subresources.iter().any(|of| of.name == "status") {
+        if self.resource.subresources.iter().any(|subresource| subresource.name == "status") {
             self.change_status();
         }
         self.delete(&version(&made));
@@ -214,9 +214,10 @@ fn every_kind_supports_every_operation() {
     without_controllers.create_namespace(NAMESPACE);
     let document = facts::read("defaults-examples.json");
     let (mut tried, mut failed) = (0, Vec::new());
-    for resource in tenure_builtin::registry().resources().iter().filter(|of| of.has_verb("get")) {
-        let example = items(&document, "examples").iter().find(|of| {
-            let input = of.get("input").cloned().unwrap_or_default();
+    for resource in tenure_builtin::registry().resources().iter().filter(|resource| resource.has_verb("get"))
+    {
+        let example = items(&document, "examples").iter().find(|example| {
+            let input = example.get("input").cloned().unwrap_or_default();
             text(&input, "apiVersion") == resource.api_version.as_str()
                 && text(&input, "kind") == resource.kind.as_str()
         });

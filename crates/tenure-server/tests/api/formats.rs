@@ -141,7 +141,8 @@ fn aggregated_discovery_comes_in_protobuf_too() {
         let response = server.send(&Request::new("GET", path).header("Accept", &accept));
         assert_eq!(response.header("content-type"), Some(accept.as_str()));
         let read = tenure_protobuf::decode(&response.body, &Limits::default()).expect("the body is protobuf");
-        let groups = |of: &Value| of.get("items").and_then(Value::as_array).map_or(0, |items| items.len());
+        let groups =
+            |list: &Value| list.get("items").and_then(Value::as_array).map_or(0, |items| items.len());
         let text = server.send(&Request::new("GET", path).header("Accept", &json)).document();
         assert!(groups(&read) > 0 && groups(&read) == groups(&text), "{path}");
     }

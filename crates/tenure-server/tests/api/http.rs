@@ -74,8 +74,8 @@ pub struct Response {
 
 impl Response {
     pub fn header(&self, name: &str) -> Option<&str> {
-        let mut of = self.headers.iter().filter(|(of, _)| of.eq_ignore_ascii_case(name));
-        of.next().map(|(_, value)| value.as_str())
+        let mut values = self.headers.iter().filter(|(header, _)| header.eq_ignore_ascii_case(name));
+        values.next().map(|(_, value)| value.as_str())
     }
 
     pub fn text(&self) -> String {

@@ -32,7 +32,7 @@ fn the_health_of_the_server_is_a_metric() {
         r#"kubernetes_healthcheck{name="store",type="readyz"} 1"#,
         r#"kubernetes_healthchecks_total{name="store",status="success",type="readyz"} 2"#,
     ] {
-        assert!(text.lines().any(|of| of == line), "{line}\n{text}");
+        assert!(text.lines().any(|other| other == line), "{line}\n{text}");
     }
     assert_eq!(server.get("/metrics/other").code, 404);
 }

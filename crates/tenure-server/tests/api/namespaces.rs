@@ -36,8 +36,9 @@ fn a_namespace_is_deleted_after_its_objects() {
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
     for resource in ["configmaps", "pods"] {
         let list = server.get(&format!("/api/v1/{resource}")).document();
-        let inside =
-            items(&list, "items").iter().filter(|of| metadata(of, "namespace").as_str() == Some("short"));
+        let inside = items(&list, "items")
+            .iter()
+            .filter(|object| metadata(object, "namespace").as_str() == Some("short"));
         assert_eq!(inside.count(), 0, "{resource}");
     }
     assert_eq!(server.get("/api/v1/namespaces/default/configmaps/outside").code, 200);
@@ -56,8 +57,9 @@ fn remaining_finalizers_are_named_and_awaited() {
     let condition = |kind: &str| {
         let namespace = server.get(NAMESPACE).document();
         let conditions = namespace.get("status").map(|status| items(status, "conditions").to_vec());
-        let found = conditions.unwrap_or_default().into_iter().find(|of| text(of, "type") == kind);
-        found.map(|of| text(&of, "message").to_string()).unwrap_or_default()
+        let found =
+            conditions.unwrap_or_default().into_iter().find(|condition| text(condition, "type") == kind);
+        found.map(|condition| text(&condition, "message").to_string()).unwrap_or_default()
     };
     server.wait_until("the namespace says what it waits for", || {
         condition("NamespaceFinalizersRemaining").contains("example.com/held in 1 resource instances")

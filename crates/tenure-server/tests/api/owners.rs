@@ -57,7 +57,7 @@ fn is_going(server: &Server, path: &str) -> bool {
 }
 
 fn owners_of(server: &Server, path: &str) -> usize {
-    server.get(path).document().get("metadata").map_or(0, |of| items(of, "ownerReferences").len())
+    server.get(path).document().get("metadata").map_or(0, |metadata| items(metadata, "ownerReferences").len())
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn put(server: &Server, path: &str, body: &Value) -> crate::http::Response {
 
 fn condition(object: &Value, kind: &str) -> Option<Value> {
     let status = object.get("status")?;
-    items(status, "conditions").iter().find(|of| text(of, "type") == kind).cloned()
+    items(status, "conditions").iter().find(|condition| text(condition, "type") == kind).cloned()
 }
 
 #[test]
@@ -46,7 +46,8 @@ fn a_binding_puts_a_pod_on_a_node_once() {
     assert_eq!(pod.at(["metadata", "annotations", "why"]), Some(&"room".into()));
     assert_eq!(metadata(&pod, "generation").as_i64(), Some(1), "where it runs is not what was wanted");
     let managers = pod.at(["metadata", "managedFields"]).and_then(Value::as_array).expect("managers");
-    let scheduler = managers.iter().find(|of| text(of, "manager") == "scheduler").expect("who bound it");
+    let scheduler =
+        managers.iter().find(|manager| text(manager, "manager") == "scheduler").expect("who bound it");
     assert!(scheduler.at(["fieldsV1", "f:spec", "f:nodeName"]).is_some(), "{scheduler}");
     let scheduled = condition(&pod, "PodScheduled").expect("it says so");
     assert_eq!(text(&scheduled, "status"), "True");

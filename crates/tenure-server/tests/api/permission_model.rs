@@ -375,9 +375,10 @@ fn json_patch(write: &Write, old: &Fields) -> String {
         let (parent, path) =
             [("/data", "/data/a"), ("/data", "/data/b"), ("/metadata/labels", "/metadata/labels/c")][*field];
         let has_parent = match parent {
-            "/data" => {
-                old.keys().chain(write.fields.range(..field).map(|(field, _)| field)).any(|of| *of < 2)
-            }
+            "/data" => old
+                .keys()
+                .chain(write.fields.range(..field).map(|(field, _)| field))
+                .any(|number| *number < 2),
             _ => old.contains_key(&2),
         };
         if !has_parent {

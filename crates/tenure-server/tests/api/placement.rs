@@ -73,7 +73,7 @@ fn labels_that_a_pod_names_become_requirements() {
                 Ok(place) => at.as_array()?.items().get(place),
                 Err(_) => at.get(name),
             });
-            let found = found.and_then(|of| of.at(["labelSelector", "matchExpressions"])).cloned();
+            let found = found.and_then(|term| term.at(["labelSelector", "matchExpressions"])).cloned();
             assert_eq!(found.unwrap_or_default(), want.parse().unwrap(), "{spec}");
         }
     }

@@ -63,7 +63,7 @@ fn evaluations_are_counted() {
             "pod_security_evaluations_total{{decision=\"{decision}\",mode=\"enforce\",policy_level=\"{level}\",policy_version=\"latest\",\
              request_operation=\"create\",resource=\"pod\",subresource=\"\"}} "
         );
-        text.lines().find_map(|of| of.strip_prefix(&line).map(str::to_owned))
+        text.lines().find_map(|row| row.strip_prefix(&line).map(str::to_owned))
     };
     assert_eq!(count("allow", "privileged").as_deref(), Some("1"), "{text}");
     assert_eq!(count("deny", "baseline").as_deref(), Some("1"), "{text}");

@@ -64,7 +64,7 @@ fn every_improvement_that_a_client_can_see_has_a_conversation() {
     ];
     let all = conversations();
     let listed: BTreeSet<&str> =
-        all.iter().map(|of| text(of, "difference")).filter(|name| !name.is_empty()).collect();
+        all.iter().map(|waiver| text(waiver, "difference")).filter(|name| !name.is_empty()).collect();
     let headings: BTreeSet<&str> = Improvement::ALL.iter().map(|improvement| improvement.heading()).collect();
     let unknown: Vec<_> = listed.difference(&headings).collect();
     assert!(unknown.is_empty(), "no entry is called {unknown:?}");

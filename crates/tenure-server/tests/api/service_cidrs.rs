@@ -49,9 +49,9 @@ fn the_default_service_cidr_exists_and_is_ready() {
     let object = server.get(&format!("{CIDRS}/kubernetes")).document();
     assert_eq!(object.at(["spec", "cidrs"]), Some(&Value::array(["10.9.0.0/28".into()])));
     let condition = ready(&server, "kubernetes");
-    let of = |name: &str| condition.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let field = |name: &str| condition.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     assert_eq!(
-        [of("type"), of("status"), of("reason"), of("message")],
+        [field("type"), field("status"), field("reason"), field("message")],
         ["Ready", "True", "", "Kubernetes default Service CIDR is ready"]
     );
     assert_eq!(object.at(["metadata", "finalizers"]), None, "the controller is off");

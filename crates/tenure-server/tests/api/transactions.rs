@@ -60,7 +60,7 @@ fn writes_that_depend_on_each_other_take_effect_together() {
         let stored = server.get(path).document();
         assert_eq!(results.items()[place].get("object"), Some(&stored), "{path}");
         assert_eq!(
-            stored.at(["metadata", "managedFields"]).and_then(Value::as_array).map(|of| of.len()),
+            stored.at(["metadata", "managedFields"]).and_then(Value::as_array).map(|list| list.len()),
             Some(1)
         );
     }
@@ -73,7 +73,7 @@ fn writes_that_depend_on_each_other_take_effect_together() {
     );
     // Each change is a part of history.
     let history = server.get("/api/v1/namespaces/shop/configmaps/new/history").document();
-    assert_eq!(history.get("items").and_then(Value::as_array).map(|of| of.len()), Some(1), "{history}");
+    assert_eq!(history.get("items").and_then(Value::as_array).map(|list| list.len()), Some(1), "{history}");
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn a_transaction_that_others_disturb_is_carried_out_again() {
     let shared = server.get(&format!("{MAPS}/shared")).document();
     assert_eq!(shared.get("data").and_then(Value::as_object).map(|data| data.len()), Some(41), "{shared}");
     assert_eq!(
-        server.get(MAPS).document().get("items").and_then(Value::as_array).map(|of| of.len()),
+        server.get(MAPS).document().get("items").and_then(Value::as_array).map(|list| list.len()),
         Some(41)
     );
 }

@@ -24,13 +24,13 @@ fn over(store: Arc<MemoryStore>, version: KubernetesVersion) -> Server {
     Server::with_options(store, options, None)
 }
 
-fn of(version: KubernetesVersion) -> Server {
+fn server_at(version: KubernetesVersion) -> Server {
     over(Arc::new(MemoryStore::new()), version)
 }
 
 /// Returns what servers of both versions say.
 fn both<T>(ask: impl Fn(&Server) -> T) -> [T; 2] {
-    KubernetesVersion::ALL.map(|version| ask(&of(version)))
+    KubernetesVersion::ALL.map(|version| ask(&server_at(version)))
 }
 
 fn at(value: &Value, path: &str) -> Value {
@@ -176,7 +176,7 @@ fn streamed_lists_are_compressed_since_1_37() {
     let marked = format!("{path}&allowWatchBookmarks=true");
     let coding = both(|server| ask(server, &marked, "gzip").header("Content-Encoding").map(str::to_owned));
     assert_eq!(coding, [None, Some("gzip".to_owned())]);
-    let server = of(KubernetesVersion::V1_37);
+    let server = server_at(KubernetesVersion::V1_37);
     server.create("/api/v1/namespaces", r#"{"metadata":{"name":"n"}}"#);
     for (path, accept) in [(path, "gzip"), (&marked, "br")] {
         assert_eq!(ask(&server, path, accept).header("Content-Encoding"), None);
@@ -237,7 +237,9 @@ fn a_migration_writes_stored_objects_at_the_storage_version_and_continues_after_
     let holds = |name: &str, kind: &str| {
         let status = at(&server.get(&format!("{MIGRATIONS}/{name}")).document(), "status.conditions");
         let conditions = status.as_array().cloned().unwrap_or_default();
-        conditions.iter().any(|of| at(of, "type") == kind.into() && at(of, "status") == "True".into())
+        conditions
+            .iter()
+            .any(|condition| at(condition, "type") == kind.into() && at(condition, "status") == "True".into())
     };
     server.wait_until("the migration is done", || holds("m", "Succeeded"));
     server.wait_until("the other one fails", || holds("none", "Failed"));

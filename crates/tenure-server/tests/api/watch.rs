@@ -120,7 +120,7 @@ fn summary(event: &Value, name_of: impl Fn(&str) -> Value) -> Value {
         "Table" => {
             let titles = items(object, "columnDefinitions")
                 .iter()
-                .map(|of| of.get("name").cloned().unwrap_or_default());
+                .map(|object| object.get("name").cloned().unwrap_or_default());
             let titles = Value::array(titles);
             let has_columns = object.get("columnDefinitions").is_some_and(|columns| !columns.is_null());
             fields.push(("columnDefinitions", if has_columns { titles } else { Value::Null }));
@@ -315,7 +315,7 @@ fn run(recorded: &Value, carrier: Carrier) -> Option<String> {
         Carrier::Protobuf => protobuf_events(&response),
         Carrier::Cbor => cbor_events(&response),
     };
-    let is = events.iter().map(|event| summary(event, |of| scenario.name_of(of, &after_setup))).collect();
+    let is = events.iter().map(|event| summary(event, |key| scenario.name_of(key, &after_setup))).collect();
     let is = without_repeated_marks(is);
     let should = without_repeated_marks(items(recorded, "events").iter().map(recorded_event).collect());
     let headers = recorded.get("headers").and_then(Value::as_object).cloned().unwrap_or_default();

@@ -113,7 +113,7 @@ fn all_watchers_see_the_same_order_wherever_they_begin() {
         writers.into_iter().for_each(|writer| writer.join().expect("a writer"));
         let seen: Vec<Vec<String>> =
             early.into_iter().map(|watcher| watcher.join().expect("a watcher")).collect();
-        assert!(seen.iter().all(|of| *of == seen[0]), "{seen:?}");
+        assert!(seen.iter().all(|other| *other == seen[0]), "{seen:?}");
         for (at, version) in seen[0].iter().enumerate().step_by(7) {
             let watch = watch(&server, &format!("resourceVersion={version}"));
             assert_eq!(versions(watch, count - at - 1), seen[0][at + 1..]);

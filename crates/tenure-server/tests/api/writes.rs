@@ -47,7 +47,7 @@ fn content(kind: usize) -> BoxedStrategy<String> {
             })
             .boxed(),
         _ => (1..4u16, prop::sample::select(vec!["ClusterIP", "NodePort", "ExternalName", "Nonsense"]))
-            .prop_map(|(port, of)| format!(r#""spec":{{"type":"{of}","externalName":"e","ports":[{{"port":{port}}}]}}"#))
+            .prop_map(|(port, kind)| format!(r#""spec":{{"type":"{kind}","externalName":"e","ports":[{{"port":{port}}}]}}"#))
             .boxed(),
     }
 }
@@ -64,11 +64,11 @@ fn write() -> impl Strategy<Value = Write> {
 }
 
 fn made((kind, verb, name, content, manager, force): (usize, usize, String, String, &str, bool)) -> Write {
-    let (api_version, of) = KINDS[kind];
+    let (api_version, kind_name) = KINDS[kind];
     let collection = format!("{}/namespaces/default/{}", GROUPS[kind], RESOURCES[kind]);
     let item = format!("{collection}/{name}");
     let whole = format!(
-        r#"{{"apiVersion":"{api_version}","kind":"{of}","metadata":{{"name":"{name}","labels":{{"l":"{}"}}}},{content}}}"#,
+        r#"{{"apiVersion":"{api_version}","kind":"{kind_name}","metadata":{{"name":"{name}","labels":{{"l":"{}"}}}},{content}}}"#,
         content.len() % 3
     );
     let parts = format!("{{{content}}}");
@@ -418,7 +418,7 @@ fn a_status_must_be_valid() {
     let quota = r#"{"metadata":{"name":"q"},"spec":{"hard":{"pods":"5"}}}"#;
     server.create(&format!("{namespaced}/resourcequotas"), quota);
     let [plain, balanced, pod, quota] = ["services/plain", "services/balanced", "pods/p", "resourcequotas/q"]
-        .map(|of| format!("{namespaced}/{of}"));
+        .map(|name| format!("{namespaced}/{name}"));
     for (path, status, code) in [
         (plain.as_str(), r#"{"loadBalancer":{"ingress":[{"ip":"1.2.3.4"}]}}"#, 422),
         (&balanced, r#"{"loadBalancer":{"ingress":[{"ip":"1.2.3.4"},{"hostname":"a.b"}]}}"#, 200),

@@ -54,8 +54,8 @@ fn a_definition_is_established_on_create_and_deleted_with_its_objects() {
     let server = Server::start();
     let made = server.create(DEFINITIONS, &definition("a.example.com", ANYTHING, ""));
     let conditions = made.at(["status", "conditions"]).and_then(Value::as_array).cloned().unwrap_or_default();
-    let holds = |of: &str| {
-        let is = |condition: &&Value| condition.get("type") == Some(&of.into());
+    let holds = |expression: &str| {
+        let is = |condition: &&Value| condition.get("type") == Some(&expression.into());
         conditions.iter().find(is).and_then(|condition| condition.get("status")).cloned()
     };
     assert_eq!((holds("NamesAccepted"), holds("Established")), (Some("True".into()), Some("True".into())));
@@ -80,8 +80,8 @@ fn definitions_are_listed_and_deleted_by_label() {
     let deleted = server.delete(&some);
     assert_eq!(deleted.code, 200, "{}", deleted.text());
     let going = items(&server.get(DEFINITIONS).document());
-    let stays = going.iter().filter(|of| metadata(of, "deletionTimestamp").is_null());
-    let stays: Vec<Value> = stays.map(|of| metadata(of, "name")).collect();
+    let stays = going.iter().filter(|object| metadata(object, "deletionTimestamp").is_null());
+    let stays: Vec<Value> = stays.map(|object| metadata(object, "name")).collect();
     assert_eq!(stays, ["parts.a.example.com".into()]);
 }
 
@@ -119,7 +119,8 @@ fn defaults_are_set_on_write_and_on_read() {
     server.create(DEFINITIONS, &definition("a.example.com", schema, ""));
     let place = place("a.example.com");
     server.create(&place, &part("a.example.com", "first", ""));
-    let field = |name: &str, of: &str| server.get(&format!("{place}/{name}")).document().get(of).cloned();
+    let field =
+        |name: &str, member: &str| server.get(&format!("{place}/{name}")).document().get(member).cloned();
     assert_eq!(field("first", "a"), None);
     let schema_at = "/spec/versions/0/schema/openAPIV3Schema/properties";
     let path = format!("{DEFINITIONS}/parts.a.example.com");
@@ -550,7 +551,7 @@ fn a_storage_version_that_is_not_served_sets_the_defaults() {
     server.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &definition);
     let nut = r#"{"apiVersion":"example.com/v1","kind":"Nut","metadata":{"name":"n"},"spec":{}}"#;
     let created = server.create("/apis/example.com/v1/nuts", nut);
-    assert_eq!(created.at(["spec", "a"]).and_then(|of| of.as_str()), Some("A"), "{created}");
+    assert_eq!(created.at(["spec", "a"]).and_then(|value| value.as_str()), Some("A"), "{created}");
     let read = server.get("/apis/example.com/v1/nuts/n").document();
-    assert_eq!(read.at(["spec", "a"]).and_then(|of| of.as_str()), Some("A"), "{read}");
+    assert_eq!(read.at(["spec", "a"]).and_then(|value| value.as_str()), Some("A"), "{read}");
 }

@@ -99,13 +99,13 @@ fn a_custom_object_needs_its_api_version_and_kind() {
     }
     server.create(PARTS, &part("a", "", ""));
     let path = format!("{PARTS}/a");
-    for (of, patch) in [
+    for (media_type, patch) in [
         (MERGE_PATCH, r#"{"kind":null}"#),
         (MERGE_PATCH, r#"{"kind":""}"#),
         (MERGE_PATCH, r#"{"apiVersion":null}"#),
         (JSON_PATCH, r#"[{"op":"remove","path":"/kind"}]"#),
     ] {
-        assert_eq!(server.patch(&path, of, patch).code, 400, "{patch}");
+        assert_eq!(server.patch(&path, media_type, patch).code, 400, "{patch}");
     }
     // For a built-in kind, the path determines it.
     let plain = Request::new("POST", "/api/v1/namespaces/default/configmaps")
@@ -270,8 +270,8 @@ fn managers_survive_writes_at_a_version_that_knows_more_or_leaves_their_part_alo
 fn a_patch_of_a_missing_object_is_not_found_before_it_is_invalid() {
     let server = with_parts("");
     let path = format!("{PARTS}/a");
-    for of in [MERGE_PATCH, JSON_PATCH] {
-        assert_eq!(server.patch(&path, of, "{").code, 404, "{of}");
+    for media_type in [MERGE_PATCH, JSON_PATCH] {
+        assert_eq!(server.patch(&path, media_type, "{").code, 404, "{media_type}");
     }
     server.create(PARTS, &part("a", "", ""));
     assert_eq!(server.patch(&path, MERGE_PATCH, "{").code, 400);

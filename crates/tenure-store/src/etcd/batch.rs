@@ -413,8 +413,8 @@ mod tests {
 
     #[test]
     fn only_transactions_on_different_keys_share_a_batch() {
-        let requires = |key: &'static str, of: &'static str| {
-            Transaction::new().require(of, Expected::Present).put(key, Expected::Absent, "")
+        let requires = |key: &'static str, required: &'static str| {
+            Transaction::new().require(required, Expected::Present).put(key, Expected::Absent, "")
         };
         let deleted = Transaction::new().delete("n", Expected::Present);
         let transactions = vec![

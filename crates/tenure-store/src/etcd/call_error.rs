@@ -55,7 +55,7 @@ const REFUSALS: [(u32, &str, Refusal); 13] = [
 impl CallError {
     /// Classifies the status of a call.
     pub(super) fn of_status(code: u32, message: String) -> CallError {
-        let known = REFUSALS.iter().find(|(of, part, _)| *of == code && message.contains(part));
+        let known = REFUSALS.iter().find(|(known, part, _)| *known == code && message.contains(part));
         match known {
             Some((_, _, refusal)) => CallError::Refused(*refusal, message),
             None => CallError::Unclear(message),

@@ -30,7 +30,7 @@ pub struct Progress {
     /// The number of entries written so far.
     pub entries: usize,
     /// The number of all entries.
-    pub of: usize,
+    pub total: usize,
 }
 
 /// Writes all entries of a backup under an empty prefix, or one in which an import was interrupted, and returns the
@@ -67,7 +67,7 @@ pub async fn import(
         let count = request.success.len();
         let _: TxnResponse = cluster.persist(TXN, &request, batch_deadline()).await.map_err(not_written)?;
         done += count;
-        tell(Progress { entries: done, of: backup.entries.len() });
+        tell(Progress { entries: done, total: backup.entries.len() });
     }
     let (key, range_end) = keys.entries();
     let request = RangeRequest { key, range_end, count_only: true, ..RangeRequest::default() };

@@ -143,7 +143,7 @@ impl Witness {
             if let Some(record) = kept.get(&acknowledged.revision) {
                 assert_eq!(*record, (key.clone(), acknowledged.number.unwrap_or(0)));
             } else {
-                let later = kept.values().filter(|(of, _)| of == key).count();
+                let later = kept.values().filter(|(other, _)| other == key).count();
                 assert!(later >= LedgerLimits::default().per_key, "{key}: an acknowledged record is lost");
             }
         }

@@ -90,7 +90,7 @@ pub(super) fn write(fault: &Fault) -> Map<String, Json> {
         Effect::BookmarksOnly => ("bookmarksOnly", None),
         Effect::TooOld => ("tooOld", None),
         Effect::WebhookTimeout => ("webhookTimeout", None),
-        Effect::StaleRead { revision } => ("staleRead", revision.map(|of| ("revision", json!(of)))),
+        Effect::StaleRead { revision } => ("staleRead", revision.map(|number| ("revision", json!(number)))),
     };
     let verbs = (!fault.verbs.is_empty()).then(|| ("verb", json!(fault.verbs)));
     let texts = [

@@ -110,7 +110,7 @@ impl Fields {
     pub fn texts(&mut self, name: &str) -> Result<Vec<String>, Problem> {
         let read = |value: &Json| match value {
             Json::String(text) => Some(vec![text.clone()]),
-            Json::Array(list) => list.iter().map(|of| of.as_str().map(str::to_string)).collect(),
+            Json::Array(list) => list.iter().map(|item| item.as_str().map(str::to_string)).collect(),
             _ => None,
         };
         Ok(self.take(name, "a string or a list of strings", read)?.unwrap_or_default())

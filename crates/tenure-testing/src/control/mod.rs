@@ -129,9 +129,9 @@ impl Control {
         match (&head.method, path) {
             (&Method::GET, []) => {
                 let state = self.state.lock();
-                let servers: Vec<Json> = state.servers.iter().map(|(name, of)| of.to_json(name)).collect();
-                let snapshot =
-                    |(name, of): (&String, &Snapshot)| json!({"snapshot": name, "revision": of.revision()});
+                let servers: Vec<Json> =
+                    state.servers.iter().map(|(name, server)| server.to_json(name)).collect();
+                let snapshot = |(name, snapshot): (&String, &Snapshot)| json!({"snapshot": name, "revision": snapshot.revision()});
                 let snapshots: Vec<Json> = state.snapshots.iter().map(snapshot).collect();
                 Ok(json!({"servers": servers, "snapshots": snapshots}))
             }
@@ -315,7 +315,8 @@ pub fn fights_document(server: &TestServer, since: u64) -> Json {
 
 fn shown(write: &Write) -> Json {
     let changes = write.changes.iter();
-    let changes = changes.map(|of| json!({"path": of.path, "before": of.before, "after": of.after}));
+    let changes =
+        changes.map(|change| json!({"path": change.path, "before": change.before, "after": change.after}));
     json!({
         "revision": write.revision, "verb": write.verb, "manager": write.manager, "user": write.user,
         "kind": write.kind, "namespace": write.namespace, "name": write.name,

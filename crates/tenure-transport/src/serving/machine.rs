@@ -75,13 +75,16 @@ mod tests {
     fn local_addresses_are_found_in_the_tables_of_the_system() {
         let routes = "Main:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 0.0.0.0\n        /0 universe UNICAST\n     |-- 10.1.2.0\n        /24 link UNICAST\n     \
                       |-- 10.1.2.3\n        /32 host LOCAL\n     |-- 10.1.2.255\n        /32 link BROADCAST\n     |-- 127.0.0.1\n        /32 host LOCAL\n";
-        assert_eq!(ipv4_of_routes(routes), ["10.1.2.3", "127.0.0.1"].map(|of| of.parse::<IpAddr>().unwrap()));
+        assert_eq!(
+            ipv4_of_routes(routes),
+            ["10.1.2.3", "127.0.0.1"].map(|text| text.parse::<IpAddr>().unwrap())
+        );
         let interfaces = "00000000000000000000000000000001 01 80 10 80       lo\n\
                           fe800000000000000042acfffe110002 02 40 20 80     eth0\n\
                           20010db8000000000000000000000007 02 40 00 80     eth0\n";
         assert_eq!(
             ipv6_of_interfaces(interfaces),
-            ["::1", "2001:db8::7"].map(|of| of.parse::<IpAddr>().unwrap())
+            ["::1", "2001:db8::7"].map(|text| text.parse::<IpAddr>().unwrap())
         );
         assert!(addresses().iter().all(|address| !address.is_loopback()));
     }

@@ -129,7 +129,7 @@ impl Settled {
         let conflicts: Vec<Conflict> = self.first.conflicts().to_vec();
         for conflict in &conflicts {
             let path = conflict.path.quoted().to_string();
-            let Some((_, decision)) = decisions.iter().find(|(of, _)| *of == path) else { continue };
+            let Some((_, decision)) = decisions.iter().find(|(place, _)| *place == path) else { continue };
             decided = true;
             let settlement = match decision {
                 Decision::Settle(settlement) => *settlement,

@@ -13,7 +13,7 @@ pub(crate) async fn type_at(cluster: &Cluster, query: &Query) -> Result<Value, P
     let ty = cluster.type_of(api_version, kind).await?;
     let place = ty.locate(query.get("path").unwrap_or_default()).map_err(PageError::bad_request)?;
     let described = effect::to_value(api_version, kind, &place);
-    let inner = ty_of_entries(place.of);
+    let inner = ty_of_entries(place.ty);
     let here =
         [inner.name().map(|name| name.to_string()), Some(format!("{api_version} {kind}{}", place.path))];
     let weak = inner.schema().map(audit::weak_keys).unwrap_or_default().into_iter();
@@ -24,5 +24,5 @@ pub(crate) async fn type_at(cluster: &Cluster, query: &Query) -> Result<Value, P
 
 /// Returns the type of the entries of a list, or the type itself.
 fn ty_of_entries(ty: TypeRef<'_>) -> TypeRef<'_> {
-    ty.locate("[]").map_or(ty, |place| place.of)
+    ty.locate("[]").map_or(ty, |place| place.ty)
 }

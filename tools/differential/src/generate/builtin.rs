@@ -55,8 +55,8 @@ const KINDS: [Builtin; 6] = [
         fields: |random, _| {
             let mut spec = workload(random);
             if random.one_in(5) {
-                let of = *random.pick(&["OnDelete", "RollingUpdate"]);
-                spec.push(("updateStrategy", Value::object([("type", Value::from(of))])));
+                let strategy = *random.pick(&["OnDelete", "RollingUpdate"]);
+                spec.push(("updateStrategy", Value::object([("type", Value::from(strategy))])));
             }
             vec![("spec", Value::object(spec))]
         },
@@ -74,8 +74,8 @@ const KINDS: [Builtin; 6] = [
                 spec.push(("ports", ports(random, "port")));
             }
             if random.one_in(6) {
-                let of = *random.pick(&["ClusterIP", "NodePort", "LoadBalancer"]);
-                spec.push(("type", Value::from(of)));
+                let kind = *random.pick(&["ClusterIP", "NodePort", "LoadBalancer"]);
+                spec.push(("type", Value::from(kind)));
             }
             if random.one_in(8) {
                 spec.push(("sessionAffinity", Value::from(*random.pick(&["None", "ClientIP"]))));
@@ -105,9 +105,9 @@ const KINDS: [Builtin; 6] = [
             match (random.one_in(3), version.ends_with("v1")) {
                 (true, true) => spec.push(("targetCPUUtilizationPercentage", percent)),
                 (true, false) => {
-                    let of = *random.pick(&["cpu", "memory"]);
+                    let name = *random.pick(&["cpu", "memory"]);
                     let target = [("type", Value::from("Utilization")), ("averageUtilization", percent)];
-                    let resource = [("name", Value::from(of)), ("target", Value::object(target))];
+                    let resource = [("name", Value::from(name)), ("target", Value::object(target))];
                     let metric = [("type", Value::from("Resource")), ("resource", Value::object(resource))];
                     spec.push(("metrics", Value::array([Value::object(metric)])));
                 }
@@ -274,9 +274,9 @@ fn ports(random: &mut Random, key: &'static str) -> Value {
 
 fn conditions(random: &mut Random) -> Value {
     let types: Vec<&str> = random.some(&["A", "B"]).into_iter().copied().collect();
-    let conditions = types.into_iter().map(|of| {
+    let conditions = types.into_iter().map(|ty| {
         Value::object([
-            ("type", Value::from(of)),
+            ("type", Value::from(ty)),
             ("status", Value::from(*random.pick(&["True", "False"]))),
             ("reason", Value::from("R")),
             ("message", text(random)),

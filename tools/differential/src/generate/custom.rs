@@ -63,7 +63,7 @@ impl Custom {
 
     fn schema(&self, version: &str) -> &Value {
         let name = version.rsplit('/').next().unwrap_or_default();
-        self.versions.iter().find(|(of, _)| *of == name).map_or(&Value::Null, |(_, schema)| schema)
+        self.versions.iter().find(|(version, _)| *version == name).map_or(&Value::Null, |(_, schema)| schema)
     }
 }
 
@@ -120,23 +120,23 @@ fn object(depth: usize, random: &mut Random) -> Value {
     if depth == DEPTH {
         properties.push(("replicas", typed("integer")));
     }
-    let mut of = with(typed("object"), "properties", Value::object(properties));
+    let mut schema = with(typed("object"), "properties", Value::object(properties));
     if random.one_in(10) {
-        of = with(of, "x-kubernetes-preserve-unknown-fields", true);
+        schema = with(schema, "x-kubernetes-preserve-unknown-fields", true);
     }
     if depth < DEPTH && random.one_in(6) {
-        of = with(of, "x-kubernetes-map-type", *random.pick(&["atomic", "granular"]));
+        schema = with(schema, "x-kubernetes-map-type", *random.pick(&["atomic", "granular"]));
     }
     if let (true, Some(name)) = (random.one_in(12), names.first()) {
-        of = with(of, "required", Value::array([Value::from(*name)]));
+        schema = with(schema, "required", Value::array([Value::from(*name)]));
     }
     if let (true, Some(name)) = (random.one_in(10), names.first()) {
-        of = ruled(of, &format!("!has(self.{name}) || has(self.{name})"));
+        schema = ruled(schema, &format!("!has(self.{name}) || has(self.{name})"));
     }
     if random.one_in(12) {
-        of = ruled(of, "self == oldSelf || true");
+        schema = ruled(schema, "self == oldSelf || true");
     }
-    of
+    schema
 }
 
 fn ruled(schema: Value, rule: &str) -> Value {
@@ -146,7 +146,7 @@ fn ruled(schema: Value, rule: &str) -> Value {
 
 /// Returns the schema of a field.
 fn schema(depth: usize, random: &mut Random) -> Value {
-    let of = match random.below(if depth == 0 { 6 } else { 11 }) {
+    let built = match random.below(if depth == 0 { 6 } else { 11 }) {
         0 | 1 => scalar(random),
         2 => with(typed("integer"), "maximum", 3),
         3 => typed("boolean"),
@@ -157,7 +157,7 @@ fn schema(depth: usize, random: &mut Random) -> Value {
         9 => list(random, depth),
         _ => keyed(random, depth),
     };
-    if random.one_in(8) { with(of, "nullable", true) } else { of }
+    if random.one_in(8) { with(built, "nullable", true) } else { built }
 }
 
 fn scalar(random: &mut Random) -> Value {
@@ -172,8 +172,8 @@ fn scalar(random: &mut Random) -> Value {
 fn list(random: &mut Random, depth: usize) -> Value {
     match random.below(3) {
         0 => {
-            let of = with(typed("array"), "items", typed("string"));
-            with(of, "x-kubernetes-list-type", "set")
+            let schema = with(typed("array"), "items", typed("string"));
+            with(schema, "x-kubernetes-list-type", "set")
         }
         1 => with(typed("array"), "items", schema(depth - 1, random)),
         _ => with(with(typed("array"), "items", typed("string")), "x-kubernetes-list-type", "atomic"),
@@ -188,16 +188,16 @@ fn keyed(random: &mut Random, depth: usize) -> Value {
     let required = key.get("default").is_none();
     let mut properties = vec![("name", key)];
     properties.extend(random.some(&["a", "b"]).into_iter().map(|name| (*name, Value::Null)));
-    let properties = properties.into_iter().map(|(name, of)| match of {
+    let properties = properties.into_iter().map(|(name, property)| match property {
         Value::Null => (name, schema(depth - 1, random)),
-        of => (name, of),
+        property => (name, property),
     });
     let mut items = with(typed("object"), "properties", Value::object(properties.collect::<Vec<_>>()));
     if required {
         items = with(items, "required", Value::array([Value::from("name")]));
     }
-    let of = with(with(typed("array"), "items", items), "x-kubernetes-list-type", "map");
-    with(of, "x-kubernetes-list-map-keys", Value::array([Value::from("name")]))
+    let schema = with(with(typed("array"), "items", items), "x-kubernetes-list-type", "map");
+    with(schema, "x-kubernetes-list-map-keys", Value::array([Value::from("name")]))
 }
 
 /// Returns the schema of another version: with a field removed or added.
@@ -257,9 +257,9 @@ fn value(schema: &Value, random: &mut Random) -> Value {
                 let properties =
                     schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
                 let mut fields = Vec::new();
-                for (name, of) in properties.iter().filter(|(name, _)| *name != "replicas") {
+                for (name, schema) in properties.iter().filter(|(name, _)| *name != "replicas") {
                     if !random.one_in(2) {
-                        fields.push((name.clone(), value(of, random)));
+                        fields.push((name.clone(), value(schema, random)));
                     }
                 }
                 Value::object(fields)

@@ -92,7 +92,7 @@ pub fn finish(
     }
     let refused = done.iter().filter(|done| done.status.is_failure()).count();
     if refused > 0 {
-        return Err(Error::SomeRefused { number: refused, of: done.len() });
+        return Err(Error::SomeRefused { number: refused, total: done.len() });
     }
     let contested = done.iter().any(|done| done.status.is_conflict());
     Ok(if contested { Outcome::Conflicts } else { Outcome::Done })

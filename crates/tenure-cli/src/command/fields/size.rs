@@ -113,11 +113,11 @@ fn binary(records: &[ManagerRecord]) -> Result<usize, String> {
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let mut sizes = Vec::new();
     for document in documents(&options)? {
-        let of = Sizes::of(&document.value).map_err(|problem| Error::document(&document.place, problem))?;
-        sizes.push((name(&document), of));
+        let measured = Sizes::of(&document.value).map_err(|problem| Error::document(&document.place, problem))?;
+        sizes.push((name(&document), measured));
     }
     let mut sum = Sizes::default();
-    sizes.iter().for_each(|(_, of)| sum.add(of));
+    sizes.iter().for_each(|(_, size)| sum.add(size));
     let count = sizes.len();
     if let Some(top) = options.top {
         sizes.sort_by(|(a, one), (b, other)| other.fields_v1.cmp(&one.fields_v1).then_with(|| a.cmp(b)));
@@ -126,7 +126,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     match options.output {
         Format::Text => terminal.print(render(&sizes, &sum, count, terminal))?,
         format => {
-            let objects = Value::array(sizes.iter().map(|(name, of)| of.to_value(Some(name))));
+            let objects = Value::array(sizes.iter().map(|(name, size)| size.to_value(Some(name))));
             terminal.print_value(&Value::object([("objects", objects), ("sum", sum.to_value(None))]), format)?;
         }
     }
@@ -165,13 +165,13 @@ fn render(sizes: &[(String, Sizes)], sum: &Sizes, count: usize, terminal: &Termi
     let mut out = String::new();
     let heads: String = COLUMNS.iter().map(|(head, width)| format!("{head:>width$}")).collect();
     let _ = writeln!(out, "{}", paint.ink(Ink::Strong, format_args!("{:widest$}{heads}", "bytes of")));
-    let mut row = |name: &str, of: &Sizes| {
-        let cells = [of.object, of.fields_v1, of.nested_lists, of.string_table, of.binary];
+    let mut row = |name: &str, total: &Sizes| {
+        let cells = [total.object, total.fields_v1, total.nested_lists, total.string_table, total.binary];
         let cells: String =
             cells.iter().zip(COLUMNS).map(|(size, (_, width))| format!("{:>width$}", grouped(*size))).collect();
         let _ = writeln!(out, "{:widest$}{cells}", shortened(name, widest));
     };
-    sizes.iter().for_each(|(name, of)| row(name, of));
+    sizes.iter().for_each(|(name, size)| row(name, size));
     if count > 1 {
         row(&format!("{count} objects"), sum);
     }

@@ -52,7 +52,7 @@ impl Typed {
         if let Some(kind) = &self.kind {
             return match kinds::find(types, kind) {
                 Err(_) if self.ask_server => self.called(kind),
-                found => Ok(found?.of),
+                found => Ok(found?.ty),
             };
         }
         let (api_version, kind) = document.kind().map_err(|_| {

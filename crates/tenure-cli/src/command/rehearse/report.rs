@@ -65,7 +65,7 @@ impl Report {
         }
         let refused = plans.iter().filter(|plan| plan.action() == Action::Refused).count();
         if refused > 0 {
-            return Err(Error::SomeRefused { number: refused, of: plans.len() });
+            return Err(Error::SomeRefused { number: refused, total: plans.len() });
         }
         Ok(plans.iter().map(|plan| plan_text::outcome(plan.action())).max().unwrap_or_default())
     }

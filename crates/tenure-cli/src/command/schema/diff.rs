@@ -139,7 +139,7 @@ fn pairs(old: &Schema, new: &Schema, options: &Options) -> Vec<(Text, Text, Text
     };
     let mut pairs = Vec::new();
     for (before, kind) in kinds(old) {
-        let others = kinds(new).into_iter().filter(|(after, of)| *of == kind && compared(&before, after));
+        let others = kinds(new).into_iter().filter(|(after, other)| *other == kind && compared(&before, after));
         pairs.extend(others.map(|(after, _)| (before.clone(), kind.clone(), after)));
     }
     pairs
@@ -155,8 +155,8 @@ fn affected(
     let group = |version: &str| version.rsplit_once('/').map_or("", |(group, _)| group).to_owned();
     let mut affected = Vec::new();
     for document in objects {
-        let (version, of) = document.kind()?;
-        if of != kind || group(version) != group(api_version) {
+        let (version, other) = document.kind()?;
+        if other != kind || group(version) != group(api_version) {
             continue;
         }
         let live = LiveObject::read(&document.value).map_err(|error| Error::document(&document.place, error))?;

@@ -53,7 +53,7 @@ fn locate(types: &Types, asked: &str) -> Result<(Kind, Located<'static>), Error>
     let mut unknown_field: Option<(Kind, SchemaError)> = None;
     for end in asked[start..].match_indices('.').map(|(at, _)| start + at).chain([asked.len()]) {
         let Ok(kind) = kinds::find(types, &asked[..end]) else { continue };
-        match kind.of.locate(&asked[end..]) {
+        match kind.ty.locate(&asked[end..]) {
             Ok(place) => return Ok((kind, place)),
             Err(error) => unknown_field = unknown_field.or(Some((kind, error))),
         }
@@ -73,7 +73,7 @@ fn render(kind: &Kind, place: &Located<'_>, depth: usize, terminal: &Terminal) -
     let mut out = String::new();
     let title = format!("{} {}{}", kind.api_version, kind.name, place.path);
     let _ = writeln!(out, "{}", paint.ink(Ink::Strong, title));
-    let outline = place.of.outline(depth).to_string();
+    let outline = place.ty.outline(depth).to_string();
     let (what, fields) = outline.split_once('\n').unwrap_or((&outline, ""));
     let effects = Effects::of(place);
     let presence = effect::presence(place.field);

@@ -143,7 +143,7 @@ fn refused(attempt: &Attempt, path: &Path) -> Cell {
     let Err(refusal) = &attempt.result else { return Cell::Refused };
     let path = path.to_string();
     let owners: Vec<&str> =
-        refusal.conflicts.iter().filter(|(of, _)| *of == path).map(|(_, owner)| owner.as_str()).collect();
+        refusal.conflicts.iter().filter(|(field, _)| *field == path).map(|(_, owner)| owner.as_str()).collect();
     if owners.is_empty() { Cell::Refused } else { Cell::Conflict(owners.join(", ")) }
 }
 

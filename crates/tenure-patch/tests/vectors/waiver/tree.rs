@@ -42,11 +42,11 @@ pub fn prune(value: &Value, drop: &impl Fn(&str, &Value) -> bool) -> Value {
 /// Visits every list of a document, with its name and its patch metadata.
 pub fn lists(value: &Value, ty: TypeRef<'_>, visit: &mut impl FnMut(&str, &Array, &PatchMarks)) {
     for (name, field) in value.as_object().into_iter().flatten() {
-        let Some(of) = ty.field(name) else { continue };
-        let below = ty.slot(&of.slot);
+        let Some(field_type) = ty.field(name) else { continue };
+        let below = ty.slot(&field_type.slot);
         match field {
             Value::Array(list) => {
-                visit(name, list, &of.patch);
+                visit(name, list, &field_type.patch);
                 for item in list {
                     lists(item, below.item().unwrap_or(TypeRef::untyped()), visit);
                 }

@@ -6,8 +6,8 @@ use tenure_value::Limits;
 /// Decodes bytes as they are and as objects of several kinds, which random input rarely contains.
 pub fn protobuf(bytes: &[u8]) {
     check(bytes);
-    if let Some((of, raw)) = bytes.split_first() {
-        let (version, kind) = KINDS[usize::from(*of) % KINDS.len()];
+    if let Some((selector, raw)) = bytes.split_first() {
+        let (version, kind) = KINDS[usize::from(*selector) % KINDS.len()];
         check(&document(version, kind, raw));
     }
 }
