@@ -548,9 +548,9 @@ const ROW = 20;
 const SPARE = 30;
 
 const STYLE = `
-.tenure { --t-text: #14171c; --t-muted: #565e6e; --t-line: #e3e6eb; --t-surface: #ffffff; --t-raised: #f2f4f7; --t-focus: #3450d1; --t-l: 0.45; --t-b: 0.62;
+.tenure { color-scheme: light; --t-text: #14171c; --t-muted: #565e6e; --t-line: #e3e6eb; --t-surface: #ffffff; --t-raised: #f2f4f7; --t-focus: #3450d1; --t-l: 0.45; --t-b: 0.62;
   display: flex; flex-direction: column; height: 100%; min-height: 320px; max-height: 80vh; color: var(--t-text); background: var(--t-surface); font: 13px/1.5 system-ui, sans-serif; }
-.tenure.dark { --t-text: #e7e9ee; --t-muted: #a0a8b8; --t-line: #282d37; --t-surface: #15181e; --t-raised: #1c2028; --t-focus: #98aaff; --t-l: 0.83; --t-b: 0.72; }
+.tenure.dark { color-scheme: dark; --t-text: #e7e9ee; --t-muted: #a0a8b8; --t-line: #282d37; --t-surface: #15181e; --t-raised: #1c2028; --t-focus: #98aaff; --t-l: 0.83; --t-b: 0.72; }
 .tenure ul { list-style: none; margin: 0; padding: 0; }
 .tenure .legend { display: flex; flex-wrap: wrap; gap: 6px; padding: 8px 10px; border-bottom: 1px solid var(--t-line); }
 .tenure .legend button { font: inherit; color: inherit; background: var(--t-raised); border: 1px solid var(--t-line); border-radius: 99px; padding: 1px 10px; cursor: pointer; }
@@ -563,7 +563,7 @@ const STYLE = `
 .tenure .owned .gutter { border-right-color: oklch(var(--t-b) 0.14 var(--t-hue)); }
 .tenure .unowned .gutter, .tenure .unowned .text { color: var(--t-muted); }
 .tenure .text { padding: 0 10px; }
-.tenure .detail { border-top: 1px solid var(--t-line); padding: 8px 10px; max-height: 34%; overflow: auto; }
+.tenure .detail { border-top: 1px solid var(--t-line); padding: 8px 10px; flex: none; max-height: 34%; overflow: auto; }
 .tenure .detail code { font-family: ui-monospace, Menlo, Consolas, monospace; }
 .tenure .detail li { padding-top: 4px; }
 .tenure .muted { color: var(--t-muted); }
@@ -630,7 +630,7 @@ function ownersView(React) {
       owners.length === 0 && h("p", { className: "muted" }, line.state === "unowned" ? "No manager owns it: a default, or set by admission. Any manager may set it." : "It is maintained by the server, or contains fields with owners of their own."),
       h("ul", null, owners.map((owner, at) => h("li", { key: at },
         h("span", { className: "dot", style: { "--t-hue": view.hues.get(owner.manager) } }), h("b", null, who(owner, object)),
-        h("span", { className: "muted" }, ` ${owner.manager}, ${operation(owner)}${owner.time ? `, ${owner.time}` : ""}`),
+        h("span", { className: "muted", title: owner.time }, ` ${owner.manager}, ${operation(owner)}${owner.time ? `, ${age(owner.time)} ago` : ""}`),
         meaning(owner) && h("div", null, meaning(owner))))));
   }
 

@@ -1,9 +1,10 @@
 // Loads the tab into pages that host extensions as Argo CD does, with React 16 and 18, light and dark, in Chromium, and checks what a person
 // sees: owners, causes, one manager's fields, the keyboard, and that 2,000 lines draw only those in view.
 //
-//   node extensions/test/hosts.mjs FOLDER [--pictures] [--headlamp=extensions/headlamp/dist/main.js]
+//   node extensions/test/hosts.mjs FOLDER [--pictures] [--headlamp=target/headlamp]
 //
-// React is installed into FOLDER, and pictures are written there. With --headlamp, the built plugin is loaded as Headlamp loads it, too.
+// React is installed into FOLDER, and pictures are written there. With --headlamp, the plugin that `scripts/headlamp` built is loaded as
+// Headlamp loads it, into Headlamp's own section and themes.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -39,6 +40,38 @@ const object = {
   spec: { replicas: 5 },
   data: Object.fromEntries(keys.map((key) => [key, "value"])),
 };
+
+/** The object of the pictures: a Deployment of a Helm release that an autoscaler scales and somebody edited. */
+const before = (hours) => ({ time: new Date(Date.now() - hours * 3_600_000).toISOString().replace(/\.\d+/, "") });
+const container = (fields) => ({ "f:spec": { "f:template": { "f:spec": { "f:containers": { 'k:{"name":"web"}': fields } } } } });
+const deployment = {
+  apiVersion: "apps/v1", kind: "Deployment",
+  metadata: {
+    name: "web", namespace: "shop", labels: { app: "web" }, annotations: { "meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "shop" },
+    managedFields: [
+      entry("helm", "Apply", {
+        "f:metadata": { "f:labels": { "f:app": {} }, "f:annotations": { "f:meta.helm.sh/release-name": {}, "f:meta.helm.sh/release-namespace": {} } },
+        "f:spec": { "f:selector": {}, "f:template": { "f:metadata": { "f:labels": { "f:app": {} } }, "f:spec": container({ ".": {}, "f:name": {}, "f:image": {}, "f:ports": { 'k:{"containerPort":8080,"protocol":"TCP"}': { ".": {}, "f:containerPort": {} } } })["f:spec"]["f:template"]["f:spec"] } },
+      }, before(170)),
+      entry("kubectl-edit", "Update", container({ "f:resources": { "f:limits": { ".": {}, "f:memory": {} } } }), before(26)),
+      entry("kube-controller-manager", "Update", { "f:spec": { "f:replicas": {} } }, { subresource: "scale", ...before(3) }),
+    ],
+  },
+  spec: {
+    progressDeadlineSeconds: 600, replicas: 5, selector: { matchLabels: { app: "web" } },
+    template: { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "web", image: "registry.example.com/shop/web:1.14", ports: [{ containerPort: 8080, protocol: "TCP" }], resources: { limits: { memory: "512Mi" } } }], dnsPolicy: "ClusterFirst", restartPolicy: "Always" } },
+  },
+};
+
+/** What runs in the page of a picture: the explanation of a line is open. */
+async function show(render, registered) {
+  const [{ component }] = registered;
+  const shown = () => new Promise((done) => setTimeout(done, 60));
+  render(React.createElement(component, { resource: window.OBJECT, application: {}, tree: {} }));
+  await shown();
+  [...document.querySelectorAll(".tenure .line")].find((line) => line.textContent.includes("replicas: 5")).click();
+  await shown();
+}
 
 /** What runs in the page, after the extension was loaded. */
 async function check(render, registered, version) {
@@ -83,39 +116,44 @@ async function check(render, registered, version) {
   await settle();
 }
 
-/** The hosts: what they give to extensions, and the script that they load. */
-const argoCd = {
-  name: "argo-cd", script: extension,
+/** The hosts: their scripts, what they give to extensions, and the extension that they load. */
+const react = (version) => [`react${version}`, `react-dom${version}`].map((name) => `<script src="node_modules/${name}/umd/${name.replace(/\d+$/, "")}.production.min.js"></script>`).join("");
+const hosts = ["16", "18"].map((version) => ({
+  name: `argo-cd-${version}`, version, head: react(version), script: extension,
+  render: version === "16" ? "(element) => ReactDOM.render(element, root)" : "(element) => (window.host ??= ReactDOM.createRoot(root)).render(element)",
   api: "window.extensionsAPI = { registerResourceExtension: (component, group, kind, title) => registered.push({ component, group, kind, title }) };",
-};
+}));
 const built = process.argv.find((word) => word.startsWith("--headlamp="))?.slice("--headlamp=".length);
-const headlamp = built && {
-  name: "headlamp", script: readFileSync(built, "utf8"),
-  api: `const h = React.createElement, box = ({ title, children }) => h("section", { style: { padding: 16 } }, h("h2", { style: { font: "20px sans-serif", color: "gray" } }, title), children);
-window.pluginLib = { React, CommonComponents: { SectionBox: box }, registerDetailsViewSection: (section) =>
-  registered.push({ component: ({ resource }) => h(section, { resource: { jsonData: resource } }), group: "**", kind: "*", title: "Owners" }) };
-if (document.body.className === "theme-dark") document.body.style.backgroundColor = "#15181e";`,
-};
+if (built) {
+  hosts.push({
+    name: "headlamp", version: "18", head: `<script src="${resolve(built, "host.js")}"></script>`, script: readFileSync(join(built, "plugin/main.js"), "utf8"),
+    render: "(element) => host.render(element, root)",
+    api: `window.pluginLib = { ...host.pluginLib, registerDetailsViewSection: (section) =>
+  registered.push({ component: ({ resource }) => React.createElement(section, { resource: { jsonData: resource } }), group: "**", kind: "*", title: "Owners" }) };`,
+  });
+}
 
+const flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files", "--virtual-time-budget=60000", `--user-data-dir=${join(folder, "profile")}`];
 const failures = [];
-for (const [host, version] of [[argoCd, "16"], [argoCd, "18"], [headlamp, "18"]].filter(([host]) => host)) {
+for (const host of hosts) {
   for (const theme of ["light", "dark"]) {
-    const script = (name) => `<script src="node_modules/${name}/umd/${name.replace(/\d+$/, "")}.production.min.js"></script>`;
-    const render = version === "16" ? "(element) => ReactDOM.render(element, root)" : "(element) => (window.host ??= ReactDOM.createRoot(root)).render(element)";
-    const page = `<!doctype html><meta charset="utf-8"><title>running</title>
+    const page = (shown, work) => `<!doctype html><meta charset="utf-8"><title>running</title>
 <body class="theme-${theme}" style="margin:0"><div id="root" style="height:600px"></div><pre id="result"></pre>
-${script(`react${version}`)}${script(`react-dom${version}`)}
-<script>const root = document.getElementById("root"), registered = []; window.OBJECT = ${JSON.stringify(object)};
+${host.head}
+<script>const root = document.getElementById("root"), registered = []; window.OBJECT = ${JSON.stringify(shown)};
 ${host.api}</script>
 <script>${host.script.replaceAll("</script", "<\\/script")}</script>
-<script>(${check})(${render}, registered, "${version}").then(() => "passed", (error) => "failed: " + error.message).then((text) => { document.title = text; document.getElementById("result").textContent = "result=" + text; });</script>`;
-    const file = join(folder, `${host.name}-${version}-${theme}.html`);
-    writeFileSync(file, page);
-    const flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files", "--window-size=1000,640", "--virtual-time-budget=60000", `--user-data-dir=${join(folder, "profile")}`];
-    const chromium = (more) => execFileSync("chromium", [...flags, ...more, `file://${file}`], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"], maxBuffer: 64 << 20 });
-    const result = chromium(["--dump-dom"]).match(/result=([^<]*)<\/pre>/)?.[1] ?? "no result";
-    if (process.argv.includes("--pictures")) chromium([`--screenshot=${join(folder, `${host.name}-${version}-${theme}.png`)}`]);
-    console.log(`${host.name} ${version}, ${theme}: ${result}`);
+<script>${work(`${host.render}, registered, "${host.version}"`)}</script>`;
+    const open = (name, text, size, more) => {
+      const file = join(folder, `${name}.html`);
+      writeFileSync(file, text);
+      return execFileSync("chromium", [...flags, `--window-size=${size}`, ...more, `file://${file}`], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"], maxBuffer: 64 << 20 });
+    };
+    const name = `${host.name}-${theme}`;
+    const tested = page(object, (given) => `(${check})(${given}).then(() => "passed", (error) => "failed: " + error.message).then((text) => { document.title = text; document.getElementById("result").textContent = "result=" + text; });`);
+    const result = open(name, tested, "1000,640", ["--dump-dom"]).match(/result=([^<]*)<\/pre>/)?.[1] ?? "no result";
+    if (process.argv.includes("--pictures")) open(`${name}-picture`, page(deployment, (given) => `(${show})(${given});`), "1000,640", [`--screenshot=${join(folder, `${name}.png`)}`]);
+    console.log(`${host.name}, ${theme}: ${result}`);
     if (result !== "passed") failures.push(result);
   }
 }
