@@ -59,6 +59,18 @@ pub fn splice(entry: &Entry, form: ManagedFieldsForm, type_meta: TypeMeta) -> Op
     Some(Spliced { text: out, labels })
 }
 
+/// Returns the labels of the object of an entry, `null` if there are none, without reading more of it than is before them; `None` if
+/// its text is not as expected.
+pub fn labels(entry: &Entry) -> Option<Value> {
+    let value = entry.value.bytes();
+    let (_, text) = crate::object::split(&value).ok()?;
+    let Some(metadata) = Member::find(text, 0, b"metadata")? else { return Some(Value::Null) };
+    match Member::find(text, metadata.value, b"labels")? {
+        Some(labels) => json::parse(text.get(labels.value..labels.end)?, &Limits::TRUSTED).ok(),
+        None => Some(Value::Null),
+    }
+}
+
 /// The places of a text where something is added or left out.
 struct Seams {
     /// `apiVersion` and `kind`, with the commas behind them, if they are left out.
@@ -150,6 +162,21 @@ impl<'t> Member<'t> {
         matches!(text.get(end), Some(b',' | b'}')).then_some(())?;
         Some(Some(Member { name: text.get(start + 1..name_end - 1)?, start, value, end }))
     }
+
+    /// Returns the member of a name of the object at a place, whose members are sorted; `Some(None)` if it has none.
+    fn find(text: &'t [u8], object: usize, name: &[u8]) -> Option<Option<Member<'t>>> {
+        if text.get(object) != Some(&b'{') {
+            return None;
+        }
+        let mut at = object + 1;
+        while let Some(member) = Member::at(text, at)?.filter(|member| member.name <= name) {
+            if member.name == name {
+                return Some(Some(member));
+            }
+            at = member.end + 1;
+        }
+        Some(None)
+    }
 }
 
 /// Returns where the string that starts at a place ends, behind its quote.
@@ -230,6 +257,10 @@ mod tests {
                 let value = encode(&object, &managers).unwrap();
                 let entry =
                     Entry { key: Bytes::new(), value: value.into(), created: revision, modified: revision };
+                assert_eq!(
+                    labels(&entry),
+                    Some(object.at(["metadata", "labels"]).cloned().unwrap_or_default())
+                );
                 for form in FORMS {
                     for type_meta in [TypeMeta::Kept, TypeMeta::Omitted] {
                         let spliced = splice(&entry, form, type_meta);

@@ -5,7 +5,7 @@
 mod dispatch;
 mod postings;
 
-use crate::{catalog::ResourceHandler, objects::Objects};
+use crate::{catalog::ResourceHandler, objects::Objects, splice};
 use bytes::Bytes;
 pub use dispatch::WatchDispatch;
 use parking_lot::Mutex;
@@ -24,7 +24,7 @@ use tenure_meta::{ApiError, IndexTerm, IndexedBy, SelectableField};
 use tenure_store::{
     Changes, Entry, Error, ListRequest, Listing, Revision, Signal, Store, Watch, WatchRequest,
 };
-use tenure_value::Text;
+use tenure_value::{Text, Value};
 
 /// The most bytes of all indexes together, roughly. A collection that exceeds it alone is not indexed.
 const CAPACITY: usize = 192 * 1024 * 1024;
@@ -209,8 +209,14 @@ impl State {
         handler: &ResourceHandler,
         entry: &Entry,
     ) -> Result<(), ApiError> {
+        // Conversion changes fields, but not labels.
+        if let Some(labels) = splice::labels(entry).filter(|_| self.fields.is_empty()) {
+            self.postings.insert(entry, &labels, []);
+            return Ok(());
+        }
         let object = objects.read_object(handler, entry)?;
-        self.postings.insert(entry, &object, &self.fields);
+        let labels = object.at(["metadata", "labels"]).unwrap_or(&Value::Null);
+        self.postings.insert(entry, labels, self.fields.iter().map(|field| field.value(&object)));
         Ok(())
     }
 

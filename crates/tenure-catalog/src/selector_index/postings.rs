@@ -144,7 +144,13 @@ impl Postings {
 
     /// Whether an entry is indexed as it is.
     pub fn has(&self, entry: &Entry) -> bool {
-        self.all.get(&entry.key[..]).is_some_and(|item| item.0.entry.modified == entry.modified)
+        self.reaches(&entry.key)
+            && self.all.get(&entry.key[..]).is_some_and(|item| item.0.entry.modified == entry.modified)
+    }
+
+    /// Whether a key is not behind all others, as each is while a collection is indexed in its order.
+    fn reaches(&self, key: &[u8]) -> bool {
+        self.all.last().is_some_and(|last| last.key() >= key)
     }
 
     /// Removes the entries whose keys are not among these, which are sorted.
@@ -162,18 +168,17 @@ impl Postings {
         }
     }
 
-    /// Indexes an entry with its object, in place of its former state.
-    pub fn insert(&mut self, entry: &Entry, object: &Value, fields: &[SelectableField]) {
+    /// Indexes an entry with the labels of its object and the values of the indexed fields, in place of its former state.
+    pub fn insert(&mut self, entry: &Entry, labels: &Value, fields: impl IntoIterator<Item = Text>) {
         self.remove(&entry.key);
-        let labels = object.at(["metadata", "labels"]).and_then(Value::as_object);
-        let labels = labels.into_iter().flat_map(|labels| labels.iter());
+        let labels = labels.as_object().into_iter().flat_map(|labels| labels.iter());
         let labels = labels.filter_map(|(label, value)| Some((label, value.as_str()?)));
         let mut terms = Vec::new();
         for (label, value) in labels {
             terms.push(Term::Label(label.clone(), None));
             terms.push(Term::Label(label.clone(), Some(Text::new(value))));
         }
-        terms.extend(fields.iter().enumerate().map(|(place, field)| Term::Field(place, field.value(object))));
+        terms.extend(fields.into_iter().enumerate().map(|(place, value)| Term::Field(place, value)));
         // The numbers first: the entry is shared by all its postings.
         let numbers: Vec<(u32, Option<Term>)> = terms.into_iter().map(|term| self.number(term)).collect();
         let terms = numbers.iter().map(|(number, _)| *number).collect();
@@ -204,6 +209,9 @@ impl Postings {
 
     /// Removes the entry of a key.
     pub fn remove(&mut self, key: &[u8]) {
+        if !self.reaches(key) {
+            return;
+        }
         let Some(item) = self.all.take(key) else { return };
         self.count -= item.0.terms.len();
         for number in &item.0.terms {
