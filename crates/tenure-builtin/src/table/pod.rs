@@ -59,8 +59,9 @@ impl Summary {
         if !text(status, "reason").is_empty() {
             summary.reason = text(status, "reason").to_string();
         }
-        let gated = |pod: &Value| {
-            text(Some(pod), "type") == "PodScheduled" && text(Some(pod), "reason") == "SchedulingGated"
+        let gated = |condition: &Value| {
+            let [name, reason] = ["type", "reason"].map(|field| text(Some(condition), field));
+            (name, reason) == ("PodScheduled", "SchedulingGated")
         };
         if items(pod, ["status", "conditions"]).iter().any(gated) {
             summary.reason = "SchedulingGated".into();
