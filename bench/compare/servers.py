@@ -154,7 +154,7 @@ class KubeApiserver(Server):
 
     def start_processes(self):
         start_etcd(self)
-        flags = [f"--etcd-servers=http://127.0.0.1:{self.client_port}", "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
+        flags = [f"--etcd-servers=http://127.0.0.1:{self.client_port}", "--bind-address=127.0.0.1", "--endpoint-reconciler-type=none",
                  f"--secure-port={self.port}", "--authorization-mode=RBAC", "--service-cluster-ip-range=10.0.0.0/16",
                  f"--service-account-key-file={self.options.certificate}", f"--service-account-signing-key-file={self.options.key}",
                  "--service-account-issuer=https://kubernetes.default.svc"]

@@ -42,4 +42,4 @@ pub use saved::{
     stale, undo_plan,
 };
 pub use select::{Found, Page, Selection};
-pub use watch::{Event, Watch};
+pub use watch::{Event, Initial, Watch};

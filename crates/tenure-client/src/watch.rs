@@ -25,6 +25,20 @@ pub enum Event {
     Failed(Refusal),
 }
 
+/// What a watch that begins with a list shows, up to the end of the list.
+#[derive(Clone, Debug)]
+pub enum Initial {
+    /// An object of the list.
+    Listed(Value),
+    /// The list has ended; it is of this resourceVersion, from which on the watch shows changes.
+    Ended(String),
+    /// A change after the list, before its end was told.
+    Event(Event),
+}
+
+/// The annotation of the bookmark that ends a streamed list.
+const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
+
 /// A running watch.
 pub struct Watch {
     body: Incoming,
@@ -56,6 +70,20 @@ impl Cluster {
     ) -> Result<Watch, ClientError> {
         let limit = format!("&timeoutSeconds={seconds}");
         self.begin_watch(resource, namespace, selection, resource_version, &limit).await
+    }
+
+    /// Watches for so many seconds at most, beginning with all objects ([`Watch::next_initial`]): a streamed list, which a server need not
+    /// collect before it sends the first object. Servers without it refuse, or ignore that the list is asked for.
+    pub async fn watch_list(
+        &self,
+        resource: &Resource,
+        namespace: Option<&str>,
+        selection: &Selection,
+        seconds: u64,
+    ) -> Result<Watch, ClientError> {
+        let initial =
+            format!("&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&timeoutSeconds={seconds}");
+        self.begin_watch(resource, namespace, selection, "", &initial).await
     }
 
     async fn begin_watch(
@@ -92,15 +120,37 @@ impl Cluster {
 impl Watch {
     /// Returns the next event; `None` when the server ends the watch.
     pub async fn next(&mut self) -> Result<Option<Event>, ClientError> {
+        while let Some(line) = self.line().await? {
+            if let Some(event) = self.event(&self.parsed(&line)?) {
+                return Ok(Some(event));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns what comes next of the list that the watch begins with; `None` when the server ends the watch.
+    pub async fn next_initial(&mut self) -> Result<Option<Initial>, ClientError> {
+        while let Some(line) = self.line().await? {
+            let parsed = self.parsed(&line)?;
+            let is_added = parsed.get("type").and_then(Value::as_str) == Some("ADDED");
+            let end = parsed.at(["object", "metadata", "annotations", INITIAL_EVENTS_END]);
+            let is_end = end.and_then(Value::as_str) == Some("true");
+            match self.event(&parsed) {
+                Some(Event::Changed(object)) if is_added => return Ok(Some(Initial::Listed(object))),
+                Some(Event::Bookmark(version)) if is_end => return Ok(Some(Initial::Ended(version))),
+                Some(event) => return Ok(Some(Initial::Event(event))),
+                None => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the next line; `None` when the server ends the watch.
+    async fn line(&mut self) -> Result<Option<Vec<u8>>, ClientError> {
         let mut searched = 0;
         loop {
             if let Some(end) = self.rest[searched..].iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = self.rest.drain(..=searched + end).collect();
-                searched = 0;
-                match self.event(&line)? {
-                    Some(event) => return Ok(Some(event)),
-                    None => continue,
-                }
+                return Ok(Some(self.rest.drain(..=searched + end).collect()));
             }
             searched = self.rest.len();
             if searched > EVENT_BYTES {
@@ -118,17 +168,20 @@ impl Watch {
         }
     }
 
-    fn event(&self, line: &[u8]) -> Result<Option<Event>, ClientError> {
+    fn parsed(&self, line: &[u8]) -> Result<Value, ClientError> {
         let limits = Limits { bytes: EVENT_BYTES, ..Limits::default() };
         let event = json::parse(line, &limits).map_err(|error| self.broken(error.to_string()))?;
-        let event = managed_fields::expanded(event).map_err(|error| self.broken(error.to_string()))?;
+        managed_fields::expanded(event).map_err(|error| self.broken(error.to_string()))
+    }
+
+    fn event(&self, event: &Value) -> Option<Event> {
         let object = event.get("object").cloned().unwrap_or_default();
         let typed = |object: Value| {
             let object: Object = object.as_object().cloned().unwrap_or_default();
             let object = object.with("apiVersion", self.resource.api_version());
             Value::Object(object.with("kind", self.resource.kind.as_str()))
         };
-        Ok(Some(match event.get("type").and_then(Value::as_str) {
+        Some(match event.get("type").and_then(Value::as_str) {
             Some("ADDED" | "MODIFIED") => Event::Changed(typed(object)),
             Some("DELETED") => Event::Deleted(typed(object)),
             Some("BOOKMARK") => {
@@ -139,8 +192,8 @@ impl Watch {
                 let code = object.get("code").and_then(Value::as_i64).unwrap_or(500);
                 Event::Failed(Refusal::read(u16::try_from(code).unwrap_or(500), &object))
             }
-            _ => return Ok(None),
-        }))
+            _ => return None,
+        })
     }
 
     fn broken(&self, problem: String) -> ClientError {

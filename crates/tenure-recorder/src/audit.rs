@@ -4,6 +4,7 @@
 use crate::{Archive, ObjectKey, RecorderError};
 use http::{Method, StatusCode};
 use std::{
+    collections::HashMap,
     fs::{DirEntry, File},
     io::{ErrorKind, Read, Seek, SeekFrom},
     os::unix::fs::{DirEntryExt, MetadataExt},
@@ -33,14 +34,18 @@ impl Archive {
     /// Keeps who made the writes of audit events; returns how many events were of writes with a known result.
     pub async fn note_audit_events(&self, events: &[Value]) -> Result<usize, RecorderError> {
         let authors: Vec<(String, Value)> =
-            events.iter().filter_map(|event| author(event, self.now())).collect();
+            events.iter().flat_map(|event| authors(event, self.now())).collect();
         for authors in authors.chunks(BATCH) {
             let mut transaction = Transaction::new();
             for (number, (key, author)) in authors.iter().enumerate() {
-                // A request that is logged twice counts once.
-                if authors.iter().skip(number + 1).all(|(other, _)| other != key) {
-                    transaction = transaction.put(key.clone(), Expected::Anything, json::to_vec(author));
+                // A request that changes nothing is answered with the revision of the write before it: the first one made it.
+                let is_first = authors.iter().take(number).all(|(other, _)| other != key);
+                if is_first && self.store().peek(key.as_bytes())?.is_none() {
+                    transaction = transaction.put(key.clone(), Expected::Absent, json::to_vec(author));
                 }
+            }
+            if transaction.operations().is_empty() {
+                continue;
             }
             self.store().commit(transaction).await?;
         }
@@ -65,17 +70,28 @@ impl Archive {
     }
 
     /// Returns changes of an object with those who made them, where audit events told it.
-    pub(crate) fn with_authors(&self, key: &ObjectKey, document: Value) -> Value {
+    /// `deleted` are the uids of objects that were removed, by the revision of their removal.
+    pub(crate) fn with_authors(
+        &self,
+        key: &ObjectKey,
+        document: Value,
+        deleted: &HashMap<String, String>,
+    ) -> Value {
         let Some(root) = document.as_object() else { return document };
         let items = root.get("items").and_then(Value::as_array).into_iter().flatten();
-        let items: Vec<Value> = items.map(|item| self.with_author(key, item)).collect();
+        let items: Vec<Value> = items.map(|item| self.with_author(key, item, deleted)).collect();
         Value::Object(root.with("items", Value::array(items)))
     }
 
-    fn with_author(&self, key: &ObjectKey, item: &Value) -> Value {
+    fn with_author(&self, key: &ObjectKey, item: &Value, deleted: &HashMap<String, String>) -> Value {
         let revision = item.get("revision").and_then(Value::as_str).unwrap_or_default();
-        let entry = self.store().peek(author_key(key, revision).as_bytes()).ok().flatten();
-        let known = entry.and_then(|entry| json::parse(&entry.value.bytes(), &Limits::default()).ok());
+        let read = |key: String| {
+            let entry = self.store().peek(key.as_bytes()).ok().flatten()?;
+            json::parse(&entry.value.bytes(), &Limits::default()).ok()
+        };
+        // The answer to a deletion has no revision; the object that it removed has a uid.
+        let of_deletion = || read(deletion_key(key, deleted.get(revision)?));
+        let known = read(author_key(key, revision)).or_else(of_deletion);
         // One of several writes is not the author of all.
         let (Some(known), Some(item), None) = (known, item.as_object(), item.get("gap")) else {
             return item.clone();
@@ -104,30 +120,62 @@ fn author_key(key: &ObjectKey, revision: &str) -> String {
     format!("{AUTHORS}{}@{revision}", key.stored())
 }
 
-/// Returns the key and the author of the write that an event is about; `None` for reads, failures and results without a revision.
-fn author(event: &Value, now: u64) -> Option<(String, Value)> {
+fn deletion_key(key: &ObjectKey, uid: &str) -> String {
+    format!("{AUTHORS}{}@deleted/{uid}", key.stored())
+}
+
+/// Returns the keys and the author of the writes that an event is about; nothing for reads, failures and results that say neither a
+/// revision nor, of a deletion, what was deleted.
+fn authors(event: &Value, now: u64) -> Vec<(String, Value)> {
     let text = |path: &[&str]| event.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default();
-    let code = event.at(["responseStatus", "code"]).and_then(Value::as_i64)?;
-    let verb = text(&["verb"]);
-    let is_write = ["create", "update", "patch", "delete"].contains(&verb);
-    if text(&["stage"]) != "ResponseComplete" || !(200..300).contains(&code) || !is_write {
-        return None;
+    let code = event.at(["responseStatus", "code"]).and_then(Value::as_i64).unwrap_or_default();
+    let is_write = ["create", "update", "patch", "delete", "deletecollection"].contains(&text(&["verb"]));
+    // A dry run is answered with the revision of a write that somebody else made.
+    let in_body = event.at(["requestObject", "dryRun"]).and_then(Value::as_array);
+    let is_dry_run = parameter(text(&["requestURI"]), "dryRun").is_some()
+        || in_body.is_some_and(|all| !all.is_empty()) && text(&["verb"]).starts_with("delete");
+    if text(&["stage"]) != "ResponseComplete" || !(200..300).contains(&code) || !is_write || is_dry_run {
+        return Vec::new();
     }
-    let revision = text(&["responseObject", "metadata", "resourceVersion"]);
-    let name = match text(&["objectRef", "name"]) {
-        "" => text(&["responseObject", "metadata", "name"]),
-        name => name,
-    };
-    let resource = text(&["objectRef", "resource"]);
-    if revision.parse::<u64>().is_err() || name.is_empty() || resource.is_empty() {
-        return None;
-    }
-    let key = ObjectKey {
+    let key = |name: &str| ObjectKey {
         group: text(&["objectRef", "apiGroup"]).to_owned(),
-        resource: resource.to_owned(),
+        resource: text(&["objectRef", "resource"]).to_owned(),
         namespace: text(&["objectRef", "namespace"]).to_owned(),
         name: name.to_owned(),
     };
+    let author = author(event, now);
+    let of_object = |object: &Value| {
+        let text = |path: &[&str]| object.at(path.iter().copied()).and_then(Value::as_str);
+        let name = match event.at(["objectRef", "name"]).and_then(Value::as_str) {
+            Some(name) if !name.is_empty() => name,
+            _ => text(&["metadata", "name"])?,
+        };
+        let namespace = text(&["metadata", "namespace"]);
+        let key = ObjectKey { namespace: namespace.map_or(key("").namespace, str::to_owned), ..key(name) };
+        let is_deleted = ["delete", "deletecollection"].contains(&author.get("verb")?.as_str()?);
+        let marked = object.at(["metadata", "deletionTimestamp"]).is_some();
+        match (text(&["metadata", "resourceVersion"]), text(&["details", "uid"]), text(&["metadata", "uid"]))
+        {
+            (_, Some(uid), _) => Some(deletion_key(&key, uid)),
+            // An object that is gone is shown as it was before, with the revision that it had then.
+            (_, _, Some(uid)) if is_deleted && !marked => Some(deletion_key(&key, uid)),
+            (Some(revision), ..) if revision.parse::<u64>().is_ok() => Some(author_key(&key, revision)),
+            _ => None,
+        }
+    };
+    let answer = event.get("responseObject").cloned().unwrap_or_default();
+    let written: Vec<Value> = match answer.get("items").and_then(Value::as_array) {
+        Some(items) if text(&["verb"]) == "deletecollection" => items.to_vec(),
+        _ => vec![answer],
+    };
+    let keys = written.iter().filter(|_| !key("").resource.is_empty()).filter_map(of_object);
+    keys.map(|key| (key, author.clone())).collect()
+}
+
+/// Returns who made the request of an event.
+fn author(event: &Value, now: u64) -> Value {
+    let text = |path: &[&str]| event.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default();
+    let verb = text(&["verb"]);
     let impersonated = text(&["impersonatedUser", "username"]);
     let user = if impersonated.is_empty() { text(&["user", "username"]) } else { impersonated };
     let mut author =
@@ -140,17 +188,18 @@ fn author(event: &Value, now: u64) -> Option<(String, Value)> {
     if !agent.is_empty() {
         author = author.with("userAgent", agent);
     }
-    let manager = field_manager(text(&["requestURI"])).or_else(|| agent.split('/').next().map(str::to_owned));
+    let manager = parameter(text(&["requestURI"]), "fieldManager")
+        .or_else(|| agent.split('/').next().map(str::to_owned));
     if let Some(manager) = manager.filter(|manager| !manager.is_empty()) {
         author = author.with("manager", manager);
     }
-    Some((author_key(&key, revision), author.into()))
+    author.into()
 }
 
-/// Returns the field manager that a request names.
-fn field_manager(uri: &str) -> Option<String> {
+/// Returns a parameter that a request names.
+fn parameter(uri: &str, name: &str) -> Option<String> {
     let query = tenure_http::Query::parse(uri.split_once('?')?.1).ok()?;
-    query.given("fieldManager").map(|manager| manager.to_string())
+    query.given(name).map(|value| value.to_string())
 }
 
 /// Receives audit events from the webhook of an API server, which knows a token.

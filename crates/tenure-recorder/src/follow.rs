@@ -1,9 +1,10 @@
-//! The objects of a kind as they are and as they change: a list, then a watch from it on, again and again. Ends of watches, servers
+//! The objects of a kind as they are and as they change: a list, then a watch from it on, again and again. The list is streamed by the
+//! watch itself where the server can do that, and read in pages where it cannot. Ends of watches, servers
 //! that are away and refused credentials are waited for; a revision that the server no longer has leads to another list. What is
 //! seen comes in the order of the server, and nothing between two lists is left out.
 
-use std::{sync::Arc, time::Duration};
-use tenure_client::{ClientError, Cluster, Event, Resource, Selection, Watch};
+use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
+use tenure_client::{ClientError, Cluster, Event, Initial, Resource, Selection, Watch};
 use tenure_value::Value;
 use tokio::time::{sleep, timeout};
 
@@ -15,6 +16,13 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// How long a watch lasts, in seconds, and how much longer than that its end is waited for: a connection may be dead without a sign.
 const WATCH_SECONDS: u64 = 300;
 const GRACE: Duration = Duration::from_secs(30);
+
+/// The codes of failures that pass.
+const BUSY: [u16; 4] = [GONE, 429, 503, 504];
+/// How long the next object of a streamed list is waited for. A server that does not know such lists never tells their end.
+const STREAM_PAUSE: Duration = Duration::from_secs(10);
+/// The most objects of a streamed list that are seen together.
+const STREAMED: usize = 500;
 
 /// What a [`Follow`] sees.
 #[derive(Debug)]
@@ -46,11 +54,19 @@ pub struct Follow {
     failures: u32,
     /// Whether a page of a list was no longer there: the next list is read whole.
     is_slow: bool,
+    /// Whether lists are streamed; not any more if the server refused one, or never told its end.
+    is_streamed: bool,
 }
 
 enum Phase {
     /// A list is to be begun.
     List,
+    /// A streamed list is to be begun.
+    Stream,
+    /// The objects of a streamed list come.
+    Streaming(Box<Watch>),
+    /// A streamed list has ended, and something that came after its objects is seen next.
+    Streamed(Box<Watch>, Sight),
     /// The next page of a list is to be read; the first has no token.
     Page(Option<String>),
     /// The list of a revision has ended.
@@ -70,7 +86,16 @@ impl Follow {
         position: Option<String>,
     ) -> Follow {
         let phase = position.map_or(Phase::List, Phase::Begin);
-        Follow { cluster, resource, namespace, selection, phase, failures: 0, is_slow: false }
+        Follow {
+            cluster,
+            resource,
+            namespace,
+            selection,
+            phase,
+            failures: 0,
+            is_slow: false,
+            is_streamed: true,
+        }
     }
 
     /// Returns what is seen next. Dropping the future loses nothing: the same is seen again.
@@ -99,9 +124,28 @@ impl Follow {
         let namespace = self.namespace.as_deref();
         match &mut self.phase {
             Phase::List => {
-                self.phase = Phase::Page(None);
+                self.phase = if self.is_streamed { Phase::Stream } else { Phase::Page(None) };
                 Ok(Some(Sight::ListBegins))
             }
+            Phase::Stream => {
+                let selection = &self.selection;
+                let begun =
+                    self.cluster.watch_list(&self.resource, namespace, selection, WATCH_SECONDS).await;
+                match begun {
+                    Ok(watch) => {
+                        self.phase = Phase::Streaming(Box::new(watch));
+                        Ok(None)
+                    }
+                    // The server does not know such lists, or does not have them for this kind.
+                    Err(error) if code(&error).is_some_and(|code| [400, 405, 406, 422].contains(&code)) => {
+                        self.is_streamed = false;
+                        self.phase = Phase::Page(None);
+                        Ok(None)
+                    }
+                    Err(error) => Err(error),
+                }
+            }
+            Phase::Streaming(_) | Phase::Streamed(..) => self.streamed().await,
             Phase::Page(token) => {
                 let page = match (self.is_slow, &token) {
                     (true, None) => self.cluster.whole(&self.resource, namespace, &self.selection).await,
@@ -176,13 +220,7 @@ impl Follow {
                     }
                     Some(Event::Failed(refusal)) => {
                         self.phase = Phase::Begin(std::mem::take(version));
-                        return Err(ClientError::Refused {
-                            verb: "watch".into(),
-                            what: self.resource.plural.clone(),
-                            code: refusal.code,
-                            message: refusal.message,
-                            advice: "",
-                        });
+                        return Err(refused(&self.resource, refusal.code, refusal.message));
                     }
                     Some(Event::Changed(object)) => Sight::Changed(object),
                     Some(Event::Deleted(object)) => Sight::Deleted(object),
@@ -203,11 +241,83 @@ impl Follow {
         }
     }
 
+    /// Returns what is seen next of a streamed list. The watch that showed it goes on after its end.
+    async fn streamed(&mut self) -> Result<Option<Sight>, ClientError> {
+        let mut objects = Vec::new();
+        loop {
+            let Phase::Streaming(watch) = &mut self.phase else {
+                let Phase::Streamed(watch, sight) = std::mem::replace(&mut self.phase, Phase::List) else {
+                    return Ok(None);
+                };
+                self.phase = match &sight {
+                    Sight::ListEnds(version) => Phase::Watching(watch, version.clone()),
+                    _ => Phase::Streaming(watch),
+                };
+                return Ok(Some(sight));
+            };
+            // Only the first object is waited for, so that none is lost if this future is dropped.
+            let next = match objects.is_empty() {
+                true => timeout(STREAM_PAUSE, watch.next_initial()).await.unwrap_or(Ok(None)),
+                false => match now_or_never(watch.next_initial()).await {
+                    Some(next) => next,
+                    None => return Ok(Some(Sight::Listed(objects))),
+                },
+            };
+            let sight = match next {
+                Ok(Some(Initial::Listed(object))) => {
+                    objects.push(object);
+                    match objects.len() < STREAMED {
+                        true => continue,
+                        false => return Ok(Some(Sight::Listed(objects))),
+                    }
+                }
+                Ok(Some(Initial::Ended(version))) => Sight::ListEnds(version),
+                Ok(Some(Initial::Event(Event::Changed(object)))) => Sight::Changed(object),
+                Ok(Some(Initial::Event(Event::Deleted(object)))) => Sight::Deleted(object),
+                Ok(Some(Initial::Event(Event::Failed(refusal)))) if BUSY.contains(&refusal.code) => {
+                    self.phase = Phase::List;
+                    return Err(refused(&self.resource, refusal.code, refusal.message));
+                }
+                Err(error) => {
+                    self.phase = Phase::List;
+                    return Err(error);
+                }
+                // A server whose etcd is too old for it fails; one that does not know such lists never tells the end.
+                Ok(Some(Initial::Event(Event::Failed(_) | Event::Bookmark(_))) | None) => {
+                    self.is_streamed = false;
+                    self.phase = Phase::List;
+                    return Ok(None);
+                }
+            };
+            // What came before it is seen before it.
+            if let Phase::Streaming(watch) = std::mem::replace(&mut self.phase, Phase::List) {
+                self.phase = Phase::Streamed(watch, sight);
+            }
+            if !objects.is_empty() {
+                return Ok(Some(Sight::Listed(objects)));
+            }
+        }
+    }
+
     /// Starts over after a revision: what was seen since is seen again.
     pub fn rewind(&mut self, position: Option<String>) {
         self.phase = position.map_or(Phase::List, Phase::Begin);
         self.failures = self.failures.max(1);
     }
+}
+
+fn refused(resource: &Resource, code: u16, message: String) -> ClientError {
+    ClientError::Refused { verb: "watch".into(), what: resource.plural.clone(), code, message, advice: "" }
+}
+
+/// Returns what a future has at once.
+pub(crate) async fn now_or_never<T>(future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(ready) => Poll::Ready(Some(ready)),
+        Poll::Pending => Poll::Ready(None),
+    })
+    .await
 }
 
 /// Returns the code with which the server refused a request.

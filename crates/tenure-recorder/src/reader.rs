@@ -68,7 +68,8 @@ impl Reader {
         let entries = loaded.entries();
         let document =
             page(&subject, loaded.live.as_ref(), entries, field.as_deref(), &wanted, &AsRecorded).await?;
-        Ok(self.archive.with_authors(&key, with_gaps(document, &loaded)))
+        let deleted = deleted_uids(&loaded);
+        Ok(self.archive.with_authors(&key, with_gaps(document, &loaded), &deleted))
     }
 
     /// Returns what the object is: its newest version says it.
@@ -142,6 +143,16 @@ fn check_seen(loaded: &Loaded, known: u64, moment: Moment) -> Result<(), ApiErro
         next.revision
     );
     Err(ApiError::new(Reason::Expired, problem))
+}
+
+/// Returns the uids of objects that were removed, by the revision of their removal.
+fn deleted_uids(loaded: &Loaded) -> HashMap<String, String> {
+    let steps = Timeline::new(loaded.live.clone(), loaded.entries()).map_while(Result::ok);
+    let removed = steps.filter(|step| step.after.is_none()).filter_map(|step| {
+        let uid = step.before?.state.object.at(["metadata", "uid"])?.as_str()?.to_owned();
+        Some((step.revision.to_string(), uid))
+    });
+    removed.collect()
 }
 
 /// Marks the changes that stand for several that were missed.

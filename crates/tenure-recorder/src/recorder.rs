@@ -3,16 +3,13 @@
 use crate::{
     Archive, Follow, ObjectKey, Observation, RecorderError, Sight,
     archive::{BATCH, RecordedKind},
-    follow::code,
+    follow::{code, now_or_never},
     observed::version,
 };
 use parking_lot::Mutex;
 use std::{
     collections::{BTreeMap, HashSet},
-    future::{Future, poll_fn},
-    pin::pin,
     sync::Arc,
-    task::Poll,
     time::{Duration, Instant},
 };
 use tenure_client::{ClientError, Cluster, Resource, Selection};
@@ -252,13 +249,14 @@ impl Recorder {
                     }
                     Sight::Changed(object) => {
                         let Some((key, version)) = self.read(&kind, &object) else { continue };
-                        reached = Some(version.revision.to_string());
+                        // Until a list has ended, nothing is known to be complete.
+                        reached = listed.is_none().then(|| version.revision.to_string());
                         seen.push(Observation::Changed(key, version));
                         self.definition_changed(resource);
                     }
                     Sight::Deleted(object) => {
                         let Some((key, version)) = self.read(&kind, &object) else { continue };
-                        reached = Some(version.revision.to_string());
+                        reached = listed.is_none().then(|| version.revision.to_string());
                         seen.push(Observation::Deleted(key, version.revision));
                         self.definition_changed(resource);
                     }
@@ -337,14 +335,4 @@ fn qualified((group, resource): &(String, String)) -> String {
         "" => resource.clone(),
         group => format!("{resource}.{group}"),
     }
-}
-
-/// Returns what a future has at once.
-async fn now_or_never<T>(future: impl Future<Output = T>) -> Option<T> {
-    let mut future = pin!(future);
-    poll_fn(|context| match future.as_mut().poll(context) {
-        Poll::Ready(ready) => Poll::Ready(Some(ready)),
-        Poll::Pending => Poll::Ready(None),
-    })
-    .await
 }

@@ -3,6 +3,7 @@
 
 use serde_json::{Value as Json, json};
 use std::{
+    collections::BTreeSet,
     io,
     path::Path,
     sync::{
@@ -13,7 +14,10 @@ use std::{
 };
 use tempfile::TempDir;
 use tenure_client::{Cluster, Selection};
-use tenure_http::listener;
+use tenure_http::{
+    GuardedRequest, Response,
+    listener::{self, Handler},
+};
 use tenure_recorder::{
     Access, Archive, ArchiveOptions, Follow, HistoryEndpoint, Recorder, RecorderOptions, Sight,
 };
@@ -22,7 +26,7 @@ use tenure_store::{
     embedded::{Disk, DiskOperation},
 };
 use tenure_testing::{Fault, Socket, TestServer};
-use tenure_transport::{ConnectOptions, HistoryServer};
+use tenure_transport::{ConnectOptions, HistoryServer, serving};
 use tenure_value::Value;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -227,9 +231,9 @@ async fn a_list_that_grows_old_is_read_again_whole() {
     for number in 0..510 {
         world.apply(&format!("m{number}"), "alice", json!({})).await;
     }
-    let cluster = world.cluster().await;
-    let resource = cluster.kind_named("configmaps").await.unwrap();
-    let mut follow = Follow::new(cluster, resource, None, Selection::default(), None);
+    let older = OlderServer::start(&world, REFUSALS[0]).await;
+    let resource = older.cluster.kind_named("configmaps").await.unwrap();
+    let mut follow = Follow::new(older.cluster.clone(), resource, None, Selection::default(), None);
     assert!(matches!(follow.next().await, Sight::ListBegins));
     assert!(matches!(follow.next().await, Sight::Listed(page) if page.len() == 500));
     world.server.inject(Fault::too_old().verb("list").once());
@@ -237,6 +241,161 @@ async fn a_list_that_grows_old_is_read_again_whole() {
     let Sight::Listed(objects) = follow.next().await else { panic!("objects") };
     assert!(objects.len() >= 510, "{}", objects.len());
     assert!(matches!(follow.next().await, Sight::ListEnds(_)));
+}
+
+/// Reads a list to its end; returns the names of its objects, each once.
+async fn listed(follow: &mut Follow) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    loop {
+        match follow.next().await {
+            Sight::ListBegins => names.clear(),
+            Sight::Listed(objects) => names.extend(objects.iter().map(name_of)),
+            Sight::ListEnds(_) => return names,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn name_of(object: &Value) -> String {
+    object.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn a_list_is_streamed_by_the_watch_that_follows_it() {
+    let world = World::new().await;
+    for number in 0..1100 {
+        world.apply(&format!("m{number}"), "alice", json!({})).await;
+    }
+    let cluster = world.cluster().await;
+    let resource = cluster.kind_named("configmaps").await.unwrap();
+    let no_lists = world.server.inject(Fault::internal_error().verb("list"));
+    let only_one = world.server.inject(Fault::latency(Duration::ZERO).verb("watch"));
+    let mut follow = Follow::new(cluster, resource, Some("default".into()), Selection::default(), None);
+    let names = listed(&mut follow).await;
+    assert!((0..1100).all(|number| names.contains(&format!("m{number}"))), "{}", names.len());
+    let revision = world.apply("later", "bob", json!({})).await;
+    let Sight::Changed(later) = follow.next().await else { panic!("a change") };
+    let version = later.at(["metadata", "resourceVersion"]).and_then(Value::as_str);
+    assert_eq!((name_of(&later), version), ("later".to_owned(), Some(revision.to_string().as_str())));
+    assert_eq!((no_lists.hits(), only_one.hits()), (0, 1));
+}
+
+/// How servers answer that cannot stream lists: without the feature, with an etcd that is too old, and without an idea of it.
+const REFUSALS: [(u16, &str); 3] = [
+    (
+        422,
+        r#"{"kind":"Status","code":422,"message":"sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"}"#,
+    ),
+    (
+        200,
+        "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":500,\"message\":\"RequestWatchProgress is disabled\"}}\n",
+    ),
+    (200, ""),
+];
+
+/// A server that cannot stream lists.
+struct OlderServer {
+    cluster: Arc<Cluster>,
+    _directory: TempDir,
+    serving: tokio::task::JoinHandle<()>,
+}
+
+struct Older(TestServer, (u16, &'static str));
+
+impl Handler for Older {
+    async fn handle(self: Arc<Self>, request: GuardedRequest) -> Response {
+        let (head, _) = request.into_parts();
+        let uri = head.uri.to_string();
+        if uri.contains("sendInitialEvents") {
+            return Response::text(http::StatusCode::from_u16(self.1.0).unwrap(), self.1.1);
+        }
+        let (code, answer) = self.0.request(head.method.clone(), &uri, None).await.unwrap();
+        Response::text(code, answer.to_string())
+    }
+}
+
+impl OlderServer {
+    async fn start(world: &World, refusal: (u16, &'static str)) -> OlderServer {
+        let socket = listener::bind(([127, 0, 0, 1], 0).into()).await.unwrap();
+        let directory = TempDir::new().unwrap();
+        let kubeconfig =
+            serving::write_insecure_kubeconfig(directory.path(), socket.local_addr().unwrap()).unwrap();
+        let handler = Arc::new(Older(world.server.clone(), refusal));
+        let serving = tokio::spawn(listener::serve(socket, None, handler, std::future::pending()));
+        let options = ConnectOptions { kubeconfig: Some(kubeconfig), ..ConnectOptions::default() };
+        let cluster = Arc::new(Cluster::connect(&options).await.unwrap());
+        OlderServer { cluster, _directory: directory, serving }
+    }
+}
+
+impl Drop for OlderServer {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+#[tokio::test]
+async fn a_server_without_streamed_lists_is_read_in_pages() {
+    let world = World::new().await;
+    world.apply("a", "alice", json!({})).await;
+    for refusal in REFUSALS {
+        let older = OlderServer::start(&world, refusal).await;
+        let resource = older.cluster.kind_named("configmaps").await.unwrap();
+        let lists = world.server.inject(Fault::latency(Duration::ZERO).verb("list").kind("ConfigMap"));
+        let mut follow =
+            Follow::new(older.cluster.clone(), resource, Some("default".into()), Selection::default(), None);
+        assert!(listed(&mut follow).await.contains("a"), "{refusal:?}");
+        assert_eq!(lists.hits(), 1, "{refusal:?}");
+        lists.remove();
+    }
+}
+
+/// Returns an audit event of a write.
+fn event(verb: &str, name: &str, user: &str, answer: Json) -> Value {
+    let (name, query) = name.split_once('?').unwrap_or((name, "fieldManager=agent"));
+    let uri = format!("{MAPS}/{name}?{query}");
+    let event = json!({"kind": "Event", "stage": "ResponseComplete", "verb": verb, "requestURI": uri,
+        "user": {"username": user}, "sourceIPs": ["10.0.0.9"], "userAgent": "agent/1",
+        "objectRef": {"resource": "configmaps", "namespace": "default", "name": name},
+        "responseStatus": {"code": 200}, "responseObject": answer});
+    tenure_value::json::parse(event.to_string().as_bytes(), &tenure_value::Limits::default()).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn audit_events_tell_who_wrote_and_who_deleted() {
+    let world = World::new().await;
+    let running = world.record(ArchiveOptions::default()).await;
+    let mut events = Vec::new();
+    for (name, verb) in [("one", "delete"), ("many", "deletecollection")] {
+        world.apply(name, "agent", json!({"k": "v"})).await;
+        let applied = world.written.lock().unwrap().last().unwrap().2.clone().unwrap();
+        world.delete(name).await;
+        // Dry runs make nothing.
+        events.push(event("patch", &format!("{name}?dryRun=All"), "bob", applied.clone()));
+        events.push(event("patch", name, "ann", applied.clone()));
+        // An apply that changes nothing is answered with the same revision, and is not who made it.
+        events.push(event("patch", name, "bob", applied.clone()));
+        events.push(match verb {
+            "delete" => {
+                let details = json!({"name": name, "kind": "configmaps", "uid": applied["metadata"]["uid"]});
+                event(verb, name, "eve", json!({"kind": "Status", "status": "Success", "details": details}))
+            }
+            _ => event(verb, "", "eve", json!({"kind": "ConfigMapList", "items": [applied]})),
+        });
+    }
+    // Also if they come again, in any batch.
+    running.archive.note_audit_events(&events[..2]).await.unwrap();
+    running.archive.note_audit_events(&events).await.unwrap();
+    for name in ["one", "many"] {
+        let page = running.until(name, |items| items.len() == 2).await;
+        let shown: Vec<[String; 2]> = items(&page)
+            .iter()
+            .map(|item| {
+                ["type", "user"].map(|name| item.get(name).and_then(Value::as_str).unwrap_or_default().into())
+            })
+            .collect();
+        assert_eq!(shown, [["Deleted", "eve"], ["Created", "ann"]], "{name}");
+    }
 }
 
 /// A disk that is full while it is told so.

@@ -13,6 +13,7 @@ use std::{
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
+use tenure_profile::KubernetesVersion;
 use tenure_value::{Limits, Object, Value, json};
 
 const HEAD: &str = "clone.json";
@@ -33,6 +34,8 @@ pub struct CloneDirectory {
     left_out: Vec<String>,
     is_complete: bool,
     has_digests: bool,
+    /// The version of Kubernetes of the cluster, if it is one whose behaviour is known.
+    kubernetes: Option<KubernetesVersion>,
 }
 
 /// A kind that was read whole.
@@ -85,6 +88,7 @@ impl CloneDirectory {
             left_out: Vec::new(),
             is_complete: false,
             has_digests,
+            kubernetes: None,
         };
         directory.write_head()?;
         Ok(directory)
@@ -123,6 +127,7 @@ impl CloneDirectory {
             left_out: list("leftOut").filter_map(Value::as_str).map(str::to_owned).collect(),
             is_complete: value.get("complete").and_then(Value::as_bool).unwrap_or_default(),
             has_digests: text(value, "secrets") == "digests",
+            kubernetes: text(value, "kubernetes").parse().ok(),
         })
     }
 
@@ -154,6 +159,16 @@ impl CloneDirectory {
     /// Whether values of Secrets are digests.
     pub fn has_digests(&self) -> bool {
         self.has_digests
+    }
+
+    /// Returns the version of Kubernetes of the cluster, if it is known.
+    pub fn kubernetes(&self) -> Option<KubernetesVersion> {
+        self.kubernetes
+    }
+
+    /// Notes the version of Kubernetes of the cluster.
+    pub fn set_kubernetes(&mut self, version: KubernetesVersion) {
+        self.kubernetes = Some(version);
     }
 
     /// Opens the file of a kind.
@@ -206,6 +221,10 @@ impl CloneDirectory {
             .with("secrets", if self.has_digests { "digests" } else { "values" })
             .with("kinds", Value::array(self.kinds.iter().map(kind)))
             .with("leftOut", Value::array(self.left_out.iter().map(|what| Value::from(what.as_str()))));
+        let head = match self.kubernetes {
+            Some(version) => head.with("kubernetes", version.to_string()),
+            None => head,
+        };
         let (path, part) = (self.path.join(HEAD), self.path.join("clone.json.part"));
         let failed = |source| Error::Write { path: path.clone(), source };
         let written = File::create(&part).and_then(|mut file| {

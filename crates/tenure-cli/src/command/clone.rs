@@ -65,6 +65,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         None => options.connection.run(async |cluster| {
             let source = cluster.server().to_owned();
             let mut clone = CloneDirectory::start(&options.directory, &source, time, !options.secret_values)?;
+            clone.set_kubernetes(cluster.profile().await?.version());
             copy(&mut clone, &options, &cluster, terminal).await?;
             Ok(clone)
         })?,

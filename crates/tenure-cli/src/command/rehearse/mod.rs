@@ -1,5 +1,7 @@
 //! `tenure rehearse`: applies manifests to a copy of a cluster, in a server inside this process, and reports what happens.
 
+#[cfg(test)]
+mod predictions;
 mod report;
 mod stage;
 
@@ -16,9 +18,13 @@ use crate::{
 use clap::Args;
 use report::Report;
 use stage::Stage;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 use tenure_client::Cluster;
 use tenure_ownership::Applier;
+use tenure_profile::KubernetesVersion;
 use tenure_value::Value;
 
 /// Apply manifests to a copy of a cluster and show what happens.
@@ -29,10 +35,11 @@ which are named instead. The report says for every object what changes, what eac
 values and their owners, and what a second apply would do, which must be nothing. The cluster is not changed, and with --on not even
 asked.
 
-The copy behaves as the cluster does that is read, and as a kube-apiserver with --on, unless --compatibility chooses.
+The copy behaves as the cluster does that is read; with --on as a kube-apiserver of the version that was cloned. --compatibility chooses
+otherwise.
 
 Without --on, what the manifests touch is read from the cluster of the kubeconfig: the objects, their namespaces, the definitions of custom
-resources and the admission policies.
+resources, the admission policies, and the limits and quotas of their namespaces.
 
 With --upgrade, the manifests of the old release are applied first, then those of the new one are rehearsed; objects that the new
 release no longer has are named. With --client-side, the old release is applied as `kubectl apply` does without --server-side.
@@ -82,8 +89,8 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let answer_for = options.answer_for;
     let (objects, key, profile) = match &options.on {
         Some(path) => {
-            let (objects, key) = on_copy(path, terminal)?;
-            (objects, key, answer_for.offline(None))
+            let copy = Copy::read(path, terminal)?;
+            (copy.objects, copy.key, answer_for.offline(copy.version))
         }
         None => options.connection.run(async |cluster| {
             Ok((touched(&old, &new, &cluster).await?, None, answer_for.server(&cluster, None).await?))
@@ -93,7 +100,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let runtime = runtime.map_err(Error::Runtime)?;
     let applier = options.applier.applier(terminal);
     let report = runtime.block_on(async {
-        let stage = Stage::open(&objects, options.connection.namespace(), profile).await?;
+        let mut stage = Stage::open(&objects, options.connection.namespace(), profile).await?;
         let withheld = |documents: Vec<Document>| -> Vec<Document> {
             let withhold = |document: Document| match &key {
                 Some(key) => Document { value: key.withhold(&document.value), ..document },
@@ -102,6 +109,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
             documents.into_iter().map(withhold).collect()
         };
         let (old, new) = (withheld(old), withheld(new));
+        stage.keep_versions(old.iter().chain(&new)).await?;
         let mut report = Report::new(&stage);
         if !old.is_empty() {
             report.old = stage.establish(&old, &applier, options.client_side).await?;
@@ -124,7 +132,8 @@ pub async fn on_live(manifests: Vec<Value>, applier: &Applier, cluster: &Cluster
     let documents: Vec<Document> =
         manifests.into_iter().enumerate().map(|(at, value)| Document { value, place: place(at) }).collect();
     let objects = touched(&[], &documents, cluster).await?;
-    let stage = Stage::open(&objects, Some(&cluster.namespace), cluster.profile().await?).await?;
+    let mut stage = Stage::open(&objects, Some(&cluster.namespace), cluster.profile().await?).await?;
+    stage.keep_versions(&documents).await?;
     let mut report = Report::new(&stage);
     report.first = stage.apply(&documents, applier).await?;
     report.second = stage.plans(&documents, applier).await?;
@@ -136,45 +145,54 @@ fn read_all(path: &Path) -> Result<Vec<Document>, Error> {
     files.read()
 }
 
-/// Reads the objects of a copy, and the key of its digests of Secrets.
-fn on_copy(path: &Path, terminal: &Terminal) -> Result<(Vec<Value>, Option<SecretKey>), Error> {
-    let mut key = None;
-    if CloneDirectory::is_at(path) {
-        let clone = CloneDirectory::read(path)?;
-        key = clone.key()?;
-        if clone.has_digests() && key.is_none() {
-            terminal.note("the key of the clone is not on this machine, so that every value of a Secret seems to change");
+/// What a rehearsal takes from a copy.
+struct Copy {
+    objects: Vec<Value>,
+    /// The key of its digests of Secrets.
+    key: Option<SecretKey>,
+    /// The version of Kubernetes of the cluster, if the copy says it.
+    version: Option<KubernetesVersion>,
+}
+
+impl Copy {
+    fn read(path: &Path, terminal: &Terminal) -> Result<Copy, Error> {
+        let (mut key, mut version) = (None, None);
+        if CloneDirectory::is_at(path) {
+            let clone = CloneDirectory::read(path)?;
+            (key, version) = (clone.key()?, clone.kubernetes());
+            if clone.has_digests() && key.is_none() {
+                terminal.note(
+                    "the key of the clone is not on this machine, so that every value of a Secret seems to change",
+                );
+            }
         }
+        Ok(Copy { objects: source::read(path)?.objects, key, version })
     }
-    Ok((source::read(path)?.objects, key))
 }
 
 /// The kinds that decide about the writes of others, by their paths.
-const POLICIES: [&str; 6] = [
+const POLICIES: [&str; 12] = [
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
     "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
     "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
+    "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies",
+    "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings",
     "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
     "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
     "/api/v1/namespaces",
+    "/apis/scheduling.k8s.io/v1/priorityclasses",
+    "/apis/storage.k8s.io/v1/storageclasses",
+    "/apis/networking.k8s.io/v1/ingressclasses",
+    "/apis/node.k8s.io/v1/runtimeclasses",
 ];
+/// Those that decide about the objects of their namespace.
+const LIMITS: [&str; 2] = ["limitranges", "resourcequotas"];
 
 /// Reads what manifests touch from a cluster.
 async fn touched(old: &[Document], new: &[Document], cluster: &Cluster) -> Result<Vec<Value>, Error> {
-    let mut objects = Vec::new();
+    let (mut objects, mut namespaces) = (Vec::new(), BTreeSet::new());
     for path in POLICIES {
-        let response = cluster.send(http::Method::GET, path, "application/json", None).await?;
-        let list = match response.code {
-            // What may not be read cannot be part of the copy.
-            403 | 404 => continue,
-            _ => response.success("read", path)?,
-        };
-        let text = |name: &str| list.get(name).and_then(Value::as_str).unwrap_or_default();
-        let kind = text("kind").trim_end_matches("List").to_owned();
-        for item in list.get("items").and_then(Value::as_array).into_iter().flat_map(|items| items.iter()) {
-            let item = item.as_object().cloned().unwrap_or_default();
-            objects.push(Value::Object(item.with("apiVersion", text("apiVersion")).with("kind", kind.as_str())));
-        }
+        objects.extend(all_of(path, cluster).await?);
     }
     for document in old.iter().chain(new) {
         let draft = document.draft(cluster).await?;
@@ -183,6 +201,28 @@ async fn touched(old: &[Document], new: &[Document], cluster: &Cluster) -> Resul
         {
             objects.push(found);
         }
+        namespaces.insert(draft.manifest.target.namespace);
+    }
+    for namespace in namespaces.iter().filter(|namespace| !namespace.is_empty()) {
+        for resource in LIMITS {
+            objects.extend(all_of(&format!("/api/v1/namespaces/{namespace}/{resource}"), cluster).await?);
+        }
     }
     Ok(objects)
+}
+
+/// Reads the objects of a collection. What may not be read cannot be part of the copy.
+async fn all_of(path: &str, cluster: &Cluster) -> Result<Vec<Value>, Error> {
+    let response = cluster.send(http::Method::GET, path, "application/json", None).await?;
+    let list = match response.code {
+        403 | 404 => return Ok(Vec::new()),
+        _ => response.success("read", path)?,
+    };
+    let text = |name: &str| list.get(name).and_then(Value::as_str).unwrap_or_default();
+    let kind = text("kind").trim_end_matches("List");
+    let typed = |item: &Value| {
+        let item = item.as_object().cloned().unwrap_or_default();
+        Value::Object(item.with("apiVersion", text("apiVersion")).with("kind", kind))
+    };
+    Ok(list.get("items").and_then(Value::as_array).into_iter().flatten().map(typed).collect())
 }

@@ -2,6 +2,7 @@
 
 use crate::{Error, command::apply::order, document::Document, place::Place};
 use http::Method;
+use std::collections::{HashMap, HashSet};
 use tenure_client::{Cluster, Draft, Mode};
 use tenure_ownership::{Action, Applier, Manifest, Plan};
 use tenure_profile::Profile;
@@ -36,6 +37,27 @@ pub struct Stage {
     pub not_called: Vec<String>,
     /// Objects of the copy that the server could not take.
     pub left_out: Vec<String>,
+    /// The resourceVersions of objects in the cluster that was copied, by their identity.
+    versions: HashMap<Identity, String>,
+    /// For those of manifests with a resourceVersion: the one that stands for it here.
+    kept: HashMap<Identity, String>,
+}
+
+/// Group, kind, namespace and name of an object.
+type Identity = (String, String, String, String);
+
+fn identity(object: &Value) -> Identity {
+    let text = |path: &[&str]| text_at(object, path).to_owned();
+    let group = text(&["apiVersion"]).split_once('/').map(|(group, _)| group.to_owned()).unwrap_or_default();
+    (group, text(&["kind"]), text(&["metadata", "namespace"]), text(&["metadata", "name"]))
+}
+
+fn text_at<'v>(object: &'v Value, path: &[&str]) -> &'v str {
+    object.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn version_of(object: &Value) -> &str {
+    text_at(object, &["metadata", "resourceVersion"])
 }
 
 impl Stage {
@@ -44,7 +66,12 @@ impl Stage {
         let failed = |error: tenure_testing::TestError| Error::Serve(error.into());
         // Objects whose owners are not part of the copy must stay.
         let none = Controllers { garbage_collection: false, namespaces: false, service_cidrs: false };
-        let server = TestServer::builder().profile(profile).controllers(none).start().await.map_err(failed)?;
+        let server = TestServer::builder()
+            .profile(profile)
+            .kubernetes(profile.version())
+            .controllers(none)
+            .start()
+           .await.map_err(failed)?;
         let kind = |object: &Value| object.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
         let is_remote = |object: &&Value| match kind(object).as_str() {
             "APIService" => object.at(["spec", "service"]).is_some_and(|service| !service.is_null()),
@@ -64,7 +91,43 @@ impl Stage {
             ..ConnectOptions::default()
         };
         let cluster = Cluster::connect(&options).await?;
-        Ok(Stage { cluster, _socket: socket, _server: server, not_called: not_called.collect(), left_out: loaded.left_out })
+        Ok(Stage {
+            cluster,
+            _socket: socket,
+            _server: server,
+            not_called: not_called.collect(),
+            left_out: loaded.left_out,
+            versions: local.iter().map(|object| (identity(object), version_of(object).to_owned())).collect(),
+            kept: HashMap::new(),
+        })
+    }
+
+    /// Prepares manifests that name the resourceVersion of an object of the copy: objects have other versions here.
+    pub async fn keep_versions(&mut self, documents: impl IntoIterator<Item = &Document>) -> Result<(), Error> {
+        for document in documents.into_iter().filter(|document| !version_of(&document.value).is_empty()) {
+            let draft = document.draft(&self.cluster).await?;
+            let Some(path) = draft.path() else { continue };
+            if let Some(live) = self.cluster.find(&path).await? {
+                self.kept.insert(identity(&draft.manifest.config), version_of(&live).to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns a document as it is applied, with the resourceVersion that stands for the one that it names.
+    async fn draft(&self, document: &Document) -> Result<Draft, Error> {
+        let mut draft = document.draft(&self.cluster).await?;
+        let config = &draft.manifest.config;
+        let (identity, version) = (identity(config), version_of(config));
+        if self.versions.get(&identity).is_some_and(|original| original == version)
+            && let (false, Some(kept)) = (version.is_empty(), self.kept.get(&identity))
+        {
+            let metadata = config.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
+            let root = config.as_object().cloned().unwrap_or_default();
+            draft.manifest.config =
+                Value::Object(root.with("metadata", metadata.with("resourceVersion", kept.as_str())));
+        }
+        Ok(draft)
     }
 
     /// Plans and applies documents in order, as the applier; each plan sees what was applied before it. Objects with conflicts are not
@@ -73,7 +136,7 @@ impl Stage {
         let mut applied = Applied::default();
         for phase in order::phases(documents.to_vec()) {
             for document in phase {
-                let draft = document.draft(&self.cluster).await?;
+                let draft = self.draft(&document).await?;
                 applied.plans.push(self.apply_one(&draft, applier).await?);
                 applied.manifests.push(draft.manifest);
                 applied.places.push(document.place);
@@ -102,7 +165,7 @@ impl Stage {
         let mut plans = Vec::with_capacity(documents.len());
         for phase in order::phases(documents.to_vec()) {
             for document in phase {
-                let draft = document.draft(&self.cluster).await?;
+                let draft = self.draft(&document).await?;
                 let applier = applier.for_manifest(&draft.manifest);
                 plans.push(tenure_client::plan(&draft, &[], &applier, &self.cluster).await?);
             }
@@ -156,12 +219,8 @@ impl Stage {
 
 /// Returns the objects of an old release that the new one does not have.
 pub fn gone(old: &[Document], new: &[Document]) -> Vec<String> {
-    let identity = |document: &Document| {
-        let text = |path: &[&str]| document.value.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let group = text(&["apiVersion"]).split_once('/').map(|(group, _)| group.to_owned()).unwrap_or_default();
-        (group, text(&["kind"]), text(&["metadata", "namespace"]), text(&["metadata", "name"]))
-    };
-    let kept: std::collections::HashSet<_> = new.iter().map(identity).collect();
+    let identity = |document: &Document| identity(&document.value);
+    let kept: HashSet<_> = new.iter().map(identity).collect();
     let gone = old.iter().map(identity).filter(|one| !kept.contains(one));
     gone.map(|(_, kind, _, name)| format!("{}/{name}", kind.to_lowercase())).collect()
 }

@@ -4,6 +4,7 @@
 mod agreement;
 pub mod http;
 mod replay;
+mod step;
 
 use crate::harness::{TestCluster, offline};
 use agreement::Plans;
