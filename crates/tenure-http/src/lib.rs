@@ -32,6 +32,9 @@ mod sent_body;
 mod service;
 mod shutdown;
 mod strict_decoding;
+#[cfg(feature = "library-connections")]
+mod tls_library;
+#[cfg(not(feature = "library-connections"))]
 mod tls_stream;
 mod upgrade;
 mod warning;
@@ -55,6 +58,7 @@ pub use request_guard::HostGuard;
 pub use request_path::{DiscoveryPath, RequestPath, ResourcePath, decode as decode_segment};
 pub use response::{Response, ResponseBody};
 pub use service::ClientAddress;
+pub use shutdown::ConnectionError;
 pub use strict_decoding::{TextErrors, operation_errors};
 pub use upgrade::{Duplex, OnUpgrade, Upgraded};
 pub use web_service::{WebEndpoint, WebRequest, WebService};

@@ -2,13 +2,17 @@
 //! [`Handler`] and writes the response. On shutdown, running requests may finish; other connections close at once
 //! (`shutdown`).
 
+#[cfg(feature = "library-connections")]
+use super::tls_library::TlsStream;
+#[cfg(not(feature = "library-connections"))]
+use super::tls_stream::TlsStream;
 use super::{
-    ClientAddress, ConnectionLimits, GuardedRequest, HostGuard, PLAIN, RequestBody, Response,
+    ClientAddress, ConnectionError, ConnectionLimits, GuardedRequest, HostGuard, PLAIN, RequestBody,
+    Response,
     connections::{Admission, ConnectionTable, Purpose},
     http1::{Http1Connection, Http1Limits},
-    service::{Peer, Respond, Service},
-    shutdown::{ConnectionError, Connections, Shutdown},
-    tls_stream::TlsStream,
+    service::{Identities, Respond, Service},
+    shutdown::{Connections, Shutdown},
 };
 use hyper::{Request, body::Incoming, server::conn::http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -81,10 +85,7 @@ pub async fn serve_within<H: Handler>(
     stop: impl Future<Output = ()>,
 ) {
     let table = ConnectionTable::new(limits);
-    let guard = if tls.is_none() { HostGuard::Loopback } else { HostGuard::Certified };
-    // Boxed, so that a watch does not keep the memory of the future that handled its request.
-    let respond: Respond =
-        Arc::new(move |request| Box::pin(respond_guarded(handler.clone(), guard, request)));
+    let respond = respond(handler, tls.is_some());
     let connections = Connections::default();
     tokio::pin!(stop);
     // The head of every request has a timeout. Setting a timer that expires before all others interrupts the thread
@@ -115,13 +116,43 @@ pub async fn serve_within<H: Handler>(
                 continue;
             }
         };
-        let tls = tls.as_ref().map(Reloadable::get);
-        spawn_connection((stream, peer), tls, respond.clone(), connections.subscribe(entry), purpose);
+        let shutdown = connections.subscribe(entry);
+        let accepted = Accepted { client: peer, respond: respond.clone(), shutdown, purpose };
+        spawn_connection(stream, tls.as_ref().map(Reloadable::get), accepted);
     }
     drop(listener);
     if timeout(DRAIN_TIME, connections.close()).await.is_err() {
         tracing::warn!("some requests did not finish within {} s", DRAIN_TIME.as_secs());
     }
+}
+
+/// Serves one connection over any stream of bytes until it closes. Without TLS it speaks HTTP/1.1.
+pub async fn serve_stream<S, H>(
+    stream: S,
+    client: SocketAddr,
+    tls: Option<Arc<Tls>>,
+    handler: Arc<H>,
+) -> Result<(), ConnectionError>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    H: Handler,
+{
+    let (table, connections) = (ConnectionTable::new(ConnectionLimits::new(1)), Connections::default());
+    let Admission::Accepted(entry) = table.admit(client.ip()) else { return Ok(()) };
+    let (respond, shutdown) = (respond(handler, tls.is_some()), connections.subscribe(entry));
+    let accepted = Accepted { client, respond, shutdown, purpose: Purpose::Any };
+    let connection = match tls {
+        Some(tls) => tls_connection(stream, tls, accepted).await?,
+        None => http_connection(stream, Protocol::Http1, accepted, Identities::default()),
+    };
+    connection.await
+}
+
+/// Returns a handler as connections call it.
+fn respond<H: Handler>(handler: Arc<H>, has_tls: bool) -> Respond {
+    let guard = if has_tls { HostGuard::Certified } else { HostGuard::Loopback };
+    // Boxed, so that a watch does not keep the memory of the future that handled its request.
+    Arc::new(move |request| Box::pin(respond_guarded(handler.clone(), guard, request)))
 }
 
 /// Passes a request to the handler if its host, its origin and its path may be answered.
@@ -149,20 +180,23 @@ pub enum Protocol {
     Http2,
 }
 
+/// A connection that was accepted: whose it is, and who answers its requests.
+struct Accepted {
+    client: SocketAddr,
+    respond: Respond,
+    shutdown: Shutdown,
+    purpose: Purpose,
+}
+
 /// A future that serves a connection until it closes.
 type Connection = Pin<Box<dyn Future<Output = Result<(), ConnectionError>> + Send>>;
 
 /// Serves a connection in a task of its own.
-fn spawn_connection(
-    stream: (TcpStream, SocketAddr),
-    tls: Option<Arc<Tls>>,
-    respond: Respond,
-    shutdown: Shutdown,
-    purpose: Purpose,
-) {
+fn spawn_connection(stream: TcpStream, tls: Option<Arc<Tls>>, accepted: Accepted) {
+    let purpose = accepted.purpose;
     // The future of a connection lives as long as the connection, an hour for a watch. What comes before is boxed, so that its
     // memory is freed when it is done.
-    let established = Box::pin(establish(stream, tls, respond, shutdown, purpose));
+    let established = Box::pin(establish(stream, tls, accepted));
     let serving = async move {
         match established.await? {
             Some(connection) => connection.await,
@@ -185,11 +219,9 @@ fn log_end(ended: Result<(), ConnectionError>) {
 
 /// Prepares a connection; returns `None` if the server stops meanwhile.
 async fn establish(
-    (stream, client): (TcpStream, SocketAddr),
+    stream: TcpStream,
     tls: Option<Arc<Tls>>,
-    respond: Respond,
-    mut shutdown: Shutdown,
-    purpose: Purpose,
+    accepted: Accepted,
 ) -> Result<Option<Connection>, ConnectionError> {
     if !has_date(SystemTime::now()) {
         tracing::error!(
@@ -201,7 +233,8 @@ async fn establish(
     let (silence, interval) = TCP_PROBE;
     let probes = socket2::TcpKeepalive::new().with_time(silence).with_interval(interval).with_retries(3);
     socket2::SockRef::from(&stream).set_tcp_keepalive(&probes)?;
-    let handshake = handshake((stream, client), tls, respond, shutdown.clone(), purpose);
+    let mut shutdown = accepted.shutdown.clone();
+    let handshake = handshake(stream, tls, accepted);
     tokio::select! {
         connection = timeout(HEAD_TIME, handshake) => Ok(Some(connection??)),
         () = shutdown.requested() => Ok(None),
@@ -216,32 +249,40 @@ pub fn has_date(time: SystemTime) -> bool {
 
 /// Performs the handshake and returns the future that serves the connection.
 async fn handshake(
-    (stream, client): (TcpStream, SocketAddr),
+    stream: TcpStream,
     tls: Option<Arc<Tls>>,
-    respond: Respond,
-    shutdown: Shutdown,
-    purpose: Purpose,
+    accepted: Accepted,
 ) -> Result<Connection, ConnectionError> {
-    Ok(match tls {
-        Some(tls) => {
-            let stream = TlsStream::accept(stream, tls.config.clone()).await?;
-            let chain = stream.state().peer_certificates();
-            let authorities = tls.authorities.as_ref();
-            let certificate = authorities.and_then(|authorities| authorities.identify(chain));
-            let front_proxy = authorities.and_then(|authorities| authorities.front_proxy(chain));
-            let peer = Peer { address: client, certificate, front_proxy };
-            let protocol = match stream.state().alpn_protocol() {
-                Some(b"h2") => Protocol::Http2,
-                _ => Protocol::Http1,
-            };
-            http_connection(stream, protocol, respond, shutdown, (purpose, peer))
-        }
+    match tls {
+        Some(tls) => tls_connection(stream, tls, accepted).await,
         None => {
             let protocol = detect_protocol(&stream).await?;
-            let peer = Peer { address: client, certificate: None, front_proxy: None };
-            http_connection(stream, protocol, respond, shutdown, (purpose, peer))
+            Ok(http_connection(stream, protocol, accepted, Identities::default()))
         }
-    })
+    }
+}
+
+/// Performs the handshake of TLS and returns the future that serves the connection.
+async fn tls_connection<S>(
+    stream: S,
+    tls: Arc<Tls>,
+    accepted: Accepted,
+) -> Result<Connection, ConnectionError>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let stream = TlsStream::accept(stream, tls.config.clone()).await?;
+    let chain = stream.state().peer_certificates();
+    let authorities = tls.authorities.as_ref();
+    let identities = Identities {
+        certificate: authorities.and_then(|authorities| authorities.identify(chain)),
+        front_proxy: authorities.and_then(|authorities| authorities.front_proxy(chain)),
+    };
+    let protocol = match stream.state().alpn_protocol() {
+        Some(b"h2") => Protocol::Http2,
+        _ => Protocol::Http1,
+    };
+    Ok(http_connection(stream, protocol, accepted, identities))
 }
 
 /// Detects the HTTP version of a connection without TLS by peeking at its first bytes.
@@ -264,17 +305,13 @@ pub async fn detect_protocol(stream: &TcpStream) -> io::Result<Protocol> {
 }
 
 /// Returns the future that serves a connection with an HTTP version.
-fn http_connection<S>(
-    stream: S,
-    protocol: Protocol,
-    respond: Respond,
-    shutdown: Shutdown,
-    (purpose, peer): (Purpose, Peer),
-) -> Connection
+fn http_connection<S>(stream: S, protocol: Protocol, accepted: Accepted, identities: Identities) -> Connection
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let service = Service { respond, shutdown: shutdown.clone(), purpose, peer, handover: None };
+    let Accepted { client, respond, shutdown, purpose } = accepted;
+    let service =
+        Service { respond, shutdown: shutdown.clone(), purpose, client, identities, handover: None };
     match protocol {
         Protocol::Http1 => {
             let limits = Http1Limits { head_time: HEAD_TIME, head_bytes: HEAD_BYTES };

@@ -1,5 +1,6 @@
 //! The requests of a connection: each is passed to the handler with what is known of the client, and counted until its response is
-//! sent. A stream over HTTP/1.1 does not go through hyper: it takes the connection over (`http1`).
+//! sent. A stream over HTTP/1.1 does not go through hyper: it takes the connection over (`http1`), unless the crate is built with
+//! `library-connections`.
 
 use super::{
     Response, ResponseBody,
@@ -32,9 +33,9 @@ pub struct ClientAddress(pub SocketAddr);
 pub(super) type Respond =
     Arc<dyn Fn(Request<Incoming>) -> Pin<Box<dyn Future<Output = Response> + Send>> + Send + Sync>;
 
-/// The client of a connection.
-pub(super) struct Peer {
-    pub address: SocketAddr,
+/// Who the client of a connection is, by its certificate.
+#[derive(Default)]
+pub(super) struct Identities {
     pub certificate: Option<ClientCertificate>,
     pub front_proxy: Option<FrontProxy>,
 }
@@ -44,7 +45,8 @@ pub(super) struct Service {
     pub respond: Respond,
     pub shutdown: Shutdown,
     pub purpose: Purpose,
-    pub peer: Peer,
+    pub client: SocketAddr,
+    pub identities: Identities,
     /// How a response takes the connection over; `None` where requests share it, as in HTTP/2.
     pub handover: Option<Arc<Handover>>,
 }
@@ -55,8 +57,8 @@ impl hyper::service::Service<Request<Incoming>> for Service {
     type Future = Responding;
 
     fn call(&self, mut request: Request<Incoming>) -> Responding {
-        let Peer { address, certificate, front_proxy } = &self.peer;
-        request.extensions_mut().insert(ClientAddress(*address));
+        let Identities { certificate, front_proxy } = &self.identities;
+        request.extensions_mut().insert(ClientAddress(self.client));
         if let Some(certificate) = certificate {
             request.extensions_mut().insert(certificate.clone());
         }
@@ -72,7 +74,8 @@ impl hyper::service::Service<Request<Incoming>> for Service {
         }
         let is_head = request.method() == Method::HEAD;
         let handover = self.handover.clone().filter(|_| {
-            self.purpose == Purpose::Any
+            !cfg!(feature = "library-connections")
+                && self.purpose == Purpose::Any
                 && request.method() == Method::GET
                 && request.version() == Version::HTTP_11
                 && is_alone(request.headers())
