@@ -6,7 +6,7 @@ use tenure_value::{Value, yaml};
 
 /// The fields of a message.
 pub(super) struct Message {
-    pub rows: &'static [Row],
+    pub rows: &'static [Member],
     /// The field number of all members that begin with `x-`.
     pub marks: u32,
     /// Whether a reference may replace it: a wrapper message has it as field 1, or the reference as field 2.
@@ -14,13 +14,13 @@ pub(super) struct Message {
 }
 
 /// A member of an object, its number, and how it is written.
-pub(super) struct Row(pub &'static str, pub u32, pub Form);
+pub(super) struct Member(pub &'static str, pub u32, pub WireForm);
 
-pub(super) enum Form {
+pub(super) enum WireForm {
     Text,
     Texts,
     Flag,
-    Whole,
+    Integer,
     Double,
     /// Any value, as YAML.
     Any,
@@ -65,7 +65,7 @@ impl Message {
     }
 
     fn write_fields(&self, value: &Value, out: &mut Writer) {
-        for Row(name, number, form) in self.rows {
+        for Member(name, number, form) in self.rows {
             if let Some(member) = value.get(name) {
                 form.write(*number, member, out);
             }
@@ -74,33 +74,33 @@ impl Message {
             if name.starts_with("x-") {
                 nest(self.marks, out, |out| {
                     out.field(1, name.as_bytes());
-                    Form::Any.write(2, mark, out);
+                    WireForm::Any.write(2, mark, out);
                 });
             }
         }
     }
 }
 
-impl Form {
+impl WireForm {
     fn write(&self, number: u32, value: &Value, out: &mut Writer) {
         match self {
-            Form::Text => out.field(number, value.as_str().unwrap_or_default().as_bytes()),
-            Form::Texts => each(value, |item| Form::Text.write(number, item, out)),
-            Form::Flag => out.number(number, value.as_bool().unwrap_or_default().into()),
-            Form::Whole => out.number(number, value.as_i64().unwrap_or_default() as u64),
-            Form::Double => {
+            WireForm::Text => out.field(number, value.as_str().unwrap_or_default().as_bytes()),
+            WireForm::Texts => each(value, |item| WireForm::Text.write(number, item, out)),
+            WireForm::Flag => out.number(number, value.as_bool().unwrap_or_default().into()),
+            WireForm::Integer => out.number(number, value.as_i64().unwrap_or_default() as u64),
+            WireForm::Double => {
                 out.key(number, FIXED64);
                 out.bytes(&value.as_f64().unwrap_or_default().to_le_bytes());
             }
-            Form::Any => nest(number, out, |out| out.field(2, yaml::to_string(value).as_bytes())),
-            Form::Anys => each(value, |item| Form::Any.write(number, item, out)),
-            Form::One(message) => nest(number, out, |out| message.write(value, out)),
-            Form::Many(message) => each(value, |item| nest(number, out, |out| message.write(item, out))),
-            Form::Around(inner, message) => nest(number, out, |out| {
+            WireForm::Any => nest(number, out, |out| out.field(2, yaml::to_string(value).as_bytes())),
+            WireForm::Anys => each(value, |item| WireForm::Any.write(number, item, out)),
+            WireForm::One(message) => nest(number, out, |out| message.write(value, out)),
+            WireForm::Many(message) => each(value, |item| nest(number, out, |out| message.write(item, out))),
+            WireForm::Around(inner, message) => nest(number, out, |out| {
                 each(value, |item| nest(*inner, out, |out| message.write(item, out)));
             }),
-            Form::AroundTexts => nest(number, out, |out| Form::Texts.write(1, value, out)),
-            Form::Named(entries, around, message) => nest(number, out, |out| {
+            WireForm::AroundTexts => nest(number, out, |out| WireForm::Texts.write(1, value, out)),
+            WireForm::Named(entries, around, message) => nest(number, out, |out| {
                 for (name, value) in value.as_object().into_iter().flat_map(|fields| fields.iter()) {
                     nest(*entries, out, |out| {
                         out.field(1, name.as_bytes());
@@ -111,30 +111,30 @@ impl Form {
                     });
                 }
             }),
-            Form::NamedTexts => each(value, |item| {
+            WireForm::NamedTexts => each(value, |item| {
                 nest(number, out, |out| {
                     for (name, texts) in item.as_object().into_iter().flat_map(|fields| fields.iter()) {
                         nest(1, out, |out| {
                             out.field(1, name.as_bytes());
-                            Form::AroundTexts.write(2, texts, out);
+                            WireForm::AroundTexts.write(2, texts, out);
                         });
                     }
                 });
             }),
-            Form::OrFlag(message) => nest(number, out, |out| match value {
+            WireForm::OrFlag(message) => nest(number, out, |out| match value {
                 Value::Bool(flag) => out.number(2, (*flag).into()),
                 schema => nest(1, out, |out| message.write(schema, out)),
             }),
-            Form::Bare(message) => nest(number, out, |out| message.write_fields(value, out)),
-            Form::Scalar => match value {
-                Value::Bool(_) => nest(number, out, |out| Form::Flag.write(2, value, out)),
-                Value::String(_) => nest(number, out, |out| Form::Text.write(3, value, out)),
+            WireForm::Bare(message) => nest(number, out, |out| message.write_fields(value, out)),
+            WireForm::Scalar => match value {
+                Value::Bool(_) => nest(number, out, |out| WireForm::Flag.write(2, value, out)),
+                Value::String(_) => nest(number, out, |out| WireForm::Text.write(3, value, out)),
                 Value::Int(_) | Value::UInt(_) | Value::Float(_) => {
-                    nest(number, out, |out| Form::Double.write(1, value, out));
+                    nest(number, out, |out| WireForm::Double.write(1, value, out));
                 }
                 Value::Null | Value::Array(_) | Value::Object(_) => {}
             },
-            Form::Parameters(messages) => {
+            WireForm::Parameters(messages) => {
                 each(value, |item| nest(number, out, |out| write_parameter(messages, item, out)));
             }
         }

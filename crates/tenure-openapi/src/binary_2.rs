@@ -1,7 +1,7 @@
 //! The OpenAPI document of version 2 in protobuf, the only one that clients before Kubernetes 1.27 read: the table of its
 //! messages for the engine in `binary.rs`.
 
-use super::binary::{Form, Message, Row, write};
+use super::binary::{Member, Message, WireForm, write};
 use tenure_value::Value;
 
 /// Writes a document of version 2.
@@ -14,29 +14,33 @@ const PARAMETERS: [&Message; 3] = [&BODY_PARAMETER, &QUERY_PARAMETER, &PATH_PARA
 
 static DOCUMENT: Message = Message {
     rows: &[
-        Row("swagger", 1, Form::Text),
-        Row("info", 2, Form::One(&INFO)),
-        Row("paths", 8, Form::Named(2, None, &PATH)),
-        Row("definitions", 9, Form::Named(1, None, &SCHEMA)),
-        Row("security", 12, Form::NamedTexts),
-        Row("securityDefinitions", 13, Form::Named(1, Some(2), &API_KEY)),
+        Member("swagger", 1, WireForm::Text),
+        Member("info", 2, WireForm::One(&INFO)),
+        Member("paths", 8, WireForm::Named(2, None, &PATH)),
+        Member("definitions", 9, WireForm::Named(1, None, &SCHEMA)),
+        Member("security", 12, WireForm::NamedTexts),
+        Member("securityDefinitions", 13, WireForm::Named(1, Some(2), &API_KEY)),
     ],
     marks: 16,
     may_be_reference: false,
 };
 
 static INFO: Message = Message {
-    rows: &[Row("title", 1, Form::Text), Row("version", 2, Form::Text), Row("description", 3, Form::Text)],
+    rows: &[
+        Member("title", 1, WireForm::Text),
+        Member("version", 2, WireForm::Text),
+        Member("description", 3, WireForm::Text),
+    ],
     marks: 7,
     may_be_reference: false,
 };
 
 static API_KEY: Message = Message {
     rows: &[
-        Row("type", 1, Form::Text),
-        Row("name", 2, Form::Text),
-        Row("in", 3, Form::Text),
-        Row("description", 4, Form::Text),
+        Member("type", 1, WireForm::Text),
+        Member("name", 2, WireForm::Text),
+        Member("in", 3, WireForm::Text),
+        Member("description", 4, WireForm::Text),
     ],
     marks: 5,
     may_be_reference: false,
@@ -44,14 +48,14 @@ static API_KEY: Message = Message {
 
 static PATH: Message = Message {
     rows: &[
-        Row("get", 2, Form::One(&OPERATION)),
-        Row("put", 3, Form::One(&OPERATION)),
-        Row("post", 4, Form::One(&OPERATION)),
-        Row("delete", 5, Form::One(&OPERATION)),
-        Row("options", 6, Form::One(&OPERATION)),
-        Row("head", 7, Form::One(&OPERATION)),
-        Row("patch", 8, Form::One(&OPERATION)),
-        Row("parameters", 9, Form::Parameters(PARAMETERS)),
+        Member("get", 2, WireForm::One(&OPERATION)),
+        Member("put", 3, WireForm::One(&OPERATION)),
+        Member("post", 4, WireForm::One(&OPERATION)),
+        Member("delete", 5, WireForm::One(&OPERATION)),
+        Member("options", 6, WireForm::One(&OPERATION)),
+        Member("head", 7, WireForm::One(&OPERATION)),
+        Member("patch", 8, WireForm::One(&OPERATION)),
+        Member("parameters", 9, WireForm::Parameters(PARAMETERS)),
     ],
     marks: 10,
     may_be_reference: false,
@@ -59,34 +63,34 @@ static PATH: Message = Message {
 
 static OPERATION: Message = Message {
     rows: &[
-        Row("tags", 1, Form::Texts),
-        Row("summary", 2, Form::Text),
-        Row("description", 3, Form::Text),
-        Row("operationId", 5, Form::Text),
-        Row("produces", 6, Form::Texts),
-        Row("consumes", 7, Form::Texts),
-        Row("parameters", 8, Form::Parameters(PARAMETERS)),
-        Row("responses", 9, Form::Named(1, Some(1), &RESPONSE)),
-        Row("schemes", 10, Form::Texts),
-        Row("deprecated", 11, Form::Flag),
+        Member("tags", 1, WireForm::Texts),
+        Member("summary", 2, WireForm::Text),
+        Member("description", 3, WireForm::Text),
+        Member("operationId", 5, WireForm::Text),
+        Member("produces", 6, WireForm::Texts),
+        Member("consumes", 7, WireForm::Texts),
+        Member("parameters", 8, WireForm::Parameters(PARAMETERS)),
+        Member("responses", 9, WireForm::Named(1, Some(1), &RESPONSE)),
+        Member("schemes", 10, WireForm::Texts),
+        Member("deprecated", 11, WireForm::Flag),
     ],
     marks: 13,
     may_be_reference: false,
 };
 
 static RESPONSE: Message = Message {
-    rows: &[Row("description", 1, Form::Text), Row("schema", 2, Form::Around(1, &SCHEMA))],
+    rows: &[Member("description", 1, WireForm::Text), Member("schema", 2, WireForm::Around(1, &SCHEMA))],
     marks: 5,
     may_be_reference: false,
 };
 
 static BODY_PARAMETER: Message = Message {
     rows: &[
-        Row("description", 1, Form::Text),
-        Row("name", 2, Form::Text),
-        Row("in", 3, Form::Text),
-        Row("required", 4, Form::Flag),
-        Row("schema", 5, Form::One(&SCHEMA)),
+        Member("description", 1, WireForm::Text),
+        Member("name", 2, WireForm::Text),
+        Member("in", 3, WireForm::Text),
+        Member("required", 4, WireForm::Flag),
+        Member("schema", 5, WireForm::One(&SCHEMA)),
     ],
     marks: 6,
     may_be_reference: false,
@@ -94,13 +98,13 @@ static BODY_PARAMETER: Message = Message {
 
 static PATH_PARAMETER: Message = Message {
     rows: &[
-        Row("required", 1, Form::Flag),
-        Row("in", 2, Form::Text),
-        Row("description", 3, Form::Text),
-        Row("name", 4, Form::Text),
-        Row("type", 5, Form::Text),
-        Row("format", 6, Form::Text),
-        Row("uniqueItems", 19, Form::Flag),
+        Member("required", 1, WireForm::Flag),
+        Member("in", 2, WireForm::Text),
+        Member("description", 3, WireForm::Text),
+        Member("name", 4, WireForm::Text),
+        Member("type", 5, WireForm::Text),
+        Member("format", 6, WireForm::Text),
+        Member("uniqueItems", 19, WireForm::Flag),
     ],
     marks: 22,
     may_be_reference: false,
@@ -108,13 +112,13 @@ static PATH_PARAMETER: Message = Message {
 
 static QUERY_PARAMETER: Message = Message {
     rows: &[
-        Row("required", 1, Form::Flag),
-        Row("in", 2, Form::Text),
-        Row("description", 3, Form::Text),
-        Row("name", 4, Form::Text),
-        Row("type", 6, Form::Text),
-        Row("format", 7, Form::Text),
-        Row("uniqueItems", 20, Form::Flag),
+        Member("required", 1, WireForm::Flag),
+        Member("in", 2, WireForm::Text),
+        Member("description", 3, WireForm::Text),
+        Member("name", 4, WireForm::Text),
+        Member("type", 6, WireForm::Text),
+        Member("format", 7, WireForm::Text),
+        Member("uniqueItems", 20, WireForm::Flag),
     ],
     marks: 23,
     may_be_reference: false,
@@ -122,34 +126,34 @@ static QUERY_PARAMETER: Message = Message {
 
 static SCHEMA: Message = Message {
     rows: &[
-        Row("$ref", 1, Form::Text),
-        Row("format", 2, Form::Text),
-        Row("title", 3, Form::Text),
-        Row("description", 4, Form::Text),
-        Row("default", 5, Form::Any),
-        Row("multipleOf", 6, Form::Double),
-        Row("maximum", 7, Form::Double),
-        Row("exclusiveMaximum", 8, Form::Flag),
-        Row("minimum", 9, Form::Double),
-        Row("exclusiveMinimum", 10, Form::Flag),
-        Row("maxLength", 11, Form::Whole),
-        Row("minLength", 12, Form::Whole),
-        Row("pattern", 13, Form::Text),
-        Row("maxItems", 14, Form::Whole),
-        Row("minItems", 15, Form::Whole),
-        Row("uniqueItems", 16, Form::Flag),
-        Row("maxProperties", 17, Form::Whole),
-        Row("minProperties", 18, Form::Whole),
-        Row("required", 19, Form::Texts),
-        Row("enum", 20, Form::Anys),
-        Row("additionalProperties", 21, Form::OrFlag(&SCHEMA)),
-        Row("type", 22, Form::AroundTexts),
-        Row("items", 23, Form::Around(1, &SCHEMA)),
-        Row("allOf", 24, Form::Many(&SCHEMA)),
-        Row("properties", 25, Form::Named(1, None, &SCHEMA)),
-        Row("discriminator", 26, Form::Text),
-        Row("readOnly", 27, Form::Flag),
-        Row("example", 30, Form::Any),
+        Member("$ref", 1, WireForm::Text),
+        Member("format", 2, WireForm::Text),
+        Member("title", 3, WireForm::Text),
+        Member("description", 4, WireForm::Text),
+        Member("default", 5, WireForm::Any),
+        Member("multipleOf", 6, WireForm::Double),
+        Member("maximum", 7, WireForm::Double),
+        Member("exclusiveMaximum", 8, WireForm::Flag),
+        Member("minimum", 9, WireForm::Double),
+        Member("exclusiveMinimum", 10, WireForm::Flag),
+        Member("maxLength", 11, WireForm::Integer),
+        Member("minLength", 12, WireForm::Integer),
+        Member("pattern", 13, WireForm::Text),
+        Member("maxItems", 14, WireForm::Integer),
+        Member("minItems", 15, WireForm::Integer),
+        Member("uniqueItems", 16, WireForm::Flag),
+        Member("maxProperties", 17, WireForm::Integer),
+        Member("minProperties", 18, WireForm::Integer),
+        Member("required", 19, WireForm::Texts),
+        Member("enum", 20, WireForm::Anys),
+        Member("additionalProperties", 21, WireForm::OrFlag(&SCHEMA)),
+        Member("type", 22, WireForm::AroundTexts),
+        Member("items", 23, WireForm::Around(1, &SCHEMA)),
+        Member("allOf", 24, WireForm::Many(&SCHEMA)),
+        Member("properties", 25, WireForm::Named(1, None, &SCHEMA)),
+        Member("discriminator", 26, WireForm::Text),
+        Member("readOnly", 27, WireForm::Flag),
+        Member("example", 30, WireForm::Any),
     ],
     marks: 31,
     may_be_reference: false,

@@ -1,7 +1,7 @@
 //! The OpenAPI documents of version 3 in protobuf: the table of their messages for the engine in `binary.rs`. Wherever the
 //! format allows a reference, it is wrapped in a message of its own.
 
-use super::binary::{Form, Message, Row, write};
+use super::binary::{Member, Message, WireForm, write};
 use tenure_value::Value;
 
 /// Writes a document of version 3.
@@ -11,32 +11,36 @@ pub fn version_3_in_protobuf(document: &Value) -> Vec<u8> {
 
 static DOCUMENT: Message = Message {
     rows: &[
-        Row("openapi", 1, Form::Text),
-        Row("info", 2, Form::One(&INFO)),
-        Row("paths", 4, Form::Named(1, None, &PATH)),
-        Row("components", 5, Form::One(&COMPONENTS)),
-        Row("security", 6, Form::NamedTexts),
+        Member("openapi", 1, WireForm::Text),
+        Member("info", 2, WireForm::One(&INFO)),
+        Member("paths", 4, WireForm::Named(1, None, &PATH)),
+        Member("components", 5, WireForm::One(&COMPONENTS)),
+        Member("security", 6, WireForm::NamedTexts),
     ],
     marks: 9,
     may_be_reference: false,
 };
 
 static INFO: Message = Message {
-    rows: &[Row("title", 1, Form::Text), Row("description", 2, Form::Text), Row("version", 6, Form::Text)],
+    rows: &[
+        Member("title", 1, WireForm::Text),
+        Member("description", 2, WireForm::Text),
+        Member("version", 6, WireForm::Text),
+    ],
     marks: 7,
     may_be_reference: false,
 };
 
 static PATH: Message = Message {
     rows: &[
-        Row("get", 4, Form::One(&OPERATION)),
-        Row("put", 5, Form::One(&OPERATION)),
-        Row("post", 6, Form::One(&OPERATION)),
-        Row("delete", 7, Form::One(&OPERATION)),
-        Row("options", 8, Form::One(&OPERATION)),
-        Row("head", 9, Form::One(&OPERATION)),
-        Row("patch", 10, Form::One(&OPERATION)),
-        Row("parameters", 13, Form::Many(&PARAMETER)),
+        Member("get", 4, WireForm::One(&OPERATION)),
+        Member("put", 5, WireForm::One(&OPERATION)),
+        Member("post", 6, WireForm::One(&OPERATION)),
+        Member("delete", 7, WireForm::One(&OPERATION)),
+        Member("options", 8, WireForm::One(&OPERATION)),
+        Member("head", 9, WireForm::One(&OPERATION)),
+        Member("patch", 10, WireForm::One(&OPERATION)),
+        Member("parameters", 13, WireForm::Many(&PARAMETER)),
     ],
     marks: 14,
     may_be_reference: false,
@@ -44,14 +48,14 @@ static PATH: Message = Message {
 
 static OPERATION: Message = Message {
     rows: &[
-        Row("tags", 1, Form::Texts),
-        Row("summary", 2, Form::Text),
-        Row("description", 3, Form::Text),
-        Row("operationId", 5, Form::Text),
-        Row("parameters", 6, Form::Many(&PARAMETER)),
-        Row("requestBody", 7, Form::One(&REQUEST_BODY)),
-        Row("responses", 8, Form::Named(2, None, &RESPONSE)),
-        Row("deprecated", 10, Form::Flag),
+        Member("tags", 1, WireForm::Texts),
+        Member("summary", 2, WireForm::Text),
+        Member("description", 3, WireForm::Text),
+        Member("operationId", 5, WireForm::Text),
+        Member("parameters", 6, WireForm::Many(&PARAMETER)),
+        Member("requestBody", 7, WireForm::One(&REQUEST_BODY)),
+        Member("responses", 8, WireForm::Named(2, None, &RESPONSE)),
+        Member("deprecated", 10, WireForm::Flag),
     ],
     marks: 13,
     may_be_reference: false,
@@ -59,11 +63,11 @@ static OPERATION: Message = Message {
 
 static PARAMETER: Message = Message {
     rows: &[
-        Row("name", 1, Form::Text),
-        Row("in", 2, Form::Text),
-        Row("description", 3, Form::Text),
-        Row("required", 4, Form::Flag),
-        Row("schema", 10, Form::One(&SCHEMA)),
+        Member("name", 1, WireForm::Text),
+        Member("in", 2, WireForm::Text),
+        Member("description", 3, WireForm::Text),
+        Member("required", 4, WireForm::Flag),
+        Member("schema", 10, WireForm::One(&SCHEMA)),
     ],
     marks: 14,
     may_be_reference: true,
@@ -71,27 +75,30 @@ static PARAMETER: Message = Message {
 
 static REQUEST_BODY: Message = Message {
     rows: &[
-        Row("description", 1, Form::Text),
-        Row("content", 2, Form::Named(1, None, &MEDIA_TYPE)),
-        Row("required", 3, Form::Flag),
+        Member("description", 1, WireForm::Text),
+        Member("content", 2, WireForm::Named(1, None, &MEDIA_TYPE)),
+        Member("required", 3, WireForm::Flag),
     ],
     marks: 4,
     may_be_reference: true,
 };
 
 static RESPONSE: Message = Message {
-    rows: &[Row("description", 1, Form::Text), Row("content", 3, Form::Named(1, None, &MEDIA_TYPE))],
+    rows: &[
+        Member("description", 1, WireForm::Text),
+        Member("content", 3, WireForm::Named(1, None, &MEDIA_TYPE)),
+    ],
     marks: 5,
     may_be_reference: true,
 };
 
 static MEDIA_TYPE: Message =
-    Message { rows: &[Row("schema", 1, Form::One(&SCHEMA))], marks: 5, may_be_reference: false };
+    Message { rows: &[Member("schema", 1, WireForm::One(&SCHEMA))], marks: 5, may_be_reference: false };
 
 static COMPONENTS: Message = Message {
     rows: &[
-        Row("schemas", 1, Form::Named(1, None, &SCHEMA)),
-        Row("securitySchemes", 7, Form::Named(1, None, &SECURITY_SCHEME)),
+        Member("schemas", 1, WireForm::Named(1, None, &SCHEMA)),
+        Member("securitySchemes", 7, WireForm::Named(1, None, &SECURITY_SCHEME)),
     ],
     marks: 10,
     may_be_reference: false,
@@ -99,10 +106,10 @@ static COMPONENTS: Message = Message {
 
 static SECURITY_SCHEME: Message = Message {
     rows: &[
-        Row("type", 1, Form::Text),
-        Row("description", 2, Form::Text),
-        Row("name", 3, Form::Text),
-        Row("in", 4, Form::Text),
+        Member("type", 1, WireForm::Text),
+        Member("description", 2, WireForm::Text),
+        Member("name", 3, WireForm::Text),
+        Member("in", 4, WireForm::Text),
     ],
     marks: 9,
     may_be_reference: true,
@@ -110,37 +117,37 @@ static SECURITY_SCHEME: Message = Message {
 
 static SCHEMA: Message = Message {
     rows: &[
-        Row("nullable", 1, Form::Flag),
-        Row("readOnly", 3, Form::Flag),
-        Row("example", 7, Form::Any),
-        Row("deprecated", 8, Form::Flag),
-        Row("title", 9, Form::Text),
-        Row("multipleOf", 10, Form::Double),
-        Row("maximum", 11, Form::Double),
-        Row("exclusiveMaximum", 12, Form::Flag),
-        Row("minimum", 13, Form::Double),
-        Row("exclusiveMinimum", 14, Form::Flag),
-        Row("maxLength", 15, Form::Whole),
-        Row("minLength", 16, Form::Whole),
-        Row("pattern", 17, Form::Text),
-        Row("maxItems", 18, Form::Whole),
-        Row("minItems", 19, Form::Whole),
-        Row("uniqueItems", 20, Form::Flag),
-        Row("maxProperties", 21, Form::Whole),
-        Row("minProperties", 22, Form::Whole),
-        Row("required", 23, Form::Texts),
-        Row("enum", 24, Form::Anys),
-        Row("type", 25, Form::Text),
-        Row("allOf", 26, Form::Many(&SCHEMA)),
-        Row("oneOf", 27, Form::Many(&SCHEMA)),
-        Row("anyOf", 28, Form::Many(&SCHEMA)),
-        Row("not", 29, Form::Bare(&SCHEMA)),
-        Row("items", 30, Form::Around(1, &SCHEMA)),
-        Row("properties", 31, Form::Named(1, None, &SCHEMA)),
-        Row("additionalProperties", 32, Form::OrFlag(&SCHEMA)),
-        Row("default", 33, Form::Scalar),
-        Row("description", 34, Form::Text),
-        Row("format", 35, Form::Text),
+        Member("nullable", 1, WireForm::Flag),
+        Member("readOnly", 3, WireForm::Flag),
+        Member("example", 7, WireForm::Any),
+        Member("deprecated", 8, WireForm::Flag),
+        Member("title", 9, WireForm::Text),
+        Member("multipleOf", 10, WireForm::Double),
+        Member("maximum", 11, WireForm::Double),
+        Member("exclusiveMaximum", 12, WireForm::Flag),
+        Member("minimum", 13, WireForm::Double),
+        Member("exclusiveMinimum", 14, WireForm::Flag),
+        Member("maxLength", 15, WireForm::Integer),
+        Member("minLength", 16, WireForm::Integer),
+        Member("pattern", 17, WireForm::Text),
+        Member("maxItems", 18, WireForm::Integer),
+        Member("minItems", 19, WireForm::Integer),
+        Member("uniqueItems", 20, WireForm::Flag),
+        Member("maxProperties", 21, WireForm::Integer),
+        Member("minProperties", 22, WireForm::Integer),
+        Member("required", 23, WireForm::Texts),
+        Member("enum", 24, WireForm::Anys),
+        Member("type", 25, WireForm::Text),
+        Member("allOf", 26, WireForm::Many(&SCHEMA)),
+        Member("oneOf", 27, WireForm::Many(&SCHEMA)),
+        Member("anyOf", 28, WireForm::Many(&SCHEMA)),
+        Member("not", 29, WireForm::Bare(&SCHEMA)),
+        Member("items", 30, WireForm::Around(1, &SCHEMA)),
+        Member("properties", 31, WireForm::Named(1, None, &SCHEMA)),
+        Member("additionalProperties", 32, WireForm::OrFlag(&SCHEMA)),
+        Member("default", 33, WireForm::Scalar),
+        Member("description", 34, WireForm::Text),
+        Member("format", 35, WireForm::Text),
     ],
     marks: 36,
     may_be_reference: true,

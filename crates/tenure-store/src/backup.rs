@@ -1,7 +1,7 @@
 //! Backups: one file with every entry and ledger record of one revision, checked as a whole and entry by entry. It does not
 //! depend on the kind of store and holds no history of values: watches start over after a restore.
 
-use crate::encryption::{Form, Session};
+use crate::encryption::{Protection, Session};
 use crate::file_io::{create_private, damaged, file_error, remove_if_exists, sync_directory_of};
 use crate::ledger::{LedgerRecord, LedgerRequest};
 use crate::limits::{MAX_KEY, MAX_VALUE};
@@ -236,18 +236,18 @@ impl<T: Read> Checked<T> {
     /// Reads two numbers, a key and a value.
     fn parse_item(&mut self, session: &Session) -> Result<([u64; 2], Bytes, Bytes), ParseError> {
         let numbers = [self.number()?, self.number()?];
-        let form = if numbers[0] & SEALED == 0 { Form::Plaintext } else { Form::Sealed };
+        let protection = if numbers[0] & SEALED == 0 { Protection::Plaintext } else { Protection::Sealed };
         let (key, value) = (self.number()?, self.number()?);
-        let most = if form == Form::Sealed { MAX_SEALED } else { MAX_VALUE as u64 };
+        let most = if protection == Protection::Sealed { MAX_SEALED } else { MAX_VALUE as u64 };
         // Checked before anything is allocated: a damaged length must not exhaust the memory.
         if !(1..=MAX_KEY as u64).contains(&key) || value > most {
             return Err(other("impossible length of a key or value"));
         }
         let (key, value) = (self.bytes(key)?, self.bytes(value)?);
         // A backup is restored by someone who chose to trust it: plaintext needs no identity provider.
-        let value = match form {
-            Form::Plaintext => value.into(),
-            Form::Sealed => session.open(&key, &value).map_err(ParseError::Store)?,
+        let value = match protection {
+            Protection::Plaintext => value.into(),
+            Protection::Sealed => session.open(&key, &value).map_err(ParseError::Store)?,
         };
         Ok(([numbers[0] & !SEALED, numbers[1]], key.into(), value))
     }

@@ -289,10 +289,10 @@ impl Session {
     }
 
     /// Decrypts a value if it is sealed.
-    pub(crate) fn read(&self, key: &[u8], stored: &[u8], form: Form) -> Result<Bytes> {
-        match form {
-            Form::Sealed => self.open(key, stored),
-            Form::Plaintext => {
+    pub(crate) fn read(&self, key: &[u8], stored: &[u8], protection: Protection) -> Result<Bytes> {
+        match protection {
+            Protection::Sealed => self.open(key, stored),
+            Protection::Plaintext => {
                 self.check_plaintext(key)?;
                 Ok(Bytes::copy_from_slice(stored))
             }
@@ -300,21 +300,21 @@ impl Session {
     }
 
     /// Tells whether a stored value is as it would be written now.
-    pub(crate) fn is_current(&self, key: &[u8], stored: &[u8], form: Form) -> bool {
+    pub(crate) fn is_current(&self, key: &[u8], stored: &[u8], protection: Protection) -> bool {
         let first = self.providers(key).and_then(|providers| providers.first());
-        match (form, first.and_then(|first| Some((first, first.algorithm()?)))) {
-            (Form::Plaintext, None) => true,
-            (Form::Sealed, Some((first, _))) => {
+        match (protection, first.and_then(|first| Some((first, first.algorithm()?)))) {
+            (Protection::Plaintext, None) => true,
+            (Protection::Sealed, Some((first, _))) => {
                 Sealed::parse(stored).is_some_and(|sealed| first.is_named(sealed.algorithm, sealed.name))
             }
-            (Form::Plaintext, Some(_)) | (Form::Sealed, None) => false,
+            (Protection::Plaintext, Some(_)) | (Protection::Sealed, None) => false,
         }
     }
 }
 
 /// Whether stored bytes are encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum Protection {
     Plaintext,
     Sealed,
 }

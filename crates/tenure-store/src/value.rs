@@ -22,10 +22,10 @@ const PREFIX_SEGMENTS: usize = 3;
 
 /// A value. Clones share its memory.
 #[derive(Clone)]
-pub struct StoredValue(Form);
+pub struct StoredValue(Representation);
 
 #[derive(Clone)]
-enum Form {
+enum Representation {
     Plain(Bytes),
     /// A pointer to a box, so that a value is not larger than `Bytes`.
     Packed {
@@ -38,16 +38,16 @@ impl StoredValue {
     /// Returns the bytes. Costs a reference count for a value that was written lately, and a copy for a packed one.
     pub fn bytes(&self) -> Bytes {
         match &self.0 {
-            Form::Plain(bytes) => bytes.clone(),
-            Form::Packed { base, delta } => delta::decode(base, delta).into(),
+            Representation::Plain(bytes) => bytes.clone(),
+            Representation::Packed { base, delta } => delta::decode(base, delta).into(),
         }
     }
 
     /// Returns the number of bytes.
     pub fn len(&self) -> usize {
         match &self.0 {
-            Form::Plain(bytes) => bytes.len(),
-            Form::Packed { delta, .. } => delta::length(delta),
+            Representation::Plain(bytes) => bytes.len(),
+            Representation::Packed { delta, .. } => delta::length(delta),
         }
     }
 
@@ -59,7 +59,7 @@ impl StoredValue {
 
 impl<T: Into<Bytes>> From<T> for StoredValue {
     fn from(bytes: T) -> StoredValue {
-        StoredValue(Form::Plain(bytes.into()))
+        StoredValue(Representation::Plain(bytes.into()))
     }
 }
 
@@ -104,7 +104,10 @@ impl Base {
             && let Some(delta) = encoder.encode(value, value.len() * WORTHWHILE / 100)
         {
             self.misses = 0;
-            return Some(StoredValue(Form::Packed { base: encoder.base().clone(), delta: delta.into() }));
+            return Some(StoredValue(Representation::Packed {
+                base: encoder.base().clone(),
+                delta: delta.into(),
+            }));
         }
         self.misses += 1;
         if self.misses == MISSES {
@@ -117,7 +120,7 @@ impl Base {
 impl Bases {
     /// Packs a value, if that is worthwhile.
     pub(crate) fn pack(&self, key: &[u8], value: &mut StoredValue) {
-        let Form::Plain(bytes) = &value.0 else { return };
+        let Representation::Plain(bytes) = &value.0 else { return };
         let Some(prefix) = prefix(key).filter(|_| PACKED_LENGTHS.contains(&bytes.len())) else { return };
         let mut by_prefix = self.by_prefix.lock();
         if !by_prefix.contains_key(prefix) {
@@ -154,7 +157,7 @@ mod tests {
     }
 
     fn is_packed(value: &StoredValue) -> bool {
-        matches!(value.0, Form::Packed { .. })
+        matches!(value.0, Representation::Packed { .. })
     }
 
     #[test]

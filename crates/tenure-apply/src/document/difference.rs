@@ -88,12 +88,14 @@ fn both(old: &Value, new: &Value, ty: TypeRef<'_>) -> Change {
     let whole = match granularity(ty) {
         Granularity::Leaf => true,
         Granularity::Granular => {
-            !(entered(old, Form::Object) && entered(new, Form::Object)) || bare(old, new)
+            !(entered(old, Container::Object) && entered(new, Container::Object)) || bare(old, new)
         }
-        Granularity::Items(..) => !(entered(old, Form::List) && entered(new, Form::List)) || bare(old, new),
+        Granularity::Items(..) => {
+            !(entered(old, Container::List) && entered(new, Container::List)) || bare(old, new)
+        }
         Granularity::Deduced => {
             // A value that turns from a scalar into an object, or back, has changed itself, not only in its parts.
-            let forms = entered(old, Form::Object) && entered(new, Form::Object) && !bare(old, new);
+            let forms = entered(old, Container::Object) && entered(new, Container::Object) && !bare(old, new);
             if !forms && (owns_parts(old) || owns_parts(new)) {
                 return Change { written: true, removed: false, below: parts(Some(old), Some(new), ty) };
             }
@@ -111,16 +113,16 @@ fn both(old: &Value, new: &Value, ty: TypeRef<'_>) -> Change {
     Change { below: parts(Some(old), Some(new), ty), ..Change::default() }
 }
 
-enum Form {
+enum Container {
     Object,
     List,
 }
 
-/// Whether a walk over parts can enter the value: it has that form, or is `null`, which has no parts.
-fn entered(value: &Value, form: Form) -> bool {
-    match form {
-        Form::Object => matches!(value, Value::Object(_) | Value::Null),
-        Form::List => matches!(value, Value::Array(_) | Value::Null),
+/// Whether a walk over parts can enter the value: it is such a container, or is `null`, which has no parts.
+fn entered(value: &Value, container: Container) -> bool {
+    match container {
+        Container::Object => matches!(value, Value::Object(_) | Value::Null),
+        Container::List => matches!(value, Value::Array(_) | Value::Null),
     }
 }
 

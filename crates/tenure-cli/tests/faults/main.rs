@@ -31,7 +31,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
-use workload::{Fate, Seen, Shared, counter_body};
+use workload::{CreateOutcome, Seen, Shared, counter_body};
 
 const MEMBERS: usize = 3;
 const CLIENTS: u64 = 4;
@@ -256,16 +256,18 @@ fn check(shared: &Shared, names: &BTreeSet<String>, sequences: &[Vec<Seen>; 2]) 
     shared.with(|record| {
         assert_eq!(record.rude, [""; 0], "failures say when to try again");
         assert!(record.slowest < SLOWEST, "a response took {:?}", record.slowest);
-        let count = |fate| record.created.values().filter(|other| **other == fate).count();
-        let (created, open) = (count(Fate::Created), count(Fate::Open));
-        let refused = count(Fate::Refused);
+        let count = |outcome| record.created.values().filter(|other| **other == outcome).count();
+        let (created, open) = (count(CreateOutcome::Created), count(CreateOutcome::Open));
+        let refused = count(CreateOutcome::Refused);
         eprintln!("{created} created, {refused} refused, {open} unknown, {} swaps", record.swaps.len());
         assert!(created > 50 && record.swaps.len() > 50, "too little happened");
-        for (name, fate) in &record.created {
-            match fate {
-                Fate::Created => assert!(names.contains(name), "{name} was acknowledged and is lost"),
-                Fate::Refused => assert!(!names.contains(name), "{name} was refused and is there"),
-                Fate::Open => {}
+        for (name, outcome) in &record.created {
+            match outcome {
+                CreateOutcome::Created => {
+                    assert!(names.contains(name), "{name} was acknowledged and is lost")
+                }
+                CreateOutcome::Refused => assert!(!names.contains(name), "{name} was refused and is there"),
+                CreateOutcome::Open => {}
             }
         }
         for (counter, history) in &record.operations {

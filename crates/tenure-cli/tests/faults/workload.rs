@@ -21,7 +21,7 @@ const JSON: &str = "application/json";
 
 /// The outcome of the creation of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum CreateOutcome {
     Created,
     /// The server answered that the write did not happen.
     Refused,
@@ -41,7 +41,7 @@ pub struct Swap {
 pub struct Record {
     pub operations: BTreeMap<String, Vec<Operation>>,
     pub swaps: Vec<Swap>,
-    pub created: BTreeMap<String, Fate>,
+    pub created: BTreeMap<String, CreateOutcome>,
     /// When each acknowledged write ended.
     pub acknowledged: Vec<Instant>,
     /// Responses with a code of 500 or above and without Retry-After.
@@ -126,15 +126,15 @@ fn request(
 
 fn create(shared: &Shared, server: &mut Client, name: &str) {
     let body = format!(r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{name}"}}}}"#);
-    let fate = match request(shared, server, "POST", PLACE, &body) {
-        Some((201, _)) => Fate::Created,
-        Some((503, _)) => Fate::Refused,
-        Some((504, _)) | None => Fate::Open,
+    let outcome = match request(shared, server, "POST", PLACE, &body) {
+        Some((201, _)) => CreateOutcome::Created,
+        Some((503, _)) => CreateOutcome::Refused,
+        Some((504, _)) | None => CreateOutcome::Open,
         Some((code, body)) => panic!("creating {name}: {code} {body}"),
     };
     shared.with(|record| {
-        record.created.insert(name.to_owned(), fate);
-        if fate == Fate::Created {
+        record.created.insert(name.to_owned(), outcome);
+        if outcome == CreateOutcome::Created {
             record.acknowledged.push(Instant::now());
         }
     });

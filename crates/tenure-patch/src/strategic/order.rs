@@ -8,7 +8,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 
 /// What decides the position of one item.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Standing {
+pub(crate) struct ItemPosition {
     /// Its position in the order that the patch gives, or none.
     pub(crate) rank: u32,
     /// Its position in the live list, or none; entries with equal keys share the position of the first.
@@ -16,13 +16,13 @@ pub(crate) struct Standing {
 }
 
 /// Returns the numbers of the items in their order; `None` stands for a removed item.
-pub(crate) fn arrange(items: impl Iterator<Item = Option<Standing>>, live_only: LiveOnly) -> Vec<u32> {
+pub(crate) fn arrange(items: impl Iterator<Item = Option<ItemPosition>>, live_only: LiveOnly) -> Vec<u32> {
     let mut ranked: Vec<(u32, u32, u32)> = Vec::with_capacity(items.size_hint().0);
     let mut unranked: Vec<(u32, u32)> = Vec::new();
     for (number, standing) in items.enumerate() {
         match standing {
-            Some(Standing { rank: NONE, place }) => unranked.push((place, number as u32)),
-            Some(Standing { rank, place }) => ranked.push((rank, number as u32, place)),
+            Some(ItemPosition { rank: NONE, place }) => unranked.push((place, number as u32)),
+            Some(ItemPosition { rank, place }) => ranked.push((rank, number as u32, place)),
             None => {}
         }
     }
@@ -57,7 +57,7 @@ mod tests {
             list.chars().position(|other| other == item).map_or(NONE, |at| at as u32)
         };
         let standings =
-            all.iter().map(|item| Some(Standing { rank: find(patch, *item), place: find(live, *item) }));
+            all.iter().map(|item| Some(ItemPosition { rank: find(patch, *item), place: find(live, *item) }));
         arrange(standings, live_only).into_iter().map(|number| all[number as usize]).collect()
     }
 

@@ -1,7 +1,7 @@
 //! The bytes of the journal's batches. A batch is written and read whole, under one checksum, which tells a batch that
 //! reached the disk from one that did not. The layout is described in `docs/internals/store.md`.
 
-use crate::encryption::{Form, Session};
+use crate::encryption::{Protection, Session};
 use crate::entry::Commit;
 use crate::{Error, KeyChange, Result, Revision};
 use bytes::Bytes;
@@ -160,7 +160,7 @@ pub(super) enum Item {
 /// A value as it is on the disk.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Stored {
-    pub(super) form: Form,
+    pub(super) protection: Protection,
     pub(super) bytes: Bytes,
 }
 
@@ -253,13 +253,13 @@ impl<'a> Fields<'a> {
         let (key, value) = (self.length()?, self.length()?);
         let key = Bytes::copy_from_slice(self.bytes(key)?);
         let bytes = Bytes::copy_from_slice(self.bytes(value)?);
-        let stored = |form| Stored { form, bytes };
+        let stored = |protection| Stored { protection, bytes };
         let item = match kind {
-            PUT => Item::Put { created, value: stored(Form::Plaintext) },
-            SEALED_PUT => Item::Put { created, value: stored(Form::Sealed) },
+            PUT => Item::Put { created, value: stored(Protection::Plaintext) },
+            SEALED_PUT => Item::Put { created, value: stored(Protection::Sealed) },
             DELETE => Item::Delete,
-            RECORD => Item::Record(stored(Form::Plaintext)),
-            SEALED_RECORD => Item::Record(stored(Form::Sealed)),
+            RECORD => Item::Record(stored(Protection::Plaintext)),
+            SEALED_RECORD => Item::Record(stored(Protection::Sealed)),
             other => return Err(format!("unknown kind of change {other}")),
         };
         Ok((key, item))
@@ -309,7 +309,7 @@ mod tests {
     }
 
     fn items(commit: &Commit) -> Vec<(Bytes, Item)> {
-        let stored = |bytes: &Bytes| Stored { form: Form::Plaintext, bytes: bytes.clone() };
+        let stored = |bytes: &Bytes| Stored { protection: Protection::Plaintext, bytes: bytes.clone() };
         let change = |change: &KeyChange| match &change.current {
             Some(entry) => Item::Put { created: entry.created, value: stored(&entry.value.bytes()) },
             None => Item::Delete,

@@ -3,7 +3,7 @@
 //! after a crash. The layout is described in `docs/internals/store.md`.
 
 use super::directory::StoreId;
-use crate::encryption::{Form, Session};
+use crate::encryption::{Protection, Session};
 use crate::ledger::Record;
 use crate::{Entry, Error, LedgerPosition, Result, Revision};
 use bytes::Bytes;
@@ -75,11 +75,11 @@ pub(super) fn encode(entry: &Entry, encryption: &Session) -> Result<Vec<u8>> {
 /// Returns the entry, and whether its value is encrypted as it would be now.
 pub(super) fn decode(key: &[u8], bytes: &[u8], encryption: &Session) -> Result<(Entry, bool), RowError> {
     let mut content = check(key, bytes)?;
-    let (created, form) = split_flag(take_u64(&mut content)?);
+    let (created, protection) = split_flag(take_u64(&mut content)?);
     let (created, modified) =
         (Revision::from_number(created), Revision::from_number(take_u64(&mut content)?));
-    let value = encryption.read(key, content, form).map_err(RowError::Store)?.into();
-    let current = encryption.is_current(key, content, form);
+    let value = encryption.read(key, content, protection).map_err(RowError::Store)?.into();
+    let current = encryption.is_current(key, content, protection);
     Ok((Entry { key: Bytes::copy_from_slice(key), value, created, modified }, current))
 }
 
@@ -117,8 +117,8 @@ pub(super) fn decode_ledger(
     };
     let (revision, key) = parts.ok_or("a ledger row without a revision")?;
     let revision = Revision::from_number(u64::from_be_bytes(*revision));
-    let (written_at, form) = split_flag(take_u64(&mut content)?);
-    let bytes = encryption.read(key, content, form).map_err(RowError::Store)?;
+    let (written_at, protection) = split_flag(take_u64(&mut content)?);
+    let bytes = encryption.read(key, content, protection).map_err(RowError::Store)?;
     Ok((Bytes::copy_from_slice(key), Record { revision, written_at, bytes }))
 }
 
@@ -137,9 +137,9 @@ fn row(row: &[u8], key: &[u8], numbers: &[u64], value: &[u8], encryption: &Sessi
     Ok(bytes)
 }
 
-fn split_flag(number: u64) -> (u64, Form) {
-    let form = if number & SEALED == 0 { Form::Plaintext } else { Form::Sealed };
-    (number & !SEALED, form)
+fn split_flag(number: u64) -> (u64, Protection) {
+    let protection = if number & SEALED == 0 { Protection::Plaintext } else { Protection::Sealed };
+    (number & !SEALED, protection)
 }
 
 pub(super) fn add_checksum(key: &[u8], bytes: &mut [u8]) {

@@ -64,14 +64,14 @@ impl Recovery {
             let key = previous.as_ref().map_or(key, |entry| entry.key.clone());
             let current = match item {
                 Item::Record(stored) => {
-                    let record = self.encryption.read(&key, &stored.bytes, stored.form)?;
+                    let record = self.encryption.read(&key, &stored.bytes, stored.protection)?;
                     records.push((key, record));
                     continue;
                 }
                 Item::Delete => None,
                 Item::Put { created, value } => {
-                    self.outdated |= !self.encryption.is_current(&key, &value.bytes, value.form);
-                    let mut value = self.encryption.read(&key, &value.bytes, value.form)?.into();
+                    self.outdated |= !self.encryption.is_current(&key, &value.bytes, value.protection);
+                    let mut value = self.encryption.read(&key, &value.bytes, value.protection)?.into();
                     self.state.index.pack(&key, &mut value);
                     Some(Entry { key: key.clone(), value, created, modified: revision })
                 }
@@ -105,7 +105,7 @@ impl Recovery {
 mod tests {
     use super::super::batch::Stored;
     use super::*;
-    use crate::encryption::Form;
+    use crate::encryption::Protection;
     use crate::{Encryption, LedgerRequest};
     use bytes::Bytes;
 
@@ -122,7 +122,8 @@ mod tests {
     fn batch(after: u64, commits: &[&str]) -> ReadBatch {
         let commit = |(number, keys): (u64, &&str)| {
             let revision = after + 1 + number;
-            let stored = |bytes: &'static str| Stored { form: Form::Plaintext, bytes: bytes.into() };
+            let stored =
+                |bytes: &'static str| Stored { protection: Protection::Plaintext, bytes: bytes.into() };
             let key_of = |key: &str| Bytes::copy_from_slice(key.as_bytes());
             let change = |key: &str| match key.strip_prefix('-') {
                 Some(key) => (key_of(key), Item::Delete),

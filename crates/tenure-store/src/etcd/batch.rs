@@ -7,7 +7,7 @@ use super::mark::Mark;
 use super::revisions::{Offset, Slot, Slots, append_slots};
 use super::wire::{Compare, RequestOp, TxnRequest};
 use crate::Conflict;
-use crate::encryption::{Form, Session};
+use crate::encryption::{Protection, Session};
 use crate::index::Index;
 use crate::transaction::Action;
 use crate::{Committed, Entry, Error, Expected, Operation, Result, Revision, Transaction};
@@ -359,8 +359,8 @@ pub(super) struct Destination<'a> {
 /// Returns a value as it is stored in etcd.
 pub(super) fn stored(encryption: &Session, key: &[u8], value: &[u8], slots: Slots) -> Result<Bytes> {
     Ok(match encryption.seal(key, value)? {
-        Some(sealed) => append_slots(&sealed, Form::Sealed, slots),
-        None => append_slots(value, Form::Plaintext, slots),
+        Some(sealed) => append_slots(&sealed, Protection::Sealed, slots),
+        None => append_slots(value, Protection::Plaintext, slots),
     })
 }
 

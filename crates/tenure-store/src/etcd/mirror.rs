@@ -287,8 +287,8 @@ impl Mirror {
         key: Bytes,
         kv: &wire::KeyValue,
     ) -> Result<Entry, CallError> {
-        let (value, form, slots) = split_slots(&kv.value);
-        let value = session.read(&key, value, form).map_err(undecryptable)?;
+        let (value, protection, slots) = split_slots(&kv.value);
+        let value = session.read(&key, value, protection).map_err(undecryptable)?;
         Ok(Entry {
             key,
             value: value.into(),
@@ -305,8 +305,8 @@ impl Mirror {
         kv: &wire::KeyValue,
     ) -> Result<(Slot, u64, Bytes), CallError> {
         let (written_at, stored) = kv.value.split_first_chunk().unwrap_or((&[0; 8], &[]));
-        let (record, form, slots) = split_slots(stored);
-        let record = session.read(key, record, form).map_err(undecryptable)?;
+        let (record, protection, slots) = split_slots(stored);
+        let record = session.read(key, record, protection).map_err(undecryptable)?;
         Ok((slots.modified, u64::from_le_bytes(*written_at), record))
     }
 }

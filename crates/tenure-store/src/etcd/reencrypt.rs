@@ -42,8 +42,8 @@ async fn outdated_entries(store: &EtcdStore) -> Result<Vec<Bytes>, CallError> {
     let mut outdated = Vec::new();
     pages(mirror, mirror.keys.entries(), 0, |kv| {
         if let Meaning::Entry(key) = mirror.keys.meaning(&kv.key) {
-            let (value, form, _) = split_slots(&kv.value);
-            if !session.is_current(key, value, form) {
+            let (value, protection, _) = split_slots(&kv.value);
+            if !session.is_current(key, value, protection) {
                 outdated.push(Bytes::copy_from_slice(key));
             }
         }
@@ -60,8 +60,8 @@ async fn outdated_records(store: &EtcdStore) -> Result<Vec<TxnRequest>, CallErro
     pages(mirror, mirror.keys.records(), 0, |kv| {
         let Meaning::Record(key) = mirror.keys.meaning(&kv.key) else { return Ok(()) };
         let (_, stored) = kv.value.split_first_chunk::<8>().unwrap_or((&[0; 8], &[]));
-        let (value, form, _) = split_slots(stored);
-        if session.is_current(key, value, form) {
+        let (value, protection, _) = split_slots(stored);
+        if session.is_current(key, value, protection) {
             return Ok(());
         }
         let (slot, written_at, record) = mirror.record(&session, key, kv)?;

@@ -3,7 +3,7 @@
 //! behind each value, and for deletions in the mark.
 
 use crate::Revision;
-use crate::encryption::Form;
+use crate::encryption::Protection;
 use bytes::Bytes;
 
 /// How many transactions could share one revision of etcd.
@@ -71,8 +71,8 @@ pub(super) struct Slots {
 const SEALED: u8 = 0x80;
 
 /// Appends the slots to a value, and whether it is encrypted.
-pub(super) fn append_slots(value: &[u8], form: Form, slots: Slots) -> Bytes {
-    let flag = if form == Form::Sealed { SEALED } else { 0 };
+pub(super) fn append_slots(value: &[u8], protection: Protection, slots: Slots) -> Bytes {
+    let flag = if protection == Protection::Sealed { SEALED } else { 0 };
     let mut stored = Vec::with_capacity(value.len() + 2);
     stored.extend_from_slice(value);
     stored.extend_from_slice(&[slots.created.byte() | flag, slots.modified.byte()]);
@@ -80,14 +80,14 @@ pub(super) fn append_slots(value: &[u8], form: Form, slots: Slots) -> Bytes {
 }
 
 /// Separates a value from its slots. A value that is too short to have any was not written by this store.
-pub(super) fn split_slots(stored: &[u8]) -> (&[u8], Form, Slots) {
+pub(super) fn split_slots(stored: &[u8]) -> (&[u8], Protection, Slots) {
     match stored.split_last_chunk() {
         Some((value, [created, modified])) => {
-            let form = if created & SEALED == 0 { Form::Plaintext } else { Form::Sealed };
+            let protection = if created & SEALED == 0 { Protection::Plaintext } else { Protection::Sealed };
             let created = Slot::from_byte(created & !SEALED);
-            (value, form, Slots { modified: Slot::from_byte(*modified), created })
+            (value, protection, Slots { modified: Slot::from_byte(*modified), created })
         }
-        None => (stored, Form::Plaintext, Slots::default()),
+        None => (stored, Protection::Plaintext, Slots::default()),
     }
 }
 
@@ -115,13 +115,13 @@ mod tests {
     fn values_and_slots_round_trip() {
         let slots = Slots { modified: Slot::at(3), created: Slot::at(90) };
         for value in [&b""[..], b"v", b"a longer one"] {
-            for form in [Form::Plaintext, Form::Sealed] {
-                assert_eq!(split_slots(&append_slots(value, form, slots)), (value, form, slots));
+            for protection in [Protection::Plaintext, Protection::Sealed] {
+                assert_eq!(split_slots(&append_slots(value, protection, slots)), (value, protection, slots));
             }
         }
         assert_eq!(
             split_slots(b"x"),
-            (&b"x"[..], Form::Plaintext, Slots::default()),
+            (&b"x"[..], Protection::Plaintext, Slots::default()),
             "not written by this store"
         );
         assert_eq!(split_slots(b"x\xff\xff").2.modified, Slot::LAST);

@@ -5,7 +5,7 @@ use crate::{Float, Value};
 
 /// How an integral number with a fraction or an exponent is parsed.
 #[derive(Clone, Copy)]
-pub(super) enum Whole {
+pub(super) enum IntegralNumbers {
     /// As a float.
     Float,
     /// As an integer, if one can represent it.
@@ -43,14 +43,18 @@ pub(super) fn short_integer(text: &[u8], start: usize) -> Option<(i64, usize)> {
 
 /// Parses the number at `start`, and returns it with the offset after it.
 #[cold]
-pub(super) fn scan(text: &[u8], start: usize, whole: Whole) -> Result<(Value, usize), NumberError> {
+pub(super) fn scan(
+    text: &[u8],
+    start: usize,
+    integral: IntegralNumbers,
+) -> Result<(Value, usize), NumberError> {
     let first = start + usize::from(text.get(start) == Some(&b'-'));
     let end = digits(text, first, "in numeric literal")?;
     match text.get(end) {
         // A leading zero is a complete number; the caller rejects the digits that follow.
         _ if end > first + 1 && text.get(first) == Some(&b'0') => Ok((Value::Int(0), first + 1)),
-        Some(b'.' | b'e' | b'E') => match (float(text, start, end)?, whole) {
-            ((Value::Float(number), end), Whole::Integer) => Ok((rewritten(number), end)),
+        Some(b'.' | b'e' | b'E') => match (float(text, start, end)?, integral) {
+            ((Value::Float(number), end), IntegralNumbers::Integer) => Ok((rewritten(number), end)),
             (read, _) => Ok(read),
         },
         _ => long_integer(text, start, end),
@@ -111,7 +115,7 @@ fn slice(text: &[u8], start: usize, end: usize) -> Option<&str> {
 pub(crate) fn rewritten(number: Float) -> Value {
     let mut written = Vec::new();
     write_float(number.get(), &mut written);
-    match scan(&written, 0, Whole::Float) {
+    match scan(&written, 0, IntegralNumbers::Float) {
         Ok((value, end)) if end == written.len() => value,
         _ => Value::Float(number),
     }

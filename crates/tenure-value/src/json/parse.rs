@@ -25,7 +25,7 @@ pub fn parse_checked(text: &[u8], limits: &Limits) -> Result<(Value, Vec<Duplica
 /// Parses a JSON document as YAML would: an integral float becomes an integer if one can represent it.
 pub(crate) fn parse_as_yaml(text: &[u8], limits: &Limits) -> Result<(Value, Vec<Duplicate>), Error> {
     let mut parser = Parser::new(text, limits, Buffers::new())?;
-    parser.whole_floats = number::Whole::Integer;
+    parser.whole_floats = number::IntegralNumbers::Integer;
     check(parser)
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Parser<'a, 't> {
     nodes: usize,
     pub(super) buffers: Buffers,
     duplicates: Option<Vec<Duplicate>>,
-    whole_floats: number::Whole,
+    whole_floats: number::IntegralNumbers,
     pub(super) reuse: Reuse,
     pub(super) parts: PartIndex<'t>,
 }
@@ -148,7 +148,7 @@ impl<'a, 't> Parser<'a, 't> {
             nodes: 0,
             buffers,
             duplicates: None,
-            whole_floats: number::Whole::Float,
+            whole_floats: number::IntegralNumbers::Float,
             reuse: Reuse::Off,
             parts: PartIndex::default(),
         })

@@ -14,7 +14,7 @@ use crate::{
         directive::PATCH_MERGE_KEY,
         key_index::KeyIndex,
         merge_keys::{MergeKeys, no_key},
-        order::{NONE, Standing, arrange},
+        order::{ItemPosition, NONE, arrange},
         patch_meta::{self, PatchMeta},
         trace::{KeySource, OrderSource, PatchRule, Recorder},
     },
@@ -36,7 +36,7 @@ struct Slots<'v> {
 /// One entry of the list being built.
 struct Slot<'v> {
     content: Content<'v>,
-    standing: Standing,
+    standing: ItemPosition,
     /// For the first slot of each key, the one that entries of the patch merge into, once known.
     target: u32,
 }
@@ -214,7 +214,7 @@ impl<'v> Slots<'v> {
             keys.read(entry, self.index.keys_mut())
                 .map_err(|error| error.under(PathElement::Index(place as i64)))?;
             self.index.seal();
-            let standing = Standing { rank: NONE, place: place as u32 };
+            let standing = ItemPosition { rank: NONE, place: place as u32 };
             self.slots.push(Slot { content: Content::Live(value), standing, target: NONE });
         }
         Ok(())
@@ -225,7 +225,7 @@ impl<'v> Slots<'v> {
         self.index.keys_mut().extend_from_slice(keys);
         self.index.seal();
         let content = value.map_or(Content::Gone, Content::Made);
-        let standing = Standing { rank, place: NONE };
+        let standing = ItemPosition { rank, place: NONE };
         self.slots.push(Slot { content, standing, target: NONE });
     }
 

@@ -6,7 +6,7 @@ use crate::{
     ErrorKind, PatchError,
     strategic::{
         key_index::{InOrder, KeyIndex, Numbers},
-        order::{NONE, Standing, arrange},
+        order::{ItemPosition, NONE, arrange},
         scalars::check_scalars,
         trace::{OrderSource, PatchRule, Recorder},
     },
@@ -40,7 +40,7 @@ impl<R: Recorder> Merger<'_, R> {
             }
             index.push(item);
             items.push(item);
-            standings.push(Standing { rank: NONE, place: place as u32 });
+            standings.push(ItemPosition { rank: NONE, place: place as u32 });
         }
         for (rank, item) in patch.iter().enumerate() {
             match index.find(&[Some(item)]) {
@@ -48,7 +48,7 @@ impl<R: Recorder> Merger<'_, R> {
                 None => {
                     index.push(item);
                     items.push(item);
-                    standings.push(Standing { rank: rank as u32, place: NONE });
+                    standings.push(ItemPosition { rank: rank as u32, place: NONE });
                 }
             }
         }
@@ -66,7 +66,7 @@ impl<R: Recorder> Merger<'_, R> {
         let (patch, base) = (patched.map_or(&[][..], Array::items), patched.unwrap_or(live));
         check_scalars(live, patch)?;
         check_order(patch, order)?;
-        let standings = vec![Standing { rank: NONE, place: NONE }; base.len()];
+        let standings = vec![ItemPosition { rank: NONE, place: NONE }; base.len()];
         self.recorder.note(|| PatchRule::ReplacedByStrategy);
         self.finish_scalars(live, base.iter().collect(), standings, Some(order))
     }
@@ -75,7 +75,7 @@ impl<R: Recorder> Merger<'_, R> {
         &mut self,
         live: &Array,
         items: Vec<&Value>,
-        mut standings: Vec<Standing>,
+        mut standings: Vec<ItemPosition>,
         order: Option<&Array>,
     ) -> Result<Merged, PatchError> {
         if let Some(order) = order.filter(|order| !order.is_empty()) {

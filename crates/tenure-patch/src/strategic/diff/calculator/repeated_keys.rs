@@ -7,7 +7,7 @@ use crate::{
     strategic::{
         ApplyOptions, LiveOnly, apply_object,
         diff::{entry_keys::EntryKeys, pairing::RepeatedPairing},
-        order::{NONE, Standing, arrange},
+        order::{ItemPosition, NONE, arrange},
         patch_meta::{self, PatchMeta},
     },
 };
@@ -45,7 +45,7 @@ impl Calculator<'_> {
         let (original, live) = (items(sides.original), items(sides.live));
         let pairing = RepeatedPairing::new([&original, modified, &live], &keys.keys);
         let item = patch_meta::item_type(meta.ty);
-        let mut entries: Vec<(Value, Standing)> = Vec::new();
+        let mut entries: Vec<(Value, ItemPosition)> = Vec::new();
         for entry in &pairing.live {
             let survives = entry.modified.is_some() || entry.original.is_none();
             if !survives {
@@ -63,11 +63,12 @@ impl Calculator<'_> {
                     value = apply_object(entry.map, &patch, item, &options)?;
                 }
             }
-            entries.push((value, Standing { rank: entry.modified.map_or(NONE, |rank| rank as u32), place }));
+            entries
+                .push((value, ItemPosition { rank: entry.modified.map_or(NONE, |rank| rank as u32), place }));
         }
         let added = pairing.modified.iter().enumerate().filter(|(_, entry)| entry.live.is_none());
         for (rank, entry) in added {
-            entries.push((entry.map.clone().into(), Standing { rank: rank as u32, place: NONE }));
+            entries.push((entry.map.clone().into(), ItemPosition { rank: rank as u32, place: NONE }));
         }
         let order = arrange(entries.iter().map(|(_, standing)| Some(*standing)), LiveOnly::InPlace);
         Ok(order.into_iter().map(|at| entries[at as usize].0.clone()).collect())
