@@ -43,11 +43,11 @@ pub(super) fn check(old: &Value, new: &Value, errors: &mut FieldErrors) {
             return;
         }
     }
-    let late = deadline(old, new);
-    let is_final = late.iter().any(|error| !error.message.ends_with("nil value"));
-    errors.extend(late);
-    if is_final {
-        return;
+    if let Err(DeadlineError { error, outcome }) = deadline(old, new) {
+        errors.push(error);
+        if outcome == Outcome::Final {
+            return;
+        }
     }
     tolerations(old, new, errors);
     errors.extend(removed_gates(old, new));
@@ -70,7 +70,7 @@ pub(super) fn check(old: &Value, new: &Value, errors: &mut FieldErrors) {
 
 const UNCHANGEABLE: &str = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
 
-#[derive(PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 enum Outcome {
     GoesOn,
     /// Nothing else is worth checking.
@@ -117,21 +117,28 @@ fn tolerations(old: &Value, new: &Value, errors: &mut FieldErrors) {
 }
 
 /// Checks that the deadline of a pod is set, or becomes shorter.
-pub(super) fn deadline(old: &Value, new: &Value) -> Vec<FieldError> {
+fn deadline(old: &Value, new: &Value) -> Result<(), DeadlineError> {
     let seconds = |pod: &Value| pod.at(["spec", "activeDeadlineSeconds"]).and_then(Value::as_i64);
-    match (seconds(old), seconds(new)) {
+    let (value, detail, outcome) = match (seconds(old), seconds(new)) {
         (_, Some(is)) if !(0..=i64::from(i32::MAX)).contains(&is) => {
-            vec![FieldError::invalid(DEADLINE, &is.into(), "must be between 0 and 2147483647, inclusive")]
+            (is.into(), "must be between 0 and 2147483647, inclusive", Outcome::Final)
         }
         (Some(was), Some(is)) if was < is => {
-            vec![FieldError::invalid(DEADLINE, &is.into(), "must be less than or equal to previous value")]
+            (is.into(), "must be less than or equal to previous value", Outcome::Final)
         }
         (Some(_), None) => {
-            let detail = "must not update from a positive integer to nil value";
-            vec![FieldError::invalid(DEADLINE, &Value::Null, detail)]
+            (Value::Null, "must not update from a positive integer to nil value", Outcome::GoesOn)
         }
-        _ => Vec::new(),
-    }
+        _ => return Ok(()),
+    };
+    Err(DeadlineError { error: FieldError::invalid(DEADLINE, &value, detail), outcome })
+}
+
+/// What is wrong with a deadline, and whether the rest of the pod is checked.
+#[derive(Debug)]
+struct DeadlineError {
+    error: FieldError,
+    outcome: Outcome,
 }
 
 /// Checks that no scheduling gate is added.
@@ -206,7 +213,7 @@ mod tests {
             (r#"{"activeDeadlineSeconds":30}"#, r#"{"activeDeadlineSeconds":60}"#, false),
             (r#"{"activeDeadlineSeconds":30}"#, "{}", false),
         ] {
-            assert_eq!(deadline(&pod(was), &pod(is)).is_empty(), expected, "{was} {is}");
+            assert_eq!(deadline(&pod(was), &pod(is)).is_ok(), expected, "{was} {is}");
         }
     }
 

@@ -90,7 +90,7 @@ impl Writer {
         request: &Request,
         options: WriteOptions,
     ) -> Result<Written, ApiError> {
-        let mut write = WriteRequest::new(self, target, request, options);
+        let mut write = WriteRequest::new(self, target, request, options).as_apply();
         if let Some(written) = self.repeat_apply(&write).await? {
             return Ok(written);
         }
@@ -107,7 +107,7 @@ impl Writer {
             let refused = ApiError::bad_request(format!("{NIL}; only the server writes it, leave it out"));
             return Err(refused.or_in_kubernetes(ApiError::bad_request(NIL)));
         }
-        // What is wrong with the text is said every time.
+        // An apply that is remembered is not read again, and would not be warned about.
         write.is_remembered = duplicates.is_empty();
         write.applied_as = (meta_text(&config, "namespace").into(), meta_text(&config, "name").into());
         let apply = Apply {

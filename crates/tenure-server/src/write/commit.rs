@@ -240,11 +240,9 @@ impl Writer {
 
 /// Returns who makes a write and how, as history records it.
 fn author<'w>(write: &'w WriteRequest<'_>) -> Author<'w> {
-    let is_apply =
-        write.request.content_type().is_some_and(|text| text.starts_with("application/apply-patch"));
     let verb = match write.target.verb {
         Verb::Create => HistoryVerb::Create,
-        Verb::Patch if is_apply => HistoryVerb::Apply,
+        Verb::Patch if write.is_apply => HistoryVerb::Apply,
         Verb::Patch => HistoryVerb::Patch,
         Verb::Delete | Verb::DeleteCollection => HistoryVerb::Delete,
         _ => HistoryVerb::Update,

@@ -26,6 +26,8 @@ pub(crate) struct WriteRequest<'a> {
     pub profile: Profile,
     /// The objects that a webhook converted to compute ownership.
     pub(super) conversions: Conversions,
+    /// Whether this is an apply, of an object or of its scale.
+    pub(super) is_apply: bool,
     /// Whether this is an apply that is remembered if it changes nothing.
     pub(super) is_remembered: bool,
     /// The namespace and the name that an applied configuration has itself.
@@ -94,6 +96,7 @@ impl<'a> WriteRequest<'a> {
             created_version: None,
             profile: writer.profile,
             conversions: Conversions::default(),
+            is_apply: false,
             is_remembered: false,
             applied_as: Default::default(),
             metrics: &writer.metrics,
@@ -124,6 +127,11 @@ impl<'a> WriteRequest<'a> {
     /// Returns the same write at another endpoint of the object.
     pub fn at(self, endpoint: Endpoint<'a>) -> WriteRequest<'a> {
         WriteRequest { endpoint, ..self }
+    }
+
+    /// Returns the same write as an apply.
+    pub(super) fn as_apply(self) -> WriteRequest<'a> {
+        WriteRequest { is_apply: true, ..self }
     }
 
     /// Returns the same write of a new object that names a `resourceVersion`.
