@@ -13,7 +13,7 @@ use std::{
 };
 use tenure_catalog::{Aggregated, AggregatedVersion, Priority, object::Stored, object::prefix};
 use tenure_http::{DiscoveryPath, RequestPath};
-use tenure_meta::{ApiError, Resource};
+use tenure_meta::{ApiError, GroupVersionResource, Resource};
 use tenure_store::{ListRequest, Revision, Store};
 use tenure_transport::Reloadable;
 use tenure_value::Text;
@@ -251,6 +251,6 @@ pub(crate) fn api_services_prefix() -> String {
 
 /// Returns the resource of APIServices.
 pub(crate) fn api_services() -> Option<&'static Resource> {
-    let (group, version, name) = API_SERVICES;
+    let GroupVersionResource { group, version, resource: name } = API_SERVICES;
     tenure_builtin::registry().find(group, version, name).map(|resource| &**resource)
 }

@@ -1,7 +1,7 @@
 //! An APIService as the aggregator uses it.
 
 use tenure_catalog::Priority;
-use tenure_meta::ValueExt;
+use tenure_meta::{GroupVersionResource, ValueExt};
 use tenure_value::{Text, Value};
 
 /// The label of APIServices that the server maintains.
@@ -9,7 +9,8 @@ pub(crate) const AUTOMANAGED: &str = "kube-aggregator.kubernetes.io/automanaged"
 /// The group of APIServices themselves, which is never proxied: it is the way to undo an APIService.
 pub(crate) const GROUP: &str = "apiregistration.k8s.io";
 /// The group, version and name of the resource of APIServices.
-pub(crate) const API_SERVICES: (&str, &str, &str) = ("apiregistration.k8s.io", "v1", "apiservices");
+pub(crate) const API_SERVICES: GroupVersionResource =
+    GroupVersionResource::new("apiregistration.k8s.io", "v1", "apiservices");
 /// The port of a service that names none.
 const PORT: u16 = 443;
 

@@ -18,7 +18,7 @@ use tenure_catalog::{
     Catalog,
     object::{Stored, key, prefix},
 };
-use tenure_meta::ApiError;
+use tenure_meta::{ApiError, GroupVersionResource};
 use tenure_store::{Changes, Signal, Watch, WatchRequest};
 use tenure_value::{Text, Value};
 use tokio::{
@@ -27,7 +27,7 @@ use tokio::{
     time::{interval, sleep, timeout},
 };
 
-const CONFIG_MAPS: (&str, &str, &str) = ("", "v1", "configmaps");
+const CONFIG_MAPS: GroupVersionResource = GroupVersionResource::new("", "v1", "configmaps");
 /// How often an extension server is checked that has not changed.
 const RESYNC: Duration = Duration::from_secs(30);
 /// How often its OpenAPI documents are read.
@@ -176,7 +176,8 @@ impl Aggregator {
 
     async fn watch_endpoints(&self) -> Result<Vec<Watch>, ApiError> {
         let mut watches = Vec::new();
-        for (group, version, name) in [SERVICES, ENDPOINTS, ENDPOINT_SLICES] {
+        for GroupVersionResource { group, version, resource: name } in [SERVICES, ENDPOINTS, ENDPOINT_SLICES]
+        {
             if let Some(resource) = tenure_builtin::registry().find(group, version, name) {
                 watches.push(self.store.watch(WatchRequest::prefix(prefix(resource, ""))).await?);
             }
@@ -372,7 +373,7 @@ impl Aggregator {
         name: &str,
         make: impl FnOnce(Option<&Value>) -> Option<Value>,
     ) -> Result<(), ApiError> {
-        let (group, version, plural) = CONFIG_MAPS;
+        let GroupVersionResource { group, version, resource: plural } = CONFIG_MAPS;
         let Some(resource) = tenure_builtin::registry().find(group, version, plural) else { return Ok(()) };
         let entry = self.store.get(key(resource, NAMESPACE, name).as_bytes()).await?;
         let stored = entry.map(|entry| Stored::read(&entry)).transpose()?;

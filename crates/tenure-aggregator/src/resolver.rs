@@ -7,7 +7,7 @@ use tenure_catalog::{
     object::{Stored, key},
     read_all, service_addresses,
 };
-use tenure_meta::{Resource, ValueExt};
+use tenure_meta::{GroupVersionResource, Resource, ValueExt};
 use tenure_store::Store;
 use tenure_value::Value;
 
@@ -120,14 +120,16 @@ pub(crate) async fn endpoint_slices(
     Ok(all.into_iter().map(|stored| stored.object).filter(is_of_service).collect())
 }
 
-fn find((group, version, resource): (&str, &str, &str)) -> Result<&'static Resource, String> {
+fn find(
+    GroupVersionResource { group, version, resource }: GroupVersionResource,
+) -> Result<&'static Resource, String> {
     let found = tenure_builtin::registry().find(group, version, resource);
     found.map(|resource| &**resource).ok_or_else(|| format!("{resource} are not served"))
 }
 
 async fn get(
     store: &dyn Store,
-    resource: (&str, &str, &str),
+    resource: GroupVersionResource,
     service: &ServiceReference,
 ) -> Result<Option<Value>, String> {
     let key = key(find(resource)?, &service.namespace, &service.name);

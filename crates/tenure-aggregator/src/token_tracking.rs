@@ -5,7 +5,7 @@ use crate::{Aggregator, ApiServiceWriter};
 use tenure_authentication::{LAST_USED, TokenUse};
 use tenure_builtin::role::SECRETS;
 use tenure_catalog::object::{Stored, fields, key};
-use tenure_meta::ApiError;
+use tenure_meta::{ApiError, GroupVersionResource};
 use tenure_value::Value;
 
 /// The config map that tells since when the use of tokens in secrets is tracked, for the controller that removes unused ones.
@@ -33,7 +33,7 @@ impl Aggregator {
     }
 
     async fn write_use(&self, writer: &dyn ApiServiceWriter, used: &TokenUse) -> Result<(), ApiError> {
-        let (group, version, plural) = SECRETS;
+        let GroupVersionResource { group, version, resource: plural } = SECRETS;
         let Some(resource) = tenure_builtin::registry().find(group, version, plural) else { return Ok(()) };
         let entry = self.store.get(key(resource, &used.namespace, &used.secret).as_bytes()).await?;
         let Some(stored) = entry.map(|entry| Stored::read(&entry)).transpose()? else { return Ok(()) };

@@ -21,7 +21,7 @@ use tenure_catalog::{
     object::{Stored, key, meta_text},
 };
 use tenure_http::Administrator;
-use tenure_meta::{ApiError, Reason, UserInfo};
+use tenure_meta::{ApiError, GroupVersionResource, Reason, UserInfo};
 use tenure_store::Store;
 use tenure_transport::{
     Reloadable,
@@ -414,7 +414,7 @@ impl Authenticator {
 
     /// Returns the uid of an object that tokens depend on. An object that waits for its finalizers or its grace period counts
     /// for a minute after the time of its deletion.
-    fn live_uid(&self, resource: (&str, &str, &str), namespace: &str, name: &str) -> Liveness {
+    fn live_uid(&self, resource: GroupVersionResource, namespace: &str, name: &str) -> Liveness {
         let Some(object) = self.stored(resource, namespace, name) else { return Liveness::Absent };
         let deletion = Timestamp::parse(meta_text(&object, "deletionTimestamp"), Precision::Seconds);
         match deletion.is_some_and(|at| at.seconds + DELETION_LEEWAY < self.clock.now().seconds) {
@@ -428,7 +428,7 @@ impl Authenticator {
     /// Returns an object that a token depends on.
     pub(crate) fn stored(
         &self,
-        (group, version, resource): (&str, &str, &str),
+        GroupVersionResource { group, version, resource }: GroupVersionResource,
         namespace: &str,
         name: &str,
     ) -> Option<Value> {

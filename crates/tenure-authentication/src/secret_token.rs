@@ -66,7 +66,7 @@ impl Authenticator {
         }
         // The field has the name of the resource.
         let is_generated =
-            account.items(SECRETS.2).iter().any(|reference| reference.text("name") == claims.secret);
+            account.items(SECRETS.resource).iter().any(|reference| reference.text("name") == claims.secret);
         Ok(SecretTokenUser { user: claims.user(), audiences, warning: is_generated.then_some(WARNING) })
     }
 

@@ -30,8 +30,8 @@ pub fn request_attributes(method: &Method, path: &str, address: &RequestPath, qu
         _ => "",
     };
     // A request for a namespace is authorized in that namespace.
-    let is_namespace =
-        (resource_path.group.as_str(), resource_path.resource.as_str()) == (NAMESPACES.0, NAMESPACES.2);
+    let is_namespace = (resource_path.group.as_str(), resource_path.resource.as_str())
+        == (NAMESPACES.group, NAMESPACES.resource);
     let namespace = if is_namespace { resource_path.name.clone() } else { resource_path.namespace.clone() };
     let name = match is_collection {
         true if matches!(verb, "list" | "watch") => selected_name(query),

@@ -5,7 +5,7 @@ use crate::node::{NodeGraph, RELATING, Related, Relations};
 use parking_lot::RwLock;
 use std::{collections::HashSet, sync::Arc, time::Duration};
 use tenure_catalog::object::{Stored, meta_text, prefix};
-use tenure_meta::{ApiError, Resource};
+use tenure_meta::{ApiError, GroupVersionResource, Resource};
 use tenure_store::{Entry, ListRequest, Revision, Signal, Store, WatchRequest};
 use tenure_value::Text;
 use tokio::task::JoinSet;
@@ -41,7 +41,9 @@ impl NodeRelations {
     }
 
     fn followers(&self, store: &Arc<dyn Store>) -> Vec<Follower> {
-        let find = |(group, version, name)| tenure_builtin::registry().find(group, version, name).cloned();
+        let find = |name: GroupVersionResource| {
+            tenure_builtin::registry().find(name.group, name.version, name.resource).cloned()
+        };
         let follow = |resource| Follower { graph: self.graph.clone(), store: store.clone(), resource };
         RELATING.into_iter().filter_map(find).map(follow).collect()
     }

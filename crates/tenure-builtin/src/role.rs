@@ -1,7 +1,7 @@
 //! The built-in resources with a special role in the server: CustomResourceDefinitions, admission,
 //! namespaces, pods and services.
 
-use tenure_meta::Resource;
+use tenure_meta::{GroupVersionResource, Resource};
 use tenure_value::Value;
 
 /// The role of a resource in the server.
@@ -53,8 +53,8 @@ const ADMISSION_CONFIGURATIONS: [&str; 6] = [
 ];
 
 /// Migrations of stored objects, since Kubernetes 1.37.
-pub const STORAGE_VERSION_MIGRATIONS: (&str, &str, &str) =
-    ("storagemigration.k8s.io", "v1", "storageversionmigrations");
+pub const STORAGE_VERSION_MIGRATIONS: GroupVersionResource =
+    GroupVersionResource::new("storagemigration.k8s.io", "v1", "storageversionmigrations");
 /// The group and the resources of roles and bindings.
 pub const RBAC: (&str, [&str; 4]) =
     ("rbac.authorization.k8s.io", ["clusterrolebindings", "clusterroles", "rolebindings", "roles"]);
@@ -63,46 +63,52 @@ pub const ROLES: [&str; 2] = ["clusterroles", "roles"];
 /// The group of flow schemas and priority levels, and their resources.
 pub const FLOW_CONTROL: (&str, [&str; 2]) =
     ("flowcontrol.apiserver.k8s.io", ["flowschemas", "prioritylevelconfigurations"]);
-/// The group, version and name of the resource of bindings.
-pub const BINDINGS: (&str, &str, &str) = ("", "v1", "bindings");
-/// The group, version and name of the resource of events.
-pub const EVENTS: (&str, &str, &str) = ("", "v1", "events");
+/// Bindings.
+pub const BINDINGS: GroupVersionResource = GroupVersionResource::new("", "v1", "bindings");
+/// Events.
+pub const EVENTS: GroupVersionResource = GroupVersionResource::new("", "v1", "events");
 /// The resources that controllers write all the time, as `resource.group`.
 pub const FREQUENTLY_WRITTEN: [&str; 3] = ["events", "events.events.k8s.io", "leases.coordination.k8s.io"];
-/// The group, version and name of the resource of namespaces.
-pub const NAMESPACES: (&str, &str, &str) = ("", "v1", "namespaces");
-/// The group, version and name of the resource of pods.
-pub const PODS: (&str, &str, &str) = ("", "v1", "pods");
-/// The group, version and name of the resource of disruption budgets.
-pub const POD_DISRUPTION_BUDGETS: (&str, &str, &str) = ("policy", "v1", "poddisruptionbudgets");
-/// The group, version and name of the resource of service accounts.
-pub const SERVICE_ACCOUNTS: (&str, &str, &str) = ("", "v1", "serviceaccounts");
-/// The group, version and name of the resource of secrets.
-pub const SECRETS: (&str, &str, &str) = ("", "v1", "secrets");
-/// The group, version and name of the resource of services.
-pub const SERVICES: (&str, &str, &str) = ("", "v1", "services");
-/// The group, version and name of the resource of IP addresses.
-pub const IP_ADDRESSES: (&str, &str, &str) = ("networking.k8s.io", "v1", "ipaddresses");
-/// The group, version and name of the resource of service CIDRs, the networks of which services get addresses.
-pub const SERVICE_CIDRS: (&str, &str, &str) = ("networking.k8s.io", "v1", "servicecidrs");
+/// Namespaces.
+pub const NAMESPACES: GroupVersionResource = GroupVersionResource::new("", "v1", "namespaces");
+/// Pods.
+pub const PODS: GroupVersionResource = GroupVersionResource::new("", "v1", "pods");
+/// Disruption budgets.
+pub const POD_DISRUPTION_BUDGETS: GroupVersionResource =
+    GroupVersionResource::new("policy", "v1", "poddisruptionbudgets");
+/// Service accounts.
+pub const SERVICE_ACCOUNTS: GroupVersionResource = GroupVersionResource::new("", "v1", "serviceaccounts");
+/// Secrets.
+pub const SECRETS: GroupVersionResource = GroupVersionResource::new("", "v1", "secrets");
+/// Services.
+pub const SERVICES: GroupVersionResource = GroupVersionResource::new("", "v1", "services");
+/// IP addresses.
+pub const IP_ADDRESSES: GroupVersionResource =
+    GroupVersionResource::new("networking.k8s.io", "v1", "ipaddresses");
+/// Service CIDRs, the networks of which services get addresses.
+pub const SERVICE_CIDRS: GroupVersionResource =
+    GroupVersionResource::new("networking.k8s.io", "v1", "servicecidrs");
 /// The name of the service CIDR that a server creates.
 pub const DEFAULT_SERVICE_CIDR: &str = "kubernetes";
 /// The finalizer of service CIDRs.
 pub const SERVICE_CIDR_FINALIZER: &str = "networking.k8s.io/service-cidr-finalizer";
-/// The group, version and name of the resource of endpoints.
-pub const ENDPOINTS: (&str, &str, &str) = ("", "v1", "endpoints");
-/// The group, version and name of the resource of endpoint slices.
-pub const ENDPOINT_SLICES: (&str, &str, &str) = ("discovery.k8s.io", "v1", "endpointslices");
-/// The group, version and name of the resource of quotas.
-pub const RESOURCE_QUOTAS: (&str, &str, &str) = ("", "v1", "resourcequotas");
-/// The group, version and name of the resource of cluster roles.
-pub const CLUSTER_ROLES: (&str, &str, &str) = ("rbac.authorization.k8s.io", "v1", "clusterroles");
+/// Endpoints.
+pub const ENDPOINTS: GroupVersionResource = GroupVersionResource::new("", "v1", "endpoints");
+/// Endpoint slices.
+pub const ENDPOINT_SLICES: GroupVersionResource =
+    GroupVersionResource::new("discovery.k8s.io", "v1", "endpointslices");
+/// Quotas.
+pub const RESOURCE_QUOTAS: GroupVersionResource = GroupVersionResource::new("", "v1", "resourcequotas");
+/// Cluster roles.
+pub const CLUSTER_ROLES: GroupVersionResource =
+    GroupVersionResource::new("rbac.authorization.k8s.io", "v1", "clusterroles");
 /// The core resources whose usage of quotas can change while they exist.
 pub const VARIABLE_USAGE: [&str; 3] = ["persistentvolumeclaims", "pods", "services"];
-/// The group, version and name of the resource of nodes.
-pub const NODES: (&str, &str, &str) = ("", "v1", "nodes");
-/// The group, version and name of the resource of custom resource definitions.
-pub const DEFINITIONS: (&str, &str, &str) = ("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+/// Nodes.
+pub const NODES: GroupVersionResource = GroupVersionResource::new("", "v1", "nodes");
+/// Custom resource definitions.
+pub const DEFINITIONS: GroupVersionResource =
+    GroupVersionResource::new("apiextensions.k8s.io", "v1", "customresourcedefinitions");
 /// The namespaces created at start-up.
 pub const INITIAL_NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 /// The namespaces that cannot be deleted.
@@ -110,7 +116,7 @@ const PROTECTED_NAMESPACES: [&str; 3] = ["default", "kube-public", "kube-system"
 
 /// Whether the objects of a resource are secrets, whose values are not shown.
 pub fn is_secret(resource: &Resource) -> bool {
-    (resource.storage.0.as_str(), resource.name.as_str()) == (SECRETS.0, SECRETS.2)
+    (resource.storage.0.as_str(), resource.name.as_str()) == (SECRETS.group, SECRETS.resource)
 }
 
 /// Whether an object of a role must not be deleted.

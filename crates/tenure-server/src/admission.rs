@@ -16,7 +16,7 @@ use tenure_builtin::{self, role::NAMESPACES};
 use tenure_catalog::{Objects, Target, object::key, read_all};
 use tenure_crd::rules::{Decide, Decision};
 use tenure_http::{REQUEST_TIME, Request};
-use tenure_meta::{ApiError, Resource};
+use tenure_meta::{ApiError, GroupVersionResource, Resource};
 use tenure_value::Value;
 
 /// The prefix of the keys of configurations in the store.
@@ -93,7 +93,7 @@ impl Admission {
     /// Whether a namespace has labels with a prefix, as far as this server knows.
     fn has_labels(&self, namespace: &str, prefix: &str) -> bool {
         static NAMESPACE: LazyLock<Option<&Resource>> = LazyLock::new(|| {
-            let (group, version, namespaces) = NAMESPACES;
+            let GroupVersionResource { group, version, resource: namespaces } = NAMESPACES;
             tenure_builtin::registry().find(group, version, namespaces).map(|resource| &**resource)
         });
         let Some(resource) = *NAMESPACE else { return true };
@@ -214,7 +214,7 @@ impl Review<'_> {
                 found.map(|(_, entry)| objects.decode(&entry).map(|stored| stored.object)).transpose()?
             }
             false => {
-                let (group, _, namespaces) = NAMESPACES;
+                let GroupVersionResource { group, resource: namespaces, .. } = NAMESPACES;
                 objects.find_builtin((group, namespaces), &self.target.namespace).await?
             }
         };

@@ -15,7 +15,7 @@ use std::{pin::Pin, sync::Arc, time::Instant};
 use tenure_aggregator::{Aggregator, ApiService, ApiServiceWriter, ProxyBody, ProxyRequest};
 use tenure_catalog::{Target, Verb, object::meta_text};
 use tenure_http::{ClientAddress, Query, REQUEST_TIME, Request, RequestBody, RequestPath, Response};
-use tenure_meta::{ApiError, UserInfo, time::Precision};
+use tenure_meta::{ApiError, GroupVersionResource, UserInfo, time::Precision};
 use tenure_value::{Text, Value};
 
 /// The component that writes APIServices.
@@ -76,7 +76,7 @@ impl AggregatorWriter {
     fn target(
         &self,
         verb: Verb,
-        (group, version, resource): (&str, &str, &str),
+        GroupVersionResource { group, version, resource }: GroupVersionResource,
         (namespace, name): (&str, &str),
     ) -> Result<Target, ApiError> {
         Ok(Target {
@@ -93,7 +93,7 @@ impl AggregatorWriter {
 impl ApiServiceWriter for AggregatorWriter {
     async fn create(
         &self,
-        resource: (&str, &str, &str),
+        resource: GroupVersionResource,
         namespace: &str,
         object: &Value,
     ) -> Result<(), ApiError> {
@@ -106,7 +106,7 @@ impl ApiServiceWriter for AggregatorWriter {
 
     async fn update(
         &self,
-        resource: (&str, &str, &str),
+        resource: GroupVersionResource,
         namespace: &str,
         object: &Value,
     ) -> Result<(), ApiError> {
@@ -114,13 +114,13 @@ impl ApiServiceWriter for AggregatorWriter {
         self.writer.put_own(&target, COMPONENT, object).await
     }
 
-    async fn update_status(&self, resource: (&str, &str, &str), object: &Value) -> Result<(), ApiError> {
+    async fn update_status(&self, resource: GroupVersionResource, object: &Value) -> Result<(), ApiError> {
         let target = self.target(Verb::Update, resource, ("", meta_text(object, "name")))?;
         let target = Target { subresource: "status".into(), ..target };
         self.writer.put_own(&target, COMPONENT, object).await
     }
 
-    async fn delete(&self, resource: (&str, &str, &str), name: &str) -> Result<(), ApiError> {
+    async fn delete(&self, resource: GroupVersionResource, name: &str) -> Result<(), ApiError> {
         let target = self.target(Verb::Delete, resource, ("", name))?;
         self.writer.delete(&target, &Request::internal(Method::DELETE, COMPONENT)).await.map(drop)
     }

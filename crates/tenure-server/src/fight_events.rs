@@ -48,7 +48,7 @@ async fn report(writer: &Writer, fight: &Fight) -> Result<(), ApiError> {
     let name = object.name.get(..object.name.len().min(200)).unwrap_or_default();
     let target = Target {
         verb: Verb::Patch,
-        handler: catalog.resource(EVENTS.0, EVENTS.1, EVENTS.2)?,
+        handler: catalog.resource(EVENTS.group, EVENTS.version, EVENTS.resource)?,
         namespace: if object.namespace.is_empty() { "default".into() } else { object.namespace.clone() },
         name: format!("{name}.{:016x}", hasher.finish()).into(),
         subresource: Text::default(),

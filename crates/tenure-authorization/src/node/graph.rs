@@ -61,7 +61,7 @@ impl Relations {
 
     /// Returns that an object of one of the resources of [`RELATING`] relates nothing any more; `None` for other resources.
     pub fn of_deleted(resource: &str, namespace: &str, name: &str) -> Option<Relations> {
-        let [pods, volumes, attachments, slices] = RELATING.map(|(_, _, name)| name);
+        let [pods, volumes, attachments, slices] = RELATING.map(|relating| relating.resource);
         let source = |related| Contribution::Source(related, (namespace.into(), name.into()), None);
         Some(Relations(match resource {
             _ if resource == pods => source(Related::Pod),

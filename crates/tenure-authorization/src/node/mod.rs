@@ -8,14 +8,16 @@ mod graph;
 mod references;
 mod related;
 
+use tenure_meta::GroupVersionResource;
+
 pub use authorizer::{NodeAuthorizer, node_name};
 pub use graph::{NodeGraph, Relations};
 pub use related::Related;
 
-/// The resources whose objects relate others to nodes: group, version and name.
-pub const RELATING: [(&str, &str, &str); 4] = [
-    ("", "v1", "pods"),
-    ("", "v1", "persistentvolumes"),
-    ("storage.k8s.io", "v1", "volumeattachments"),
-    ("resource.k8s.io", "v1", "resourceslices"),
+/// The resources whose objects relate others to nodes.
+pub const RELATING: [GroupVersionResource; 4] = [
+    GroupVersionResource::new("", "v1", "pods"),
+    GroupVersionResource::new("", "v1", "persistentvolumes"),
+    GroupVersionResource::new("storage.k8s.io", "v1", "volumeattachments"),
+    GroupVersionResource::new("resource.k8s.io", "v1", "resourceslices"),
 ];

@@ -22,7 +22,7 @@ use schema_history::SchemaHistory;
 pub use snapshot::Snapshot;
 use std::{collections::HashSet, sync::Arc};
 use tenure_builtin::role::DEFINITIONS;
-use tenure_meta::ApiError;
+use tenure_meta::{ApiError, GroupVersionResource};
 use tenure_profile::Profile;
 use tenure_store::{Entry, KeyChange, ListRequest, Revision, Store, Transaction};
 use tenure_value::{Text, Value};
@@ -123,7 +123,7 @@ impl Catalog {
     pub async fn refresh(&self) -> Result<(), ApiError> {
         let _one_at_a_time = self.refreshing.lock().await;
         let former = self.snapshot();
-        let (group, version, name) = DEFINITIONS;
+        let GroupVersionResource { group, version, resource: name } = DEFINITIONS;
         let Some(definitions) = tenure_builtin::registry().find(group, version, name) else { return Ok(()) };
         let listing = self.store.list(ListRequest::prefix(prefix(definitions, ""))).await?;
         let known = |name: &str| former.kind(name).map(|kind| kind.history());

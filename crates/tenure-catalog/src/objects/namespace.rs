@@ -8,7 +8,7 @@ use crate::{
 use memchr::memmem::Finder;
 use std::sync::LazyLock;
 use tenure_builtin::role::NAMESPACES;
-use tenure_meta::{ApiError, Cause, Scope};
+use tenure_meta::{ApiError, Cause, GroupVersionResource, Scope};
 use tenure_store::Entry;
 
 /// The field of an object that is being deleted, as it is stored. Most namespaces do not have it and are not decoded.
@@ -26,7 +26,7 @@ impl Objects {
         if resource.scope == Scope::Cluster {
             return Ok(None);
         }
-        let (group, version, namespaces) = NAMESPACES;
+        let GroupVersionResource { group, version, resource: namespaces } = NAMESPACES;
         let namespaces =
             tenure_builtin::registry().find(group, version, namespaces).ok_or_else(ApiError::no_such_path)?;
         let namespace = &target.namespace;

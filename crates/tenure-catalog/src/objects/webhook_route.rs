@@ -8,7 +8,7 @@ use crate::{
 use tenure_admission::ServiceEndpoint;
 use tenure_builtin::role::{ENDPOINT_SLICES, ENDPOINTS, SERVICES};
 use tenure_crd::WebhookTarget;
-use tenure_meta::{Resource, ValueExt};
+use tenure_meta::{GroupVersionResource, Resource, ValueExt};
 use tenure_store::Store;
 use tenure_value::{Text, Value};
 
@@ -76,7 +76,9 @@ fn add(found: &mut Vec<(String, u16)>, hosts: Vec<Text>, port_name: &str, ports:
     }
 }
 
-fn find((group, version, resource): (&str, &str, &str)) -> Result<&'static Resource, String> {
+fn find(
+    GroupVersionResource { group, version, resource }: GroupVersionResource,
+) -> Result<&'static Resource, String> {
     let found = tenure_builtin::registry().find(group, version, resource);
     found.map(|resource| &**resource).ok_or_else(|| format!("{resource} are not served"))
 }

@@ -12,19 +12,20 @@ use tenure_catalog::{
     Target, Verb,
     object::{Stored, meta_text},
 };
-use tenure_meta::{ApiError, LabelSelector};
+use tenure_meta::{ApiError, GroupVersionResource, LabelSelector};
 use tenure_value::{Text, Value};
 
 const COMPONENT: &str = "clusterrole-aggregation-controller";
 
 /// Whether a key is that of a cluster role.
 pub(super) fn concerns(key: &[u8]) -> bool {
-    key.strip_prefix(RBAC_PREFIX.as_bytes()).is_some_and(|rest| rest.starts_with(CLUSTER_ROLES.2.as_bytes()))
+    key.strip_prefix(RBAC_PREFIX.as_bytes())
+        .is_some_and(|rest| rest.starts_with(CLUSTER_ROLES.resource.as_bytes()))
 }
 
 /// Writes the rules of every aggregated cluster role whose rules differ.
 pub(crate) async fn aggregate(writer: &Writer) -> Result<Outcome, ApiError> {
-    let (group, version, name) = CLUSTER_ROLES;
+    let GroupVersionResource { group, version, resource: name } = CLUSTER_ROLES;
     let handler = writer.objects.catalog.resource(group, version, name)?;
     let stored = writer.objects.read_all(&handler.resource, "").await?;
     let roles: BTreeMap<&str, &Stored> =

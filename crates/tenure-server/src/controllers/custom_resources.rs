@@ -13,7 +13,7 @@ use tenure_catalog::{
     object::{meta_text, metadata, with_metadata},
 };
 use tenure_crd::CLEANUP_FINALIZER;
-use tenure_meta::ApiError;
+use tenure_meta::{ApiError, GroupVersionResource};
 use tenure_value::Value;
 
 /// Removes the objects of a definition that is being deleted, and the definition when there are none.
@@ -49,7 +49,7 @@ pub(super) async fn remove(writer: &Arc<Writer>, name: &str) -> Result<Outcome, 
 
 /// Accepts the names of the definitions of a group that were in use by another definition and are free now.
 async fn accept_names_again(writer: &Arc<Writer>, group: &str) -> Result<(), ApiError> {
-    let (definitions_group, version, name) = DEFINITIONS;
+    let GroupVersionResource { group: definitions_group, version, resource: name } = DEFINITIONS;
     let definitions = writer.objects.catalog.resource(definitions_group, version, name)?;
     for live in writer.objects.read_all(&definitions.resource, "").await? {
         let own_group = live.object.at(["spec", "group"]).and_then(Value::as_str);

@@ -18,7 +18,7 @@ use tenure_catalog::{
     Target, Verb,
     object::{metadata, seconds, with_metadata},
 };
-use tenure_meta::ApiError;
+use tenure_meta::{ApiError, GroupVersionResource};
 use tenure_value::{Text, Value};
 
 /// The prefix of ServiceCIDRs in the store.
@@ -137,7 +137,7 @@ async fn apply(
 }
 
 fn target(writer: &Writer, name: &str, subresource: &str) -> Result<Target, ApiError> {
-    let (group, version, resource) = SERVICE_CIDRS;
+    let GroupVersionResource { group, version, resource } = SERVICE_CIDRS;
     Ok(Target {
         verb: Verb::Patch,
         handler: writer.objects.catalog.resource(group, version, resource)?,

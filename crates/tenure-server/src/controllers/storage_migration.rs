@@ -11,7 +11,7 @@ use tenure_catalog::{
     object::{Stored, meta_text, seconds},
 };
 use tenure_http::Request;
-use tenure_meta::{ApiError, ValueExt, api_version};
+use tenure_meta::{ApiError, GroupVersionResource, ValueExt, api_version};
 use tenure_value::{Text, Value};
 
 /// The prefix of migrations in the store.
@@ -27,7 +27,7 @@ const FAILED: &str = "Failed";
 
 /// Migrates the objects of the resource that a migration names.
 pub(super) async fn migrate(writer: &Writer, name: &str) -> Result<Outcome, ApiError> {
-    let (group, version, resource) = STORAGE_VERSION_MIGRATIONS;
+    let GroupVersionResource { group, version, resource } = STORAGE_VERSION_MIGRATIONS;
     let Ok(handler) = writer.objects.catalog.resource(group, version, resource) else {
         // An older version of Kubernetes does not have them.
         return Ok(Outcome::Done);

@@ -15,7 +15,7 @@ use tenure_catalog::{
     history::{Author, History, HistoryVerb},
     object::{Stored, encode, meta_text},
 };
-use tenure_meta::{ApiError, Cause, FieldError};
+use tenure_meta::{ApiError, Cause, FieldError, GroupVersionResource};
 use tenure_store::{Error, Expected, ListRequest, Transaction};
 use tenure_value::Value;
 
@@ -182,7 +182,7 @@ impl ServiceAllocator {
         before: Option<&Stored>,
         after: Option<(&Value, &tenure_apply::Managers)>,
     ) -> Result<Transaction, ApiError> {
-        let (group, version, name) = IP_ADDRESSES;
+        let GroupVersionResource { group, version, resource: name } = IP_ADDRESSES;
         let handler = self.objects.catalog.resource(group, version, name)?;
         let author = Author { verb, user: "system:apiserver", manager: "", subresource: "" };
         let recorded = self.history.record(transaction, &handler, key, &author, before, after);

@@ -27,7 +27,7 @@ pub(crate) fn address_key(address: IpAddr) -> Result<String, ApiError> {
 pub fn parent_service(object: &Value) -> Option<String> {
     let parent = object.at(["spec", "parentRef"])?;
     let text = |name: &str| parent.get(name).and_then(Value::as_str).unwrap_or_default();
-    let is_service = (text("group"), text("resource")) == (SERVICES.0, SERVICES.2);
+    let is_service = (text("group"), text("resource")) == (SERVICES.group, SERVICES.resource);
     let resource = resource(SERVICES).ok().filter(|_| is_service)?;
     Some(key(resource, text("namespace"), text("name")))
 }
@@ -41,9 +41,9 @@ pub(crate) fn ip_address(
     let now = seconds(objects.clock.now());
     let name = address.to_string();
     let (namespace, parent) = (meta_text(service, "namespace"), meta_text(service, "name"));
-    let uid = objects.identifiers.uuid(&["uid", IP_ADDRESSES.0, IP_ADDRESSES.2, "", &name]);
+    let uid = objects.identifiers.uuid(&["uid", IP_ADDRESSES.group, IP_ADDRESSES.resource, "", &name]);
     let family = if address.is_ipv4() { "IPv4" } else { "IPv6" };
-    let api_version = format!("{}/{}", IP_ADDRESSES.0, IP_ADDRESSES.1);
+    let api_version = format!("{}/{}", IP_ADDRESSES.group, IP_ADDRESSES.version);
     let labels = [(FAMILY, Value::from(family)), (MANAGED_BY.0, Value::from(MANAGED_BY.1))];
     let metadata = Value::object([
         ("creationTimestamp", Value::from(now.clone())),
@@ -54,7 +54,7 @@ pub(crate) fn ip_address(
     let reference = Value::object([
         ("name", Value::from(parent)),
         ("namespace", Value::from(namespace)),
-        ("resource", Value::from(SERVICES.2)),
+        ("resource", Value::from(SERVICES.resource)),
     ]);
     let object = Value::object([
         ("apiVersion", Value::from(api_version.clone())),

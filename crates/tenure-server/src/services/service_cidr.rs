@@ -9,7 +9,7 @@ use tenure_catalog::{
     Objects,
     object::{Stored, key, meta_text},
 };
-use tenure_meta::{ApiError, Resource};
+use tenure_meta::{ApiError, GroupVersionResource, Resource};
 use tenure_store::Revision;
 use tenure_value::{Text, Value};
 
@@ -67,7 +67,9 @@ impl ServiceCidr {
 }
 
 /// Returns a built-in resource.
-pub(crate) fn resource((group, version, name): (&str, &str, &str)) -> Result<&'static Resource, ApiError> {
+pub(crate) fn resource(
+    GroupVersionResource { group, version, resource: name }: GroupVersionResource,
+) -> Result<&'static Resource, ApiError> {
     tenure_builtin::registry()
         .find(group, version, name)
         .map(|resource| &**resource)
@@ -85,7 +87,7 @@ pub async fn service_cidrs(objects: &Objects) -> Result<Vec<ServiceCidr>, ApiErr
 /// Returns the ServiceCIDR that a server creates, without its status.
 pub fn default_service_cidr(range: AddressRange) -> Value {
     Value::object([
-        ("apiVersion", Value::from(format!("{}/{}", SERVICE_CIDRS.0, SERVICE_CIDRS.1))),
+        ("apiVersion", Value::from(format!("{}/{}", SERVICE_CIDRS.group, SERVICE_CIDRS.version))),
         ("kind", Value::from("ServiceCIDR")),
         ("metadata", Value::object([("name", Value::from(DEFAULT_SERVICE_CIDR))])),
         ("spec", Value::object([("cidrs", Value::array([Value::from(range.to_string())]))])),

@@ -43,7 +43,7 @@ impl Subresources {
         format: Format,
     ) -> Result<Response, ApiError> {
         let pod = Target {
-            handler: self.writer.objects.catalog.resource(PODS.0, PODS.1, PODS.2)?,
+            handler: self.writer.objects.catalog.resource(PODS.group, PODS.version, PODS.resource)?,
             name: meta_text(binding, "name").into(),
             ..target.copy()
         };

@@ -5,7 +5,7 @@ use super::Subresources;
 use tenure_builtin::role::{NODES, SERVICES};
 use tenure_catalog::{Target, Verb, object::fields};
 use tenure_http::{Query, Request, ResourcePath, Response};
-use tenure_meta::{ApiError, Attributes, Reason, ResourceAttributes};
+use tenure_meta::{ApiError, Attributes, GroupVersionResource, Reason, ResourceAttributes};
 use tenure_value::{Text, Value};
 
 /// The subresources that connect to a node.
@@ -36,11 +36,11 @@ impl Subresources {
     async fn refusal(&self, target: &Target, request: &Request) -> Result<ApiError, ApiError> {
         let object = self.live(target).await?.object;
         Ok(match target.handler.resource.name.as_str() {
-            name if name == SERVICES.2 => {
+            name if name == SERVICES.resource => {
                 let why = format!("no endpoints available for service {:?}", target.name.as_str());
                 ApiError::new(Reason::ServiceUnavailable, why)
             }
-            name if name == NODES.2 => unreachable(&object, &target.name),
+            name if name == NODES.resource => unreachable(&object, &target.name),
             _ => {
                 check_container(target, request, &object)?;
                 let node = object.at(["spec", "nodeName"]).and_then(Value::as_str).unwrap_or_default();
@@ -48,7 +48,7 @@ impl Subresources {
                     let why = format!("pod {} does not have a host assigned", target.name);
                     return Err(ApiError::bad_request(why));
                 }
-                let (group, _, nodes) = NODES;
+                let GroupVersionResource { group, resource: nodes, .. } = NODES;
                 match self.writer.objects.find_builtin((group, nodes), node).await? {
                     Some(found) => unreachable(&found, node),
                     None => ApiError::not_found(group, nodes, node),

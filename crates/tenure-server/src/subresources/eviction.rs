@@ -11,7 +11,7 @@ use tenure_catalog::{
     object::{Stored, encode, key, meta_text, seconds},
 };
 use tenure_http::{Request, WriteOptions};
-use tenure_meta::{ApiError, Cause, Endpoint, LabelSelector, Reason, selector_text};
+use tenure_meta::{ApiError, Cause, Endpoint, GroupVersionResource, LabelSelector, Reason, selector_text};
 use tenure_profile::Improvement;
 use tenure_store::{Error, Expected, Transaction};
 use tenure_value::{Object, Value, json};
@@ -87,7 +87,7 @@ impl Subresources {
     /// Counts an eviction against the budget of a pod.
     async fn spend(&self, pod: &Target, object: &Value, dry_run: bool) -> Result<(), ApiError> {
         let objects = &self.writer.objects;
-        let (group, version, name) = POD_DISRUPTION_BUDGETS;
+        let GroupVersionResource { group, version, resource: name } = POD_DISRUPTION_BUDGETS;
         let budgets = objects.catalog.resource(group, version, name)?;
         for _ in 0..ATTEMPTS {
             let mut matching = objects.read_all(&budgets.resource, &pod.namespace).await?;

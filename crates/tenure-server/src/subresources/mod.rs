@@ -68,7 +68,7 @@ impl Subresources {
         let admitted = Box::pin(self.writer.admit_posted(target, request, &options, object));
         let (object, more) = admitted.await?;
         warnings.extend(more);
-        let response = match target.handler.resource.name == BINDINGS.2 {
+        let response = match target.handler.resource.name == BINDINGS.resource {
             true => self.post_binding(target, request, options, &object, format).await?,
             false => Box::pin(self.review(target, request, &object, format)).await?,
         };

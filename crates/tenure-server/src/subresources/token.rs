@@ -9,7 +9,7 @@ use tenure_catalog::{
     object::{meta_text, seconds},
 };
 use tenure_http::{Format, Request, Response};
-use tenure_meta::{ApiError, Cause, FieldError, Timestamp};
+use tenure_meta::{ApiError, Cause, FieldError, GroupVersionResource, Timestamp};
 use tenure_value::{Text, Value};
 
 const GROUP: &str = "authentication.k8s.io";
@@ -159,7 +159,7 @@ impl Subresources {
 
     async fn bound_object(
         &self,
-        (group, version, resource): (&str, &str, &str),
+        GroupVersionResource { group, version, resource }: GroupVersionResource,
         word: &str,
         account: &Target,
         name: &str,

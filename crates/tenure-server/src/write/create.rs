@@ -12,7 +12,7 @@ use tenure_catalog::{
     object::{Stored, key, meta_text, metadata, with_metadata},
 };
 use tenure_http::{Encoding, Format, Request, Response, TextErrors, WriteOptions};
-use tenure_meta::{ApiError, Scope};
+use tenure_meta::{ApiError, GroupVersionResource, Scope};
 use tenure_store::Revision;
 use tenure_value::{Text, Value};
 
@@ -116,7 +116,7 @@ impl Writer {
 
     /// Creates the namespaces that every client expects.
     pub async fn create_initial_namespaces(&self) -> Result<(), ApiError> {
-        let (group, version, resource) = NAMESPACES;
+        let GroupVersionResource { group, version, resource } = NAMESPACES;
         let handler = self.catalog.resource(group, version, resource)?;
         for name in INITIAL_NAMESPACES {
             let document = Value::object([

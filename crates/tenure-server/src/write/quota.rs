@@ -11,7 +11,7 @@ use tenure_catalog::{
     history::HistoryVerb,
     object::{Stored, encode, fields, prefix},
 };
-use tenure_meta::{ApiError, Scope};
+use tenure_meta::{ApiError, GroupVersionResource, Scope};
 use tenure_store::{Entry, Expected, ListRequest, Revision, Transaction};
 use tenure_value::Value;
 use tokio::sync::{Mutex, MutexGuard};
@@ -125,7 +125,7 @@ impl Writer {
         let StatusUpdate { entry, stored, object } = update;
         let value = encode(object, &stored.managers)?;
         let put = transaction.put(entry.key.clone(), Expected::At(entry.modified), value);
-        let (group, version, name) = RESOURCE_QUOTAS;
+        let GroupVersionResource { group, version, resource: name } = RESOURCE_QUOTAS;
         let handler = self.catalog.resource(group, version, name)?;
         let author = self.own_author(HistoryVerb::Update, "status");
         let after = Some((object, &stored.managers));
@@ -168,7 +168,7 @@ fn group_resource(handler: &ResourceHandler) -> GroupResource<'_> {
 
 /// Reads the quotas of a namespace at a revision.
 async fn quotas(objects: &Objects, namespace: &str, at: Revision) -> Result<Vec<(Entry, Stored)>, ApiError> {
-    let (group, version, name) = RESOURCE_QUOTAS;
+    let GroupVersionResource { group, version, resource: name } = RESOURCE_QUOTAS;
     let Some(resource) = tenure_builtin::registry().find(group, version, name) else {
         return Ok(Vec::new());
     };
