@@ -5,7 +5,6 @@ use crate::transaction::Action;
 use crate::{Error, Result};
 use crate::{Expected, Operation, Revision, Transaction};
 use bytes::Bytes;
-#[cfg(feature = "etcd")]
 use std::collections::{HashMap, HashSet};
 
 /// Transactions that were committed to a copy of a store, in order, each with the revision that it got there.
@@ -30,6 +29,47 @@ impl StagedTransactions {
     pub fn written(&self) -> impl Iterator<Item = &Bytes> {
         let operations = self.transactions.iter().flat_map(|(_, transaction)| transaction.operations());
         operations.filter(|operation| operation.action != Action::Check).map(|operation| &operation.key)
+    }
+
+    /// Replaces the records of keys that have several by one each, which `join` returns for the key, its records in order, and the value
+    /// that the key has at the end; where it returns none, all of them stay.
+    pub fn join_records(
+        &mut self,
+        mut join: impl FnMut(&Bytes, &[&[u8]], Option<&Bytes>) -> Option<Vec<u8>>,
+    ) {
+        let mut records: HashMap<Bytes, Vec<Bytes>> = HashMap::new();
+        for (key, record) in self.transactions.iter().flat_map(|(_, transaction)| transaction.records()) {
+            records.entry(key.clone()).or_default().push(record.clone());
+        }
+        records.retain(|_, records| records.len() > 1);
+        if records.is_empty() {
+            return;
+        }
+        let mut last: HashMap<Bytes, Option<Bytes>> = HashMap::new();
+        for operation in self.transactions.iter().flat_map(|(_, transaction)| transaction.operations()) {
+            let value = match &operation.action {
+                Action::Put(value) => Some(value.clone()),
+                Action::Delete => None,
+                Action::Check => continue,
+            };
+            if records.contains_key(&operation.key) {
+                last.insert(operation.key.clone(), value);
+            }
+        }
+        let mut joined: HashMap<Bytes, Bytes> = HashMap::new();
+        for (key, records) in &records {
+            let Some(value) = last.get(key) else { continue };
+            let records: Vec<&[u8]> = records.iter().map(|record| &record[..]).collect();
+            joined.extend(join(key, &records, value.as_ref()).map(|record| (key.clone(), record.into())));
+        }
+        // The record is that of the last write, at whose revision its version begins.
+        let keys: HashSet<Bytes> = joined.keys().cloned().collect();
+        for (_, transaction) in self.transactions.iter_mut().rev() {
+            transaction.replace_records(|key, record| match keys.contains(key) {
+                false => Some(record.clone()),
+                true => joined.remove(key),
+            });
+        }
     }
 
     /// Tells whether there is nothing to commit.
@@ -89,7 +129,7 @@ impl StagedTransactions {
             for (key, record) in transaction.records() {
                 if !recorded.insert(key.clone()) {
                     return Err(Error::Invalid(format!(
-                        "{} is changed twice; on this store each object can be changed once in a transaction",
+                        "{} is changed by several managers; on this store each object can be changed by one in a transaction",
                         key.escape_ascii()
                     )));
                 }

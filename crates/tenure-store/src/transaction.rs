@@ -87,6 +87,13 @@ impl Transaction {
         &self.records
     }
 
+    /// Replaces each record, or removes it.
+    pub(crate) fn replace_records(&mut self, mut replace: impl FnMut(&Bytes, &Bytes) -> Option<Bytes>) {
+        let records = std::mem::take(&mut self.records).into_iter();
+        self.records =
+            records.filter_map(|(key, record)| replace(&key, &record).map(|record| (key, record))).collect();
+    }
+
     /// Returns the bytes of all keys, values and records.
     pub(crate) fn size(&self) -> usize {
         let value = |action: &Action| if let Action::Put(value) = action { value.len() } else { 0 };

@@ -39,10 +39,13 @@ pub fn describe_without_values(fight: &Fight) -> String {
 /// Says what to do about a fight.
 pub fn advice(fight: &Fight) -> String {
     let names: Vec<&str> = fight.sides.iter().map(|side| side.manager.as_str()).collect();
+    let names = match names.as_slice() {
+        [others @ .., last] if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        names => names.concat(),
+    };
     format!(
-        "Decide which of {} should own the field, and leave it out of what the others write: out of their manifests, or with \
-         their setting that ignores it",
-        names.join(" and ")
+        "Decide which of {names} should own the field, and leave it out of what the others write: out of their manifests, or with \
+         their setting that ignores it"
     )
 }
 

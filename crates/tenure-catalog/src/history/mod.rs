@@ -4,6 +4,7 @@
 mod document;
 mod fights;
 mod held;
+mod joined;
 mod page;
 mod read;
 mod recall;

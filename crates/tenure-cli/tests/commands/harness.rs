@@ -54,9 +54,14 @@ impl TestCluster {
 
     /// Starts a server with further arguments.
     pub fn start_with(further: &[&str]) -> TestCluster {
+        TestCluster::start_on(&[&["--in-memory"], further].concat())
+    }
+
+    /// Starts a server on the store that the arguments name.
+    pub fn start_on(store: &[&str]) -> TestCluster {
         let data = TempDir::new().expect("a directory");
-        let arguments = ["--in-memory", "--insecure-http", "--listen", "127.0.0.1:0"];
-        let server = Tenure::start(data.path(), &[&arguments[..], further].concat());
+        let arguments = ["--insecure-http", "--listen", "127.0.0.1:0"];
+        let server = Tenure::start(data.path(), &[&arguments[..], store].concat());
         TestCluster { server, home: TempDir::new().expect("a directory"), _data: data }
     }
 

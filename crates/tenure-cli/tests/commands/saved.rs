@@ -1,6 +1,9 @@
 //! Saved plans: carried out as they were reviewed or refused, and undone as plans.
 
-use crate::harness::{DEPLOYMENT, TestCluster};
+use crate::{
+    etcd_process::Etcd,
+    harness::{DEPLOYMENT, TestCluster},
+};
 use std::fs;
 use tenure_value::{Limits, Value, json};
 
@@ -246,6 +249,40 @@ spec:
     cluster.tenure(&["undo", &plan, "--atomic", "--yes"]).exits_with(0);
     assert_eq!(cluster.get(SETTINGS).at(["data", "colour"]), Some(&Value::from("blue")));
     assert_eq!(cluster.managers(WEB), ["kubectl Apply"]);
+}
+
+#[test]
+fn an_undo_on_etcd_is_a_transaction_too() {
+    let etcd = Etcd::start();
+    let endpoints = etcd.endpoints().join(",");
+    let cluster = TestCluster::start_on(&["--store", "etcd", "--etcd-endpoints", &endpoints, "--history"]);
+    let file = cluster.file("all.yaml", &format!("{DEPLOYMENT}---\n{}", settings("blue")));
+    cluster.tenure(&["apply", "-f", &file]).exits_with(0);
+    let before = [cluster.get(SETTINGS), cluster.get(WEB)];
+    let file = cluster.file("settings.yaml", &settings("green"));
+    let plan = cluster.home.path().join("plan.json").to_string_lossy().into_owned();
+    cluster.tenure(&["plan", "-f", &file, "--delete", "deployment/web", "--out", &plan]).exits_with(2);
+    cluster.tenure(&["apply", &plan, "--atomic"]).exits_with(0).prints("2 steps: all written");
+    cluster.tenure(&["undo", &plan, "--atomic", "--yes"]).exits_with(0);
+    for (path, before) in [SETTINGS, WEB].into_iter().zip(&before) {
+        let after = cluster.get(path);
+        for part in [&["data"][..], &["spec"], &["metadata", "managedFields"]] {
+            assert_eq!(after.at(part.iter().copied()), before.at(part.iter().copied()), "{path} {part:?}");
+        }
+        let version = after.at(["metadata", "resourceVersion"]).cloned();
+        assert_eq!(
+            version,
+            cluster.get(SETTINGS).at(["metadata", "resourceVersion"]).cloned(),
+            "one revision"
+        );
+        // Each undo is one change of history, and what was before it can be read.
+        let history = cluster.get(&format!("{path}/history"));
+        let items = history.get("items").and_then(Value::as_array).expect("items").to_vec();
+        assert_eq!(items.len(), 3, "{history}");
+        let previous = items[1].get("revision").and_then(Value::as_str).expect("a revision");
+        let code = cluster.request("GET", &format!("{path}/history?at={previous}"), "", "").0;
+        assert_eq!(code, if path == WEB { 404 } else { 200 }, "{path}");
+    }
 }
 
 #[test]

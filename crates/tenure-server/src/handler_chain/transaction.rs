@@ -123,7 +123,8 @@ impl Server {
             staged_history.hold();
             let outcomes = fork.carry_out_all(&writes, origin, &staging).await;
             let outcomes = outcomes.inspect_err(|_| history.adopt(staged_history, false))?;
-            let staged = staging.staged().await;
+            let mut staged = staging.staged().await;
+            self.join_records(&mut staged, &fork);
             match self.objects.store.commit_all(staged.clone()).await {
                 Ok(committed) => {
                     history.adopt(staged_history, true);
@@ -146,6 +147,20 @@ impl Server {
                 Err(failure) => return Err(nothing_written(failure.into(), outcomes)),
             }
         }
+    }
+
+    /// Makes the records of an object that is written several times one record.
+    fn join_records(&self, staged: &mut StagedTransactions, fork: &Server) {
+        staged.join_records(|key, records, after| {
+            let target = Target::of_key(&fork.catalog, std::str::from_utf8(key).ok()?)?;
+            let before = self.objects.store.peek(key).ok()?;
+            fork.writer.history.joined(
+                &target.handler,
+                records,
+                before.as_ref(),
+                after.map(|value| &value[..]),
+            )
+        });
     }
 
     /// Carries out writes in order, on the fork that this server is. The first that fails ends it.

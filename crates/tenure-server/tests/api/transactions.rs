@@ -77,6 +77,33 @@ fn writes_that_depend_on_each_other_take_effect_together() {
 }
 
 #[test]
+fn an_object_that_a_manager_writes_twice_has_one_change_of_history() {
+    let server = Server::start();
+    let path = format!("{MAPS}/a");
+    server.create(MAPS, &map("a", "1"));
+    let before = server.get(&path).document();
+    let put = |manager: &str, value: &str| {
+        format!(r#"{{"method":"PUT","path":"{path}?fieldManager={manager}","body":{}}}"#, map("a", value))
+    };
+    let items = || {
+        let history = server.get(&format!("{path}/history")).document();
+        history.get("items").and_then(Value::as_array).expect("items").to_vec()
+    };
+    assert_eq!(server.send(&transaction(&[put("ci", "2"), put("ci", "3")])).code, 200);
+    let change = items()[0].at(["changes"]).and_then(|changes| changes.as_array()?.first().cloned());
+    let change = change.expect("a change");
+    let sides = ["from", "to"].map(|side| change.get(side).and_then(Value::as_str).map(str::to_owned));
+    assert_eq!(sides, [Some("1".to_owned()), Some("3".to_owned())], "{change}");
+    assert_eq!(items().len(), 2);
+    // Nobody made what two managers did.
+    assert_eq!(server.send(&transaction(&[put("ci", "4"), put("other", "5")])).code, 200);
+    let managers: Vec<_> = items().iter().map(|item| item.get("manager").cloned()).collect();
+    assert_eq!(managers[..3], ["other", "ci", "ci"].map(|name| Some(Value::from(name))));
+    let version = before.at(["metadata", "resourceVersion"]).and_then(Value::as_str).expect("a version");
+    assert_eq!(server.get(&format!("{path}/history?at={version}")).document(), before);
+}
+
+#[test]
 fn one_refusal_leaves_everything_as_it_was() {
     let server = Server::start();
     let path = |name: &str| format!("{MAPS}/{name}");
