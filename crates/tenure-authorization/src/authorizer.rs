@@ -6,6 +6,7 @@
 use crate::{
     Authorization, Decision, Opinions, aggregate,
     chain::{Chain, Link},
+    change_quota::ChangeQuotas,
     node::node_name,
     node_relations::NodeRelations,
     rbac::{DecisionCache, Policy, PolicyRule},
@@ -43,6 +44,8 @@ pub struct Authorizer {
     policy: RwLock<Arc<Policy>>,
     /// Shared by forks: policies that differ have different generations.
     decisions: Arc<DecisionCache>,
+    /// Shared by forks: what is written in a transaction counts as well.
+    quotas: Arc<ChangeQuotas>,
     /// What the Node authorizer knows of this store, if there is one.
     nodes: Option<NodeRelations>,
     /// The mode that last permitted a requester to impersonate.
@@ -68,6 +71,7 @@ impl Authorizer {
             store,
             policy: RwLock::default(),
             decisions: Arc::default(),
+            quotas: Arc::default(),
             nodes,
             modes: Mutex::default(),
             _follower: follower,
@@ -82,11 +86,16 @@ impl Authorizer {
             chain: self.chain.clone(),
             policy: RwLock::new(self.policy.read().clone()),
             decisions: self.decisions.clone(),
+            quotas: self.quotas.clone(),
             nodes: self.nodes.is_some().then(|| NodeRelations::follow(&store)),
             modes: Mutex::default(),
             _follower: JoinSet::new(),
             store,
         })
+    }
+
+    pub(crate) fn quotas(&self) -> &ChangeQuotas {
+        &self.quotas
     }
 
     /// Reads all roles and bindings again.

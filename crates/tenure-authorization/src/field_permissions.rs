@@ -2,11 +2,11 @@
 
 use crate::{
     Authorizer,
-    rbac::{FieldWrite, Policy, WRITE_VERBS, WritePermission, check_fields},
+    rbac::{FieldRule, FieldWrite, Policy, WRITE_VERBS, WritePermission, check_fields},
 };
 use parking_lot::RwLockReadGuard;
 use std::{collections::BTreeSet, sync::Arc};
-use tenure_meta::{ApiError, ResourceAttributes, UserInfo};
+use tenure_meta::{ApiError, Reason, ResourceAttributes, UserInfo};
 
 impl Authorizer {
     /// Whether what a user may change of a resource is limited to fields at all.
@@ -52,6 +52,41 @@ impl Authorizer {
             reasons.join("; "),
             grants.into_iter().collect::<Vec<_>>().join("; ")
         ))
+    }
+
+    /// Counts a change that field rules permit; refused if none of them has room for another one in this minute.
+    pub fn count_change(
+        &self,
+        user: &UserInfo,
+        attributes: &ResourceAttributes,
+        write: &FieldWrite<'_>,
+        now: i64,
+    ) -> Result<(), ApiError> {
+        let Some(policy) = self.field_policy(user, attributes) else { return Ok(()) };
+        let WritePermission::Limited(limits) = policy.write_permission(user, attributes) else {
+            return Ok(());
+        };
+        let usable = limits.iter().filter(|(_, rule)| rule.refuses(write).is_none());
+        let quota = |(grant, rule): &(_, &FieldRule)| {
+            let most = rule.changes_per_minute?;
+            Some((format!("{}\0{grant}\0{rule}", user.name), most))
+        };
+        let quotas: Option<Vec<(String, u32)>> = usable.map(quota).collect();
+        // A rule without a quota permits any number.
+        let Some(quotas) = quotas.filter(|quotas| !quotas.is_empty()) else { return Ok(()) };
+        let Err(wait) = self.quotas().take(&quotas, now) else { return Ok(()) };
+        let most: Vec<String> = quotas.iter().map(|(_, most)| most.to_string()).collect();
+        let mut refusal = ApiError::new(
+            Reason::TooManyRequests,
+            format!(
+                "User {:?} may make {} changes a minute of {} and has made them; try again in {wait} seconds",
+                user.name,
+                most.join(" and "),
+                attributes.resource,
+            ),
+        );
+        refusal.retry_after = u32::try_from(wait).ok();
+        Err(refusal)
     }
 
     /// Returns what to add to the reason of a permission that is limited to fields; empty if it is not.

@@ -39,6 +39,7 @@ mod access_review;
 mod attributes;
 mod authorizer;
 mod chain;
+mod change_quota;
 mod claim_status;
 mod config;
 mod decision;

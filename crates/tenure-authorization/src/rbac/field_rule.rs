@@ -39,6 +39,8 @@ pub struct FieldRule {
     pub managers: Vec<Text>,
     /// Whether an apply may force conflicts.
     pub force: bool,
+    /// How many changes a user may make in a minute; any number if `None`.
+    pub changes_per_minute: Option<u32>,
 }
 
 /// A path in which `[*]` stands for every item of a list.
@@ -83,7 +85,8 @@ pub static NO_FIELDS: FieldSet = FieldSet::EMPTY;
 /// How many fields a refusal names.
 const MOST_LISTED: usize = 10;
 
-const MEMBERS: [&str; 6] = ["apiGroups", "resources", "fields", "exceptFields", "managers", "force"];
+const MEMBERS: [&str; 7] =
+    ["apiGroups", "resources", "fields", "exceptFields", "managers", "force", "changesPerMinute"];
 
 impl FieldRule {
     /// Reads the annotation of a role.
@@ -105,6 +108,13 @@ impl FieldRule {
             None => false,
             Some(force) => force.as_bool().ok_or_else(|| wrong("force must be true or false".into()))?,
         };
+        let changes_per_minute = match rule.get("changesPerMinute") {
+            None => None,
+            Some(most) => {
+                let most = most.as_i64().and_then(|most| u32::try_from(most).ok()).filter(|most| *most > 0);
+                Some(most.ok_or_else(|| wrong("changesPerMinute must be a whole number above 0".into()))?)
+            }
+        };
         let (api_groups, resources) = (texts(rule, "apiGroups", at)?, texts(rule, "resources", at)?);
         if resources.is_empty() {
             return Err(wrong("resources must name at least one resource".into()));
@@ -119,6 +129,7 @@ impl FieldRule {
             except_fields: patterns("exceptFields")?,
             managers: texts(rule, "managers", at)?,
             force,
+            changes_per_minute,
         })
     }
 
@@ -143,7 +154,7 @@ impl FieldRule {
     }
 
     /// Whether the rule permits a write apart from its fields; the reason if it does not.
-    fn refuses(&self, write: &FieldWrite<'_>) -> Option<String> {
+    pub(crate) fn refuses(&self, write: &FieldWrite<'_>) -> Option<String> {
         if !has(&self.managers, write.manager) && !self.managers.is_empty() {
             return Some(format!("field manager {:?} is not one of {:?}", write.manager, self.managers));
         }
@@ -285,7 +296,11 @@ impl fmt::Display for FieldRule {
         let resources = self.resources.iter().flat_map(|resource| {
             self.api_groups.iter().map(move |group| format!("{resource}{}", suffix(group)))
         });
-        write!(out, " of {}", resources.collect::<Vec<_>>().join(", "))
+        write!(out, " of {}", resources.collect::<Vec<_>>().join(", "))?;
+        match self.changes_per_minute {
+            Some(most) => write!(out, ", {most} changes a minute"),
+            None => Ok(()),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The limits of granted rules: the fields that their write permissions are for, and whether one limit is within others.
 //!
 //! A user may grant a permission for fields if the permissions of the user cover all of them: by rules that permit each field
-//! to each manager, with force if it is granted with force. What cannot be decided by comparing patterns counts as not covered.
+//! to each manager, with force if it is granted with force, as often as it is granted. What cannot be decided by comparing patterns counts as not covered.
 
 use super::{FieldPattern, FieldRule, PolicyRule, rule::ALL};
 use tenure_value::Text;
@@ -116,7 +116,13 @@ fn covers_field(own: &FieldRule, field: Option<&FieldPattern>, requested: &Field
         field.is_some_and(|field| !except.meets(field))
             || requested.except_fields.iter().any(|other| other.contains_pattern(except))
     };
+    let is_as_often = match (own.changes_per_minute, requested.changes_per_minute) {
+        (None, _) => true,
+        (Some(own), Some(requested)) => requested <= own,
+        (Some(_), None) => false,
+    };
     (own.force || !requested.force)
+        && is_as_often
         && (own.fields.is_empty() || contains())
         && own.except_fields.iter().all(is_respected)
 }

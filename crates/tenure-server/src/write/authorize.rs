@@ -12,7 +12,7 @@ use tenure_builtin::role::Role;
 use tenure_catalog::{Target, Verb, object::Stored};
 use tenure_fields::{FieldSet, Node, Path};
 use tenure_http::Request;
-use tenure_meta::{ApiError, Attributes, ResourceAttributes};
+use tenure_meta::{ApiError, Attributes, ResourceAttributes, Timestamp};
 use tenure_value::Value;
 
 /// Fields that identify an object or that only the server sets: no permission is needed for them.
@@ -104,19 +104,24 @@ impl Writer {
                 && (write.request.query.flag("force")
                     || forced_paths(write.request, write.profile).next().is_some());
             let reordered = reordered(&old, &new, ty);
+            let (now, counts) = (write.now.seconds, !write.options.dry_run && verb == target.verb);
             let write =
                 FieldWrite { changed: &changed, reordered: &reordered, manager: &write.manager, force };
             self.authorizer.check_fields(user, &attributes, &write)?;
+            if counts && !(changed.is_empty() && reordered.is_empty()) {
+                self.authorizer.count_change(user, &attributes, &write, now)?;
+            }
         }
         Ok(())
     }
 
-    /// Checks that the user may delete: a deletion removes every field.
+    /// Checks that the user may delete: a deletion removes every field, and is one change if it is counted at a time.
     pub(super) fn authorize_deletion(
         &self,
         target: &Target,
         request: &Request,
         live: &Stored,
+        counted: Option<Timestamp>,
     ) -> Result<(), ApiError> {
         // A collection is deleted without names, so that roles for names do not count.
         let name = if target.verb == Verb::DeleteCollection { "" } else { target.name.as_str() };
@@ -129,7 +134,11 @@ impl Writer {
         let changed = leaves(&difference.removed);
         let manager = request.default_manager();
         let write = FieldWrite { changed: &changed, reordered: &NO_FIELDS, manager: &manager, force: false };
-        self.authorizer.check_fields(&request.user, &attributes, &write)
+        self.authorizer.check_fields(&request.user, &attributes, &write)?;
+        match counted {
+            Some(now) => self.authorizer.count_change(&request.user, &attributes, &write, now.seconds),
+            None => Ok(()),
+        }
     }
 
     /// Writes an object of the server itself by a PUT.

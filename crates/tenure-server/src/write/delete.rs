@@ -102,7 +102,8 @@ impl Writer {
             options.check(target, &live)?;
             // An eviction has a permission of its own.
             if options.admitted == Admitted::NotYet {
-                self.authorize_deletion(target, request, &live)?;
+                let counted = (attempt == 0 && !options.dry_run).then_some(now);
+                self.authorize_deletion(target, request, &live, counted)?;
             }
             if options.admitted == Admitted::NotYet && reviewed != Some(live.revision) {
                 Box::pin(self.admit_deletion(target, request, options, &live, warnings)).await?;

@@ -230,6 +230,53 @@ fn a_role_whose_field_rules_cannot_be_read_grants_no_write() {
     assert_eq!(send_as(&server, "scaler", "GET", WEB, "", "").code, 200);
 }
 
+#[test]
+fn a_user_makes_so_many_changes_a_minute() {
+    let server = server_with_granting_scaler();
+    let limits =
+        "[{apiGroups: [apps], resources: [deployments], fields: [.spec.replicas], changesPerMinute: 3}]";
+    let role = format!(r#"{{"metadata":{{"annotations":{{"tenure.dev/field-rules":"{limits}"}}}}}}"#);
+    admin(&server, "PATCH", &format!("{RBAC}/roles/scaler"), &role);
+    let scale = |replicas: u32, query: &str| {
+        let patch = format!(r#"{{"spec":{{"replicas":{replicas}}}}}"#);
+        send_as(&server, "scaler", "PATCH", &format!("{WEB}?fieldManager=scaler{query}"), MERGE_PATCH, &patch)
+    };
+    assert_eq!([scale(2, ""), scale(3, "")].map(|response| response.code), [200, 200]);
+    // Neither dry runs nor writes that change nothing count; one that has no permission does not either.
+    assert_eq!(scale(9, "&dryRun=All").code, 200);
+    assert_eq!(scale(3, "").code, 200);
+    let paused = r#"{"spec":{"paused":true}}"#;
+    assert_eq!(send_as(&server, "scaler", "PATCH", WEB, MERGE_PATCH, paused).code, 403);
+    // What is part of a transaction counts.
+    let post = r#"{"metadata":{"name":"transactor"},"rules":[{"nonResourceURLs":["/transactions"],"verbs":["post"]}]}"#;
+    let cluster = "/apis/rbac.authorization.k8s.io/v1";
+    admin(&server, "POST", &format!("{cluster}/clusterroles"), post);
+    let bound = binding("transactor", "ClusterRole", "transactor");
+    admin(&server, "POST", &format!("{cluster}/clusterrolebindings"), &bound);
+    let write = format!(
+        r#"{{"method":"PATCH","path":"{WEB}?fieldManager=scaler","contentType":"{MERGE_PATCH}","body":{{"spec":{{"replicas":4}}}}}}"#
+    );
+    let transaction =
+        format!(r#"{{"apiVersion":"tenure.dev/v1","kind":"Transaction","requests":[{write}]}}"#);
+    let json = "application/json";
+    let response = send_as(&server, "scaler", "POST", "/transactions", json, &transaction);
+    assert_eq!(response.code, 200, "{}", response.text());
+    let refused = scale(5, "");
+    assert_eq!(refused.code, 429, "{}", refused.text());
+    assert!(refused.text().contains("may make 3 changes a minute"), "{}", refused.text());
+    assert_eq!(scale(4, "").code, 200, "nothing changes");
+    let web = server.send(&request("GET", WEB, "", "")).document();
+    assert_eq!(web.at(["spec", "replicas"]).and_then(Value::as_i64), Some(4));
+    // Nobody grants more than they have.
+    for (most, code) in [("changesPerMinute: 4", 403), ("force: false", 403), ("changesPerMinute: 2", 201)] {
+        let limits =
+            format!("[{{apiGroups: [apps], resources: [deployments], fields: [.spec.replicas], {most}}}]");
+        let role = patching_role(&format!("r{code}"), &limits);
+        let response = send_as(&server, "scaler", "POST", &format!("{RBAC}/roles"), json, &role);
+        assert_eq!(response.code, code, "{most}: {}", response.text());
+    }
+}
+
 /// Lets the scaler write roles and bindings, without `escalate` and `bind`.
 fn server_with_granting_scaler() -> Server {
     let server = server_with_scaler();
