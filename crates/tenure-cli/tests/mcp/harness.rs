@@ -1,6 +1,9 @@
 //! A cluster, a home directory, and a client that speaks the protocol line by line, so that it can also do what no SDK does.
 
-use crate::process::{CommandOutput, Tenure, run};
+use crate::{
+    etcd_process::Etcd,
+    process::{CommandOutput, Tenure, run},
+};
 use std::{
     io::{BufRead, BufReader, Write},
     path::{Path, PathBuf},
@@ -29,10 +32,18 @@ impl TestCluster {
         TestCluster::start_with(&[])
     }
 
+    /// Starts a server with all that Tenure has, on etcd.
+    pub fn on_etcd(etcd: &Etcd) -> TestCluster {
+        TestCluster::start_on(&["--store", "etcd", "--etcd-endpoints", &etcd.endpoints().join(",")])
+    }
+
     fn start_with(further: &[&str]) -> TestCluster {
+        TestCluster::start_on(&[&["--in-memory"], further].concat())
+    }
+
+    fn start_on(store: &[&str]) -> TestCluster {
         let data = TempDir::new().expect("a directory");
-        let arguments = ["--in-memory", "--listen", "127.0.0.1:0"];
-        let server = Tenure::start(data.path(), &[&arguments[..], further].concat());
+        let server = Tenure::start(data.path(), &[&["--listen", "127.0.0.1:0"], store].concat());
         TestCluster { server, home: TempDir::new().expect("a directory"), _data: data }
     }
 

@@ -1,6 +1,7 @@
 //! The limits of a server hold whatever is asked.
 
 use crate::{
+    etcd_process::Etcd,
     harness::{TestCluster, map, text},
     process::run,
 };
@@ -186,7 +187,10 @@ fn so_many_objects_are_changed_in_a_minute() {
 fn a_plan_is_written_together_where_the_server_can() {
     let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: team}\n";
     let inner = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: inner, namespace: team}\ndata: {a: b}\n";
-    for (cluster, is_atomic) in [(TestCluster::secure(), true), (TestCluster::start(), false)] {
+    let etcd = Etcd::start();
+    let clusters =
+        [(TestCluster::secure(), true), (TestCluster::on_etcd(&etcd), true), (TestCluster::start(), false)];
+    for (cluster, is_atomic) in clusters {
         let mut agent = cluster.agent(&[]);
         let both = format!("{}---\n{}", map("one", "red"), map("two", "red"));
         let plan = agent.plan("paint", &both);
@@ -207,4 +211,20 @@ fn a_plan_is_written_together_where_the_server_can() {
         let first = cluster.tenure(&["blame", "configmap/first"]);
         assert_eq!(first.code == Some(0), !is_atomic, "{first:#?}");
     }
+}
+
+#[test]
+fn a_plan_that_is_too_large_for_a_transaction_of_etcd_is_written_in_turn() {
+    let etcd = Etcd::start();
+    let cluster = TestCluster::on_etcd(&etcd);
+    let mut agent = cluster.agent(&["--max-objects", "200"]);
+    let maps: Vec<String> = (0..130).map(|number| map(&format!("m{number}"), "red")).collect();
+    let plan = agent.plan("paint", &maps.join("---\n"));
+    let done = agent.call("apply_plan", &format!(r#"{{"digest":"{plan}"}}"#));
+    assert_eq!(done.get("atomic"), Some(&Value::Bool(false)), "{done}");
+    cluster.tenure(&["blame", "configmap/m129"]).succeeds_with("agent/paint");
+    let undo = text(&agent.call("undo", &format!(r#"{{"digest":"{plan}"}}"#)), &["digest"]);
+    let undone = agent.call("apply_plan", &format!(r#"{{"digest":"{undo}"}}"#));
+    assert_eq!(undone.get("atomic"), Some(&Value::Bool(false)), "{undone}");
+    cluster.tenure(&["blame", "configmap/m129"]).fails_with("not found");
 }
