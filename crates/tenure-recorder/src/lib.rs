@@ -22,6 +22,8 @@ mod observed;
 mod reader;
 mod recorder;
 mod secret_key;
+#[cfg(test)]
+mod week;
 
 pub use archive::{Archive, ArchiveOptions, Observation, Position};
 pub use audit::{AuditEndpoint, follow_audit_log};
