@@ -39,7 +39,7 @@ pub struct Options {
     #[arg(long, value_enum, default_value_t = Kind::Embedded)]
     store: Kind,
     /// Store objects in memory only; the same as --store memory.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "store")]
     in_memory: bool,
     /// Start with the objects of a clone, a dump or a backup, as `tenure clone` takes them. They are copied; the store must be new.
     #[arg(long, value_name = "PATH")]
