@@ -2,7 +2,8 @@
 
 use crate::{
     Authorizer,
-    rbac::{FieldRule, FieldWrite, Policy, WRITE_VERBS, WritePermission, check_fields},
+    change_quota::Quota,
+    rbac::{FieldWrite, Policy, WRITE_VERBS, WritePermission, check_fields, counted_rules},
 };
 use parking_lot::RwLockReadGuard;
 use std::{collections::BTreeSet, sync::Arc};
@@ -54,7 +55,7 @@ impl Authorizer {
         ))
     }
 
-    /// Counts a change that field rules permit; refused if none of them has room for another one in this minute.
+    /// Counts a change for the field rules that permit it; refused if for a field none of them has room for another one in this minute.
     pub fn count_change(
         &self,
         user: &UserInfo,
@@ -66,22 +67,28 @@ impl Authorizer {
         let WritePermission::Limited(limits) = policy.write_permission(user, attributes) else {
             return Ok(());
         };
-        let usable = limits.iter().filter(|(_, rule)| rule.refuses(write).is_none());
-        let quota = |(grant, rule): &(_, &FieldRule)| {
-            let most = rule.changes_per_minute?;
-            Some((format!("{}\0{grant}\0{rule}", user.name), most))
+        let rules: Vec<_> = limits.iter().map(|(_, rule)| *rule).collect();
+        let quota = |place: usize| {
+            let (grant, rule) = &limits[place];
+            let key = format!("{}\0{grant}\0{rule}", user.name);
+            Some(Quota { key, most: rule.changes_per_minute? })
         };
-        let quotas: Option<Vec<(String, u32)>> = usable.map(quota).collect();
-        // A rule without a quota permits any number.
-        let Some(quotas) = quotas.filter(|quotas| !quotas.is_empty()) else { return Ok(()) };
-        let Err(wait) = self.quotas().take(&quotas, now) else { return Ok(()) };
-        let most: Vec<String> = quotas.iter().map(|(_, most)| most.to_string()).collect();
+        let choices: Vec<Vec<Quota>> = counted_rules(&rules, write)
+            .into_iter()
+            .map(|choice| choice.into_iter().filter_map(quota).collect())
+            .collect();
+        if choices.is_empty() {
+            return Ok(());
+        }
+        let Err(wait) = self.quotas().take(&choices, now) else { return Ok(()) };
+        let most: BTreeSet<u32> = choices.iter().flatten().map(|quota| quota.most).collect();
+        let most: Vec<String> = most.iter().map(u32::to_string).collect();
         let mut refusal = ApiError::new(
             Reason::TooManyRequests,
             format!(
                 "User {:?} may make {} changes a minute of {} and has made them; try again in {wait} seconds",
                 user.name,
-                most.join(" and "),
+                most.join(" or "),
                 attributes.resource,
             ),
         );

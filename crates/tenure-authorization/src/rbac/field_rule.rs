@@ -7,7 +7,7 @@ use super::{
     PolicyRule,
     rule::{ALL, has, names_resource},
 };
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 use tenure_fields::{FieldSet, Path, PathElement};
 use tenure_value::{Limits, Object, Text, Value, yaml};
 
@@ -154,7 +154,7 @@ impl FieldRule {
     }
 
     /// Whether the rule permits a write apart from its fields; the reason if it does not.
-    pub(crate) fn refuses(&self, write: &FieldWrite<'_>) -> Option<String> {
+    fn refuses(&self, write: &FieldWrite<'_>) -> Option<String> {
         if !has(&self.managers, write.manager) && !self.managers.is_empty() {
             return Some(format!("field manager {:?} is not one of {:?}", write.manager, self.managers));
         }
@@ -215,6 +215,22 @@ pub fn check_fields(rules: &[&FieldRule], write: &FieldWrite<'_>) -> Result<(), 
     }
     reasons.extend(refusals);
     Err(reasons)
+}
+
+/// Returns the choices of rules that a permitted write is counted for: for every change that no rule without a quota permits, the places
+/// of those that do.
+pub fn counted_rules(rules: &[&FieldRule], write: &FieldWrite<'_>) -> BTreeSet<Vec<usize>> {
+    let usable: Vec<_> = rules.iter().enumerate().filter(|(_, rule)| rule.refuses(write).is_none()).collect();
+    let mut choices = BTreeSet::new();
+    let mut count = |permits: &dyn Fn(&FieldRule) -> bool| {
+        let permitting = || usable.iter().filter(|(_, rule)| permits(rule));
+        if permitting().all(|(_, rule)| rule.changes_per_minute.is_some()) {
+            choices.insert(permitting().map(|(place, _)| *place).collect());
+        }
+    };
+    write.changed.visit(|path| count(&|rule| rule.permits(path)));
+    write.reordered.visit(|path| count(&|rule| rule.permits_order(path)));
+    choices
 }
 
 impl FieldPattern {

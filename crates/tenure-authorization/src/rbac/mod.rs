@@ -20,6 +20,7 @@ pub use decision_cache::DecisionCache;
 pub use escalation::{Uncovered, uncovered};
 pub use field_rule::{
     FIELD_RULES_ANNOTATION, FieldPattern, FieldRule, FieldRuleError, FieldWrite, NO_FIELDS, check_fields,
+    counted_rules,
 };
 pub(crate) use limit::WRITE_VERBS;
 pub use limit::{GrantedRule, Limit};

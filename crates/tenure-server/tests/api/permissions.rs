@@ -233,8 +233,9 @@ fn a_role_whose_field_rules_cannot_be_read_grants_no_write() {
 #[test]
 fn a_user_makes_so_many_changes_a_minute() {
     let server = server_with_granting_scaler();
-    let limits =
-        "[{apiGroups: [apps], resources: [deployments], fields: [.spec.replicas], changesPerMinute: 3}]";
+    // Labels may change as often as wanted, which permits nothing else.
+    let limits = "[{apiGroups: [apps], resources: [deployments], fields: [.spec.replicas], changesPerMinute: 3}, \
+         {apiGroups: [apps], resources: [deployments], fields: [.metadata.labels]}]";
     let role = format!(r#"{{"metadata":{{"annotations":{{"tenure.dev/field-rules":"{limits}"}}}}}}"#);
     admin(&server, "PATCH", &format!("{RBAC}/roles/scaler"), &role);
     let scale = |replicas: u32, query: &str| {
@@ -265,6 +266,9 @@ fn a_user_makes_so_many_changes_a_minute() {
     assert_eq!(refused.code, 429, "{}", refused.text());
     assert!(refused.text().contains("may make 3 changes a minute"), "{}", refused.text());
     assert_eq!(scale(4, "").code, 200, "nothing changes");
+    let labelled = |body: &str| send_as(&server, "scaler", "PATCH", WEB, MERGE_PATCH, body).code;
+    assert_eq!(labelled(r#"{"metadata":{"labels":{"tier":"front"}}}"#), 200);
+    assert_eq!(labelled(r#"{"metadata":{"labels":{"tier":"back"}},"spec":{"replicas":6}}"#), 429);
     let web = server.send(&request("GET", WEB, "", "")).document();
     assert_eq!(web.at(["spec", "replicas"]).and_then(Value::as_i64), Some(4));
     // Nobody grants more than they have.
