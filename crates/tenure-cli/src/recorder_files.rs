@@ -50,9 +50,11 @@ pub fn write_webhook(file: &Path, url: &str) -> io::Result<String> {
         Some(token) => token,
         None => new_token()?,
     };
+    // A kube-apiserver sends no token over plain HTTP, so that the path has it, too.
+    let path = if url.starts_with("http://") { format!("/{token}") } else { String::new() };
     let text = format!(
         "apiVersion: v1\nkind: Config\ncurrent-context: recorder\n\
-         clusters: [{{name: recorder, cluster: {{server: \"{url}\"}}}}]\n\
+         clusters: [{{name: recorder, cluster: {{server: \"{url}{path}\"}}}}]\n\
          users: [{{name: recorder, user: {{token: \"{token}\"}}}}]\n\
          contexts: [{{name: recorder, context: {{cluster: recorder, user: recorder}}}}]\n"
     );

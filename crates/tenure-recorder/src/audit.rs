@@ -1,7 +1,10 @@
 //! Who made a change, from the audit events of the cluster: the user, the user agent and the source address are joined to changes by object
 //! and resourceVersion. Events come from a webhook or a log, before or after the change itself is seen.
 
-use crate::{Archive, ObjectKey, RecorderError};
+use crate::{
+    Archive, ObjectKey, RecorderError,
+    endpoint::{has_token, is_same},
+};
 use http::{Method, StatusCode};
 use std::{
     collections::HashMap,
@@ -202,7 +205,7 @@ fn parameter(uri: &str, name: &str) -> Option<String> {
     query.given(name).map(|value| value.to_string())
 }
 
-/// Receives audit events from the webhook of an API server, which knows a token.
+/// Receives audit events from the webhook of an API server, which knows a token: it sends the token as credentials or as the path.
 pub struct AuditEndpoint {
     archive: Arc<Archive>,
     token: String,
@@ -217,7 +220,8 @@ impl AuditEndpoint {
 
     async fn receive(&self, request: GuardedRequest) -> Result<(), ApiError> {
         let (head, body) = request.into_parts();
-        if !crate::endpoint::has_token(&head.headers, &self.token) {
+        let path = head.uri.path().trim_matches('/');
+        if !has_token(&head.headers, &self.token) && !is_same(path, &self.token) {
             return Err(ApiError::new(Reason::Unauthorized, "the audit webhook needs its token"));
         }
         if head.method != Method::POST {

@@ -229,6 +229,6 @@ pub(crate) fn has_token(headers: &HeaderMap, expected: &str) -> bool {
 }
 
 /// Compares two tokens in a time that does not depend on where they differ.
-fn is_same(a: &str, b: &str) -> bool {
+pub(crate) fn is_same(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
 }

@@ -19,7 +19,7 @@ use tenure_http::{
     listener::{self, Handler},
 };
 use tenure_recorder::{
-    Access, Archive, ArchiveOptions, Follow, HistoryEndpoint, Recorder, RecorderOptions, Sight,
+    Access, Archive, ArchiveOptions, AuditEndpoint, Follow, HistoryEndpoint, Recorder, RecorderOptions, Sight,
 };
 use tenure_store::{
     EmbeddedOptions,
@@ -28,6 +28,7 @@ use tenure_store::{
 use tenure_testing::{Fault, Socket, TestServer};
 use tenure_transport::{ConnectOptions, HistoryServer, serving};
 use tenure_value::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -396,6 +397,33 @@ async fn audit_events_tell_who_wrote_and_who_deleted() {
             .collect();
         assert_eq!(shown, [["Deleted", "eve"], ["Created", "ann"]], "{name}");
     }
+}
+
+#[tokio::test]
+async fn a_webhook_that_sends_no_credentials_has_the_token_in_its_path() {
+    let directory = TempDir::new().unwrap();
+    let archive = Arc::new(Archive::open(directory.path(), ArchiveOptions::default()).unwrap());
+    let socket = listener::bind(([127, 0, 0, 1], 0).into()).await.unwrap();
+    let address = socket.local_addr().unwrap();
+    let endpoint = AuditEndpoint::new(archive, "secret".into());
+    let serving = tokio::spawn(listener::serve(socket, None, endpoint, std::future::pending()));
+    for (path, header, code) in [
+        ("/secret?timeout=30s", "", "200"),
+        ("/?timeout=30s", "Authorization: Bearer secret\r\n", "200"),
+        ("/?timeout=30s", "", "401"),
+        ("/secre", "", "401"),
+        ("/", "Authorization: Bearer secre\r\n", "401"),
+    ] {
+        let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        let request = format!(
+            "POST {path} HTTP/1.1\r\nHost: {address}\r\n{header}Content-Type: application/json\r\nContent-Length: 12\r\nConnection: close\r\n\r\n{{\"items\":[]}}"
+        );
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert_eq!(answer.split(' ').nth(1), Some(code), "{path} {header}: {answer}");
+    }
+    serving.abort();
 }
 
 /// A disk that is full while it is told so.
