@@ -3,7 +3,9 @@
 use crate::{
     engine::Kinds,
     part::Part,
-    validate::{Step, Walk, generated_selector, new_event, new_pod, new_stateful_set, scale_target},
+    validate::{
+        Step, Walk, generated_selector, new_event, new_pod, new_revision, new_stateful_set, scale_target,
+    },
 };
 use std::collections::HashSet;
 use tenure_meta::{Endpoint, FieldError, FieldErrors, FieldPath, Previous, Resource, object_meta};
@@ -22,11 +24,17 @@ impl Kinds {
         match (&*resource.api_version, &*resource.kind) {
             ("events.k8s.io/v1", _) => new_event(object, &mut errors),
             ("v1", "Pod") => new_pod(object, &mut errors),
+            ("apps/v1", "ControllerRevision") => new_revision(object, &mut errors),
             ("apps/v1", "StatefulSet") => new_stateful_set(object, &mut errors),
             (_, "HorizontalPodAutoscaler") => errors.extend(scale_target(object)),
             _ => {}
         }
-        errors.into_vec()
+        let mut errors = errors.into_vec();
+        // What is reported last comes after the target, too.
+        if let ("HorizontalPodAutoscaler", Some(shape)) = (&*resource.kind, self.shape_of(resource)) {
+            self.checks().order.sort(self.shapes(), shape, &mut errors);
+        }
+        errors
     }
 
     /// Returns the errors of an updated object, prepared by [`Kinds::prepare_update`].

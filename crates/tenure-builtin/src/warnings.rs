@@ -85,6 +85,9 @@ pub(crate) fn of_resource(resource: &Resource) -> &'static str {
     DEPRECATED.iter().find(is).map_or("", |row| row.2)
 }
 
+const TOKENS_IN_ATTRIBUTES: &str = "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to \
+     prevent possible logging of tokens in volume attributes";
+
 /// Returns the warnings about a new object, or about one whose desired state has changed.
 pub(crate) fn of_object(kind: &str, object: &Value, old: Option<&Value>) -> Vec<String> {
     let mut warnings = Vec::new();
@@ -105,6 +108,18 @@ pub(crate) fn of_object(kind: &str, object: &Value, old: Option<&Value>) -> Vec<
             }
         }
     }
+    if kind == "Service" {
+        of_service(object, &mut warnings);
+    }
+    let requests =
+        |of: &Value| of.get("spec").map(|spec| spec.items("tokenRequests").to_vec()).unwrap_or_default();
+    if kind == "CSIDriver"
+        && !requests(object).is_empty()
+        && object.at(["spec", "serviceAccountTokenInSecrets"]).is_none_or(Value::is_null)
+        && old.is_none_or(|old| requests(old) != requests(object))
+    {
+        warnings.push(TOKENS_IN_ATTRIBUTES.into());
+    }
     if kind == "Secret" && text(object, "type") == "kubernetes.io/tls" {
         warnings.extend(key_pair_warning(object.get("data").unwrap_or(&Value::Null)));
     }
@@ -116,6 +131,45 @@ pub(crate) fn of_object(kind: &str, object: &Value, old: Option<&Value>) -> Vec<
     }
     warnings
 }
+
+/// Warns of what a service says in vain.
+fn of_service(service: &Value, warnings: &mut Vec<String>) {
+    let spec = service.get("spec").unwrap_or(&Value::Null);
+    let is_external_name = text(spec, "type") == "ExternalName";
+    let is_headless = matches!(text(spec, "type"), "" | "ClusterIP") && text(spec, "clusterIP") == "None";
+    let has_external = !spec.items("externalIPs").is_empty();
+    if service.at(["metadata", "annotations", OLD_HINTS]).is_some() {
+        warnings.push(format!(
+            "annotation {OLD_HINTS} is deprecated, please use service.kubernetes.io/topology-mode instead"
+        ));
+    }
+    let affinity = text(spec, "sessionAffinity");
+    for (field, is_given) in [
+        ("loadBalancerIP", !text(spec, "loadBalancerIP").is_empty()),
+        ("externalIPs", has_external),
+        ("SessionAffinity", !matches!(affinity, "" | "None")),
+    ] {
+        if is_headless && is_given {
+            warnings.push(format!("spec.{field} is ignored for headless services"));
+        }
+    }
+    if has_external && !is_headless && !is_external_name {
+        warnings
+            .push("spec.externalIPs is deprecated and may no longer be implemented in some clusters".into());
+    }
+    if has_external && is_external_name {
+        warnings.push("spec.externalIPs is ignored when spec.type is \"ExternalName\"".into());
+    }
+    if !is_external_name && !text(spec, "externalName").is_empty() {
+        warnings.push("spec.externalName is ignored when spec.type is not \"ExternalName\"".into());
+    }
+    if text(spec, "trafficDistribution") == "PreferClose" {
+        warnings
+            .push("spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"".into());
+    }
+}
+
+const OLD_HINTS: &str = "service.kubernetes.io/topology-aware-hints";
 
 fn of_template(template: &Value, at: &str, warnings: &mut Vec<String>) {
     let spec = template.get("spec").unwrap_or(&Value::Null);
@@ -232,6 +286,20 @@ fn ports<'v>(containers: impl Iterator<Item = Part<'v>>, warnings: &mut Vec<Stri
         numbered.map(move |(port, value)| Part { port: Some(port), value, ..container })
     });
     let ports: Vec<Part<'_>> = ports.collect();
+    for port in &ports {
+        let (number, host_ip) = (
+            |name: &str| port.value.get(name).and_then(Value::as_i64).unwrap_or(0),
+            text(port.value, "hostIP"),
+        );
+        if !host_ip.is_empty() && number("hostPort") == 0 {
+            warnings.push(format!(
+                "{port}: hostIP set without hostPort: {{Name:{} HostPort:0 ContainerPort:{} Protocol:{} HostIP:{host_ip}}}",
+                text(port.value, "name"),
+                number("containerPort"),
+                text(port.value, "protocol"),
+            ));
+        }
+    }
     overlapping_ports(&ports, warnings);
     repeated_port_names(&ports, warnings);
 }

@@ -32,6 +32,7 @@ pub use catalog::discovery;
 pub use catalog::{
     Aggregated, AggregatedVersion, Catalog, Conversions, CustomKind, DEFINITIONS_PREFIX, KindVersions,
     OpenApi3, Priority, ResourceHandler, Snapshot, invalid_object_type, unknown_conversion, unregistered,
+    why_unconvertible,
 };
 pub use clock::Clock;
 pub use collection_sizes::{CollectionSize, CollectionSizes};

@@ -5,7 +5,7 @@ use crate::{
     object::{Stored, metadata},
 };
 use tenure_apply::SCALE_VERSION;
-use tenure_meta::{ApiError, Cause, selector_text};
+use tenure_meta::{ApiError, FieldError, selector_text};
 use tenure_value::{Object, Text, Value};
 
 /// The kind of a scale.
@@ -30,20 +30,22 @@ pub fn check_replicas(target: &Target, replicas: &Value) -> Result<(), ApiError>
         Value::Int(number @ 2_147_483_648..) => Err(ApiError::bad_request(format!(
             "Scale in version \"v1\" cannot be handled as a Scale: json: cannot unmarshal number {number} into Go struct field ScaleSpec.spec.replicas of type int32"
         ))),
-        Value::Int(number) => {
-            let cause = Cause {
-                reason: "FieldValueInvalid".into(),
-                message: format!("Invalid value: {number}: must be greater than or equal to 0"),
-                field: "spec.replicas".into(),
-                extension: None,
-            };
-            Err(ApiError::invalid("autoscaling", KIND, &target.name, vec![cause]))
+        Value::Int(_) => {
+            let scale = Value::object([("spec", Value::object([("replicas", replicas.clone())]))]);
+            let causes = negative_replicas(&scale).iter().map(FieldError::cause).collect();
+            Err(ApiError::invalid("autoscaling", KIND, &target.name, causes))
         }
         other => Err(ApiError::bad_request(format!(
             "Scale in version \"v1\" cannot be handled as a Scale: spec.replicas: expected a whole number, got {}",
             other.kind()
         ))),
     }
+}
+
+/// Returns the error of a number of replicas below zero.
+pub fn negative_replicas(scale: &Value) -> Option<FieldError> {
+    let replicas = scale.at(["spec", "replicas"]).filter(|replicas| matches!(replicas, Value::Int(..0)))?;
+    Some(FieldError::invalid("spec.replicas", replicas, "must be greater than or equal to 0"))
 }
 
 /// Returns the scale of an object.

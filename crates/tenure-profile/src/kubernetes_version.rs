@@ -135,6 +135,8 @@ behaviours! {
     BoundedNames = V1_37,
     /// Discovery and the error of an encoding that is not accepted are offered as CBOR where objects are.
     CborDiscovery = V1_37,
+    /// The metadata of a scale is not validated.
+    ScaleMetadataIgnored = V1_37,
     /// A patch is decoded before anything else is done with it, and errors call it a patch.
     PatchesDecodedFirst = V1_37,
 }

@@ -37,6 +37,8 @@ pub(crate) struct Answer {
     pub code: u16,
     /// The document; null if the body is not JSON.
     pub body: Value,
+    /// The warnings, sorted.
+    pub warnings: Vec<String>,
 }
 
 /// A client of one server.
@@ -65,14 +67,17 @@ impl Client {
         let bytes = self.exchange(method, path, body).map_err(failed)?;
         let broken = || ClientError::Answer(self.address.clone());
         let end = bytes.windows(4).position(|window| window == b"\r\n\r\n").ok_or_else(broken)?;
-        let head = String::from_utf8_lossy(&bytes[..end]).to_lowercase();
+        let head = String::from_utf8_lossy(&bytes[..end]);
+        let mut warnings: Vec<String> = head.lines().filter_map(warning).collect();
+        warnings.sort();
+        let head = head.to_lowercase();
         let code = head.split(' ').nth(1).and_then(|code| code.parse().ok()).ok_or_else(broken)?;
         let content = &bytes[end + 4..];
         let content = match head.contains("transfer-encoding: chunked") {
             true => joined(content).ok_or_else(broken)?,
             false => content.to_vec(),
         };
-        Ok(Answer { code, body: json::parse(&content, &Limits::default()).unwrap_or_default() })
+        Ok(Answer { code, body: json::parse(&content, &Limits::default()).unwrap_or_default(), warnings })
     }
 
     fn exchange(&self, method: &str, path: &str, body: Option<(&str, &str)>) -> io::Result<Vec<u8>> {
@@ -92,6 +97,12 @@ impl Client {
         stream.read_to_end(&mut bytes)?;
         Ok(bytes)
     }
+}
+
+/// Returns the warning of a line of the head.
+fn warning(line: &str) -> Option<String> {
+    let (name, text) = line.split_once(':')?;
+    name.eq_ignore_ascii_case("warning").then(|| text.trim().to_string())
 }
 
 /// Joins the chunks of a body.

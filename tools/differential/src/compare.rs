@@ -2,9 +2,18 @@
 //! first version of one server corresponds to the first of the other. For errors code and reason are compared, and the message if
 //! programs read it; where one server answers bad input with 400, 422 or 500, the other may use any of these.
 
-use crate::client::Answer;
+use crate::{client::Answer, quoted::without_quotes};
 use std::{collections::HashMap, fmt};
 use tenure_value::{Object, Value};
+
+/// How the errors of two servers are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Errors {
+    /// By code and reason, and for conflicts by the causes.
+    Outcome,
+    /// As whole documents, with the warnings.
+    Whole,
+}
 
 /// The first response in which two servers differ.
 #[derive(Clone, Debug)]
@@ -48,11 +57,29 @@ pub(crate) struct Roles {
 }
 
 /// Compares the responses to a request.
-pub(crate) fn compare(step: usize, answers: &[Answer; 2], roles: [&mut Roles; 2]) -> Option<Difference> {
+pub(crate) fn compare(
+    step: usize,
+    answers: &[Answer; 2],
+    roles: [&mut Roles; 2],
+    errors: Errors,
+) -> Option<Difference> {
     let differs = |place: String, server: Value, reference: Value| {
         Some(Difference { step: Some(step), place, server, reference })
     };
     let [ours, theirs] = answers;
+    if errors == Errors::Whole {
+        let shown = [ours, theirs]
+            .map(|answer| Value::array(answer.warnings.iter().map(|text| Value::from(text.clone()))));
+        if shown[0] != shown[1] {
+            let [server, reference] = shown;
+            return differs("warnings".into(), server, reference);
+        }
+    }
+    if errors == Errors::Whole && (ours.code >= 400 || theirs.code >= 400) {
+        let (ours, theirs) = (without_quotes(&ours.body), without_quotes(&theirs.body));
+        return first_difference(&ours, &theirs, "")
+            .and_then(|(place, server, reference)| differs(format!("error{place}"), server, reference));
+    }
     if ours.code >= 400 || theirs.code >= 400 {
         let shown = [outcome(ours), outcome(theirs)];
         return match shown[0] == shown[1] {
@@ -114,6 +141,7 @@ impl Roles {
                 Value::from(addresses.len() as u64)
             }
             ("nodePort" | "healthCheckNodePort", Value::Int(_)) => Value::from("PORT"),
+            (_, Value::String(text)) if is_uid(text) => Value::from("UID"),
             (_, Value::String(text)) if is_time(text) => Value::from("TIME"),
             ("managedFields", Value::Array(entries)) => {
                 let mut entries: Vec<Value> = entries.iter().map(|entry| self.in_roles(entry, "")).collect();
@@ -136,6 +164,14 @@ fn is_time(text: &str) -> bool {
         && text.ends_with('Z')
         && text.as_bytes().get(10) == Some(&b'T')
         && text.as_bytes()[..4].iter().all(u8::is_ascii_digit)
+}
+
+/// Whether a text is a uid, as those in the labels of jobs.
+fn is_uid(text: &str) -> bool {
+    let is_part =
+        |part: &str, length: usize| part.len() == length && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let parts: Vec<&str> = text.split('-').collect();
+    parts.len() == 5 && parts.iter().zip([8, 4, 4, 4, 12]).all(|(part, length)| is_part(part, length))
 }
 
 /// Finds the first place where two documents differ.
@@ -173,11 +209,16 @@ mod tests {
     use super::*;
 
     fn answer(code: u16, body: &str) -> Answer {
-        Answer { code, body: body.parse().unwrap() }
+        Answer { code, body: body.parse().unwrap(), warnings: Vec::new() }
     }
 
     fn compared(ours: Answer, theirs: Answer) -> Option<String> {
-        let difference = compare(0, &[ours, theirs], [&mut Roles::default(), &mut Roles::default()]);
+        compared_by(Errors::Outcome, ours, theirs)
+    }
+
+    fn compared_by(errors: Errors, ours: Answer, theirs: Answer) -> Option<String> {
+        let mut roles = [Roles::default(), Roles::default()];
+        let difference = compare(0, &[ours, theirs], roles.each_mut(), errors);
         difference.map(|difference| difference.place)
     }
 
@@ -195,5 +236,16 @@ mod tests {
         assert_eq!(compared(answer(400, "{}"), answer(500, "{}")), None);
         assert_eq!(compared(answer(409, "{}"), answer(422, "{}")).as_deref(), Some("outcome"));
         assert_eq!(compared(answer(200, "{}"), answer(201, "{}")).as_deref(), Some("code"));
+    }
+
+    #[test]
+    fn whole_errors_are_compared_to_the_letter() {
+        let error = |code: u16, text: &str| answer(code, &format!(r#"{{"code":{code},"message":{text:?}}}"#));
+        let whole = |ours, theirs| compared_by(Errors::Whole, ours, theirs);
+        assert_eq!(whole(error(422, "a"), error(422, "a")), None);
+        assert_eq!(whole(error(422, "a"), error(422, "b")).as_deref(), Some("error.message"));
+        assert_eq!(whole(error(400, "a"), error(500, "a")).as_deref(), Some("error.code"));
+        let warned = Answer { warnings: vec!["299 - \"x\"".into()], ..answer(200, "{}") };
+        assert_eq!(whole(warned, answer(200, "{}")).as_deref(), Some("warnings"));
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::{
     client::{Answer, Client, ClientError},
-    compare::{Difference, Roles, compare},
+    compare::{Difference, Errors, Roles, compare},
 };
 use std::{
     fmt,
@@ -36,6 +36,8 @@ pub struct Conversation {
     pub definition: Option<Value>,
     /// The requests, in order.
     pub steps: Vec<Step>,
+    /// How errors are compared.
+    pub errors: Errors,
 }
 
 /// Writes the conversation as requests, one per line.
@@ -91,7 +93,9 @@ fn converse(
     for (number, step) in conversation.steps.iter().enumerate() {
         let answers = [sides[0].send(step, names)?, sides[1].send(step, names)?];
         let [ours, theirs] = sides;
-        if let Some(difference) = compare(number, &answers, [&mut ours.roles, &mut theirs.roles]) {
+        if let Some(difference) =
+            compare(number, &answers, [&mut ours.roles, &mut theirs.roles], conversation.errors)
+        {
             return Ok(Some(difference));
         }
     }

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tenure_differential::{Client, Conversation, LocalServer, run, shrink};
-use tenure_profile::Profile;
+use tenure_profile::{KubernetesVersion, Profile};
 
 /// How many smaller conversations are tried for one that differs.
 const TRIES: usize = 400;
@@ -28,6 +28,12 @@ struct Options {
     /// Compare with a Tenure server of this profile, instead of --reference
     #[arg(long, value_name = "NAME", conflicts_with = "reference")]
     reference_profile: Option<Profile>,
+    /// The version of Kubernetes of the Tenure server that is started, and of the kinds of bad requests
+    #[arg(long, value_name = "VERSION", default_value_t = KubernetesVersion::DEFAULT)]
+    kubernetes_version: KubernetesVersion,
+    /// Send requests with one thing wrong, for every built-in kind, and compare errors as whole documents
+    #[arg(long)]
+    bad: bool,
     /// The seed of the first conversation; the next ones count up from it
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -59,7 +65,7 @@ fn compare(options: &Options) -> Result<u64, Box<dyn std::error::Error>> {
     let mut client = |url: &Option<String>, profile: Option<Profile>| match (url, profile) {
         (Some(url), _) => Ok::<Client, Box<dyn std::error::Error>>(Client::new(url)?),
         (None, Some(profile)) => {
-            let server = LocalServer::start(profile)?;
+            let server = LocalServer::start(profile.at(options.kubernetes_version))?;
             let client = Client::new(&server.url())?;
             started.push(server);
             Ok(client)
@@ -76,7 +82,10 @@ fn compare(options: &Options) -> Result<u64, Box<dyn std::error::Error>> {
             break;
         }
         held += 1;
-        let conversation = Conversation::generate(seed);
+        let conversation = match options.bad {
+            true => Conversation::generate_bad(seed, options.kubernetes_version),
+            false => Conversation::generate(seed),
+        };
         let Some(difference) = run(&conversation, &server, &reference)? else { continue };
         differing += 1;
         *places.entry(difference.place.clone()).or_default() += 1;

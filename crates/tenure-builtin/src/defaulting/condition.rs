@@ -13,6 +13,8 @@ pub(crate) struct Place {
     pub(crate) steps: Box<[Text]>,
     /// Whether an explicit zero counts as a value.
     pub(crate) keeps_zero: bool,
+    /// Whether it is a struct, which is there even if it is empty.
+    pub(crate) is_struct: bool,
 }
 
 /// A condition on a node.
@@ -74,18 +76,16 @@ impl Place {
         for name in parents {
             at = follow(shapes, &at, name)?;
         }
-        let keeps_zero = match at.of_struct() {
+        let (keeps_zero, is_struct) = match at.of_struct() {
             // A row about a whole node has an empty path.
-            Some(_) if last.is_empty() => false,
-            Some(structure) => {
-                let field = structure
-                    .field(last)
-                    .ok_or_else(|| format!("{} has no field {last:?}", structure.name))?;
-                field.keeps_zero
+            Some(_) if last.is_empty() => (false, false),
+            Some(of) => {
+                let field = of.field(last).ok_or_else(|| format!("{} has no field {last:?}", of.name))?;
+                (field.keeps_zero, matches!(shapes.get(field.shape), Shape::Struct(_)))
             }
-            None => false,
+            None => (false, false),
         };
-        Ok(Place { steps, keeps_zero })
+        Ok(Place { steps, keeps_zero, is_struct })
     }
 
     pub(crate) fn find<'n>(&self, node: &'n Edit<'_>) -> Option<&'n Value> {

@@ -135,7 +135,13 @@ fn seen<'s>(context: &Context<'_>, more: &[&'s str]) -> Vec<&'s str> {
 /// Validates a validation expression of a policy.
 pub(crate) fn validation(context: &Context<'_>, errors: &mut FieldErrors) {
     let seen = seen(context, &["variables"]);
-    expression(context, "expression", &seen, Wanted::Truth, errors);
+    match context.text("expression").trim().is_empty() {
+        true => {
+            let detail = "expression is not specified";
+            errors.push(context.fault("expression", FieldErrorKind::Required, &Value::Null, detail));
+        }
+        false => expression(context, "expression", &seen, Wanted::Truth, errors),
+    }
     if !context.text("messageExpression").trim().is_empty() {
         expression(context, "messageExpression", &seen, Wanted::Text, errors);
     }
@@ -162,11 +168,13 @@ pub(crate) fn variable(context: &Context<'_>, errors: &mut FieldErrors) {
 
 /// Validates a policy as a whole.
 pub(crate) fn policy(context: &Context<'_>, errors: &mut FieldErrors) {
+    matching(context, errors);
     if context.items("validations").is_empty() && context.items("auditAnnotations").is_empty() {
         let detail = "validations or auditAnnotations must contain at least one item";
-        errors.push(context.fault("validations", FieldErrorKind::Required, &Value::Null, detail));
+        for list in ["validations", "auditAnnotations"] {
+            errors.push(context.fault(list, FieldErrorKind::Required, &Value::Null, detail));
+        }
     }
-    matching(context, errors);
 }
 
 /// Validates the match constraints of a policy.
@@ -245,10 +253,11 @@ pub(crate) fn audit_annotation(context: &Context<'_>, errors: &mut FieldErrors) 
 
 /// Validates a mutating policy as a whole.
 pub(crate) fn mutating_policy(context: &Context<'_>, errors: &mut FieldErrors) {
-    if context.items("mutations").is_empty() {
-        errors.push(context.fault("mutations", FieldErrorKind::Required, &Value::Null, ""));
-    }
     matching(context, errors);
+    if context.items("mutations").is_empty() {
+        let detail = "mutations must contain at least one item";
+        errors.push(context.fault("mutations", FieldErrorKind::Required, &Value::Null, detail));
+    }
 }
 
 /// Validates a mutation of a policy.

@@ -13,6 +13,47 @@ const METRICS: [(&str, &str); 5] = [
     ("External", "external"),
 ];
 
+fn replicas(context: &Context<'_>, name: &str) -> i64 {
+    context.get(name).and_then(Value::as_i64).unwrap_or_default()
+}
+
+/// Validates the largest number of replicas.
+pub(crate) fn most_replicas(context: &Context<'_>, errors: &mut FieldErrors) {
+    match replicas(context, "maxReplicas") {
+        1.. => {}
+        0 => {
+            let detail = "must be set and greater than 0";
+            errors.push(context.fault("maxReplicas", FieldErrorKind::Required, &Value::Null, detail));
+        }
+        most => {
+            let detail = "must be greater than or equal to 1";
+            errors.push(context.fault("maxReplicas", FieldErrorKind::Invalid, &most.into(), detail));
+        }
+    }
+}
+
+/// Validates that the largest number of replicas is not below the smallest one.
+pub(crate) fn more_than_least(context: &Context<'_>, errors: &mut FieldErrors) {
+    let most = replicas(context, "maxReplicas");
+    if context.get("minReplicas").is_some() && most < replicas(context, "minReplicas") {
+        let detail = "must be greater than or equal to `minReplicas`";
+        errors.push(context.fault("maxReplicas", FieldErrorKind::Invalid, &most.into(), detail));
+    }
+}
+
+/// Validates that something outside of the pods says when there are to be some again.
+pub(crate) fn scales_to_zero(context: &Context<'_>, errors: &mut FieldErrors) {
+    let is_outside = |metric: &Value| {
+        metric.get("type").and_then(Value::as_str).is_some_and(|of| matches!(of, "Object" | "External"))
+    };
+    let is_zero = context.get("minReplicas").is_some() && replicas(context, "minReplicas") == 0;
+    if is_zero && !context.items("metrics").iter().any(is_outside) {
+        let detail =
+            "must specify at least one Object or External metric to support scaling to zero replicas";
+        errors.push(context.fault("metrics", FieldErrorKind::Forbidden, &Value::Null, detail));
+    }
+}
+
 /// Validates that a metric has the source of its type, and a target.
 pub(crate) fn metric(context: &Context<'_>, errors: &mut FieldErrors) {
     let Some((kind, field)) = METRICS.iter().find(|(kind, _)| *kind == context.text("type")) else { return };

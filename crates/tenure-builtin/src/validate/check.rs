@@ -65,7 +65,12 @@ enum Test {
     /// Items differ in the fields; whether one without them counts as well.
     Unique(Box<[Text]>, bool),
     /// How many of the fields may be set: minimum, maximum.
-    Count(Box<[Text]>, usize, usize),
+    Count {
+        names: Box<[Text]>,
+        least: usize,
+        most: usize,
+        noun: Text,
+    },
     MostItems(usize),
     MostBytes(usize),
     /// Not less than another field.
@@ -161,7 +166,8 @@ impl Checks {
                 .any(|check| check.when.is_empty() && *check.at.steps == [field.clone()] && test(&check.test))
         };
         for field in &shape.fields {
-            let at = || Place { steps: [field.name.clone()].into(), keeps_zero: field.keeps_zero };
+            let is_struct = matches!(shapes.get(field.shape), Shape::Struct(_));
+            let at = || Place { steps: [field.name.clone()].into(), keeps_zero: field.keeps_zero, is_struct };
             let from_schema = |test| Check {
                 at: at(),
                 when: Box::default(),
@@ -194,7 +200,7 @@ impl Checks {
 }
 
 /// The members of a row.
-const MEMBERS: [&str; 25] = [
+const MEMBERS: [&str; 26] = [
     "at",
     "atLeast",
     "atList",
@@ -214,6 +220,7 @@ const MEMBERS: [&str; 25] = [
     "min",
     "mostBytes",
     "mostItems",
+    "noun",
     "oneOf",
     "required",
     "someOf",
@@ -279,7 +286,8 @@ fn tests(shapes: &Shapes, shape: &StructShape, row: &Value) -> Result<Vec<Check>
         if let Some(unknown) = names.iter().find(|name| shape.field(*name).is_none()) {
             return Err(format!("{} has no field {unknown:?}", shape.name));
         }
-        tests.push(Test::Count(names, least, most));
+        let noun = text("noun")?.unwrap_or_default().into();
+        tests.push(Test::Count { names, least, most, noun });
     }
     tests.extend(size("mostItems")?.map(Test::MostItems));
     tests.extend(size("mostBytes")?.map(Test::MostBytes));
@@ -413,7 +421,11 @@ impl Walk<'_> {
                 let context = Context { root: self.root, node: fields, path };
                 function.call(&context, self.errors);
             }
-            (Test::Count(names, least, most), _) => count(names, *least, *most, fields, report),
+            (Test::Count { names, least, most, noun }, _) => {
+                count(names, (*least, *most), noun, fields, report)
+            }
+            // An empty struct is there.
+            (Test::Required, None) if check.at.is_struct && matches!(found, Some(Value::Object(_))) => {}
             (Test::Required, None) => report.fault(FieldErrorKind::Required, &Value::Null, ""),
             (Test::Required, Some(Value::Array(items))) if items.is_empty() => {
                 report.fault(FieldErrorKind::Required, &Value::Null, "");
@@ -587,19 +599,27 @@ fn unique(names: &[Text], counts_empty: bool, items: &[Value], mut report: Repor
     }
 }
 
-fn count(names: &[Text], least: usize, most: usize, fields: &Object, mut report: Report<'_, '_>) {
+/// Checks how many of some fields are there. Kubernetes calls some of them by a noun, and then reports each that is too many.
+fn count(
+    names: &[Text],
+    (least, most): (usize, usize),
+    noun: &str,
+    fields: &Object,
+    mut report: Report<'_, '_>,
+) {
     let present: Vec<&Text> =
         names.iter().filter(|name| fields.get(*name).is_some_and(|value| !value.is_null())).collect();
     if present.len() < least {
-        let detail = format!("must specify one of: {}", names.join(", "));
+        let detail = match noun.is_empty() {
+            true => format!("must specify one of: {}", names.join(", ")),
+            false => format!("must specify a {noun}"),
+        };
         report.fault_at("", FieldErrorKind::Required, &Value::Null, &detail);
     }
-    if let Some(extra) = present.get(most) {
-        report.fault_at(
-            &format!(".{extra}"),
-            FieldErrorKind::Forbidden,
-            &Value::Null,
-            &format!("may not specify more than {most} of these"),
-        );
+    let shown = if noun.is_empty() { 1 } else { usize::MAX };
+    for extra in present.iter().skip(most).take(shown) {
+        let what = if noun.is_empty() { "of these" } else { noun };
+        let detail = format!("may not specify more than {most} {what}");
+        report.fault_at(&format!(".{extra}"), FieldErrorKind::Forbidden, &Value::Null, &detail);
     }
 }

@@ -1,7 +1,7 @@
-//! Validation of ConfigMaps and Secrets: keys, size, and the keys required by types of secrets.
+//! Validation of ConfigMaps and Secrets: keys, size, and the keys required by types of secrets; and of what a revision stores.
 
 use super::context::Context;
-use tenure_meta::{FieldErrorKind, FieldErrors, format};
+use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, format};
 use tenure_value::Value;
 
 /// The maximum size of ConfigMaps and Secrets in bytes.
@@ -22,6 +22,16 @@ fn data(context: &Context<'_>, name: &str, errors: &mut FieldErrors) -> usize {
         bytes += value.as_str().map_or(0, str::len);
     }
     bytes
+}
+
+/// Validates the data of a new revision, which no update may change.
+pub(crate) fn new_revision(object: &Value, errors: &mut FieldErrors) {
+    let detail = match object.get("data") {
+        None | Some(Value::Null) => "data is mandatory",
+        Some(Value::Object(_)) => return,
+        Some(_) => "data must be a valid JSON object",
+    };
+    errors.push(FieldError::new(FieldErrorKind::Required, "data", &Value::Null, detail));
 }
 
 /// Validates the content of a ConfigMap.

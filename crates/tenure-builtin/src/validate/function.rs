@@ -13,7 +13,7 @@ pub(crate) struct Function(Body);
 type Body = fn(&Context<'_>, &mut FieldErrors);
 
 /// The functions by name.
-const FUNCTIONS: [(&str, Body); 80] = [
+const FUNCTIONS: [(&str, Body); 84] = [
     ("trustBundle", trust_bundle::bundle),
     ("trustBundleName", trust_bundle::name),
     ("labelSelector", selector::label_selector),
@@ -55,6 +55,10 @@ const FUNCTIONS: [(&str, Body); 80] = [
     ("exitCodes", job::exit_codes),
     ("budget", workload::budget),
     ("metric", autoscaler::metric),
+    ("mostReplicas", autoscaler::most_replicas),
+    ("moreThanLeast", autoscaler::more_than_least),
+    ("scalesToZero", autoscaler::scales_to_zero),
+    ("ingressContent", workload::ingress_content),
     ("service", service::service),
     ("serviceCidr", service::service_cidr),
     ("configData", content::config_data),

@@ -109,6 +109,78 @@ const POD_SECURITY: Fields = &[
     "SELinuxChangePolicy",
 ];
 
+/// The spec of a pod in the order of its type since 1.37, which has the fields of the API.
+const FLAT_POD_SPEC: Fields = &[
+    "Volumes",
+    "InitContainers",
+    "Containers",
+    "EphemeralContainers",
+    "RestartPolicy=\"\"",
+    "TerminationGracePeriodSeconds",
+    "ActiveDeadlineSeconds",
+    "DNSPolicy=\"\"",
+    "NodeSelector",
+    "ServiceAccountName=\"\"",
+    "DeprecatedServiceAccount=\"\"",
+    "AutomountServiceAccountToken",
+    "NodeName=\"\"",
+    "HostNetwork=false",
+    "HostPID=false",
+    "HostIPC=false",
+    "ShareProcessNamespace",
+    "SecurityContext",
+    "ImagePullSecrets",
+    "Hostname=\"\"",
+    "Subdomain=\"\"",
+    "Affinity",
+    "SchedulerName=\"\"",
+    "Tolerations",
+    "HostAliases",
+    "PriorityClassName=\"\"",
+    "Priority",
+    "DNSConfig",
+    "ReadinessGates",
+    "RuntimeClassName",
+    "EnableServiceLinks",
+    "PreemptionPolicy",
+    "Overhead",
+    "TopologySpreadConstraints",
+    "SetHostnameAsFQDN",
+    "OS",
+    "HostUsers",
+    "SchedulingGates",
+    "ResourceClaims",
+    "Resources",
+    "HostnameOverride",
+    "SchedulingGroup",
+    "EvictionResponders",
+];
+
+const FLAT_POD_SECURITY: Fields = &[
+    "SELinuxOptions",
+    "WindowsOptions",
+    "RunAsUser",
+    "RunAsGroup",
+    "RunAsNonRoot",
+    "SupplementalGroups",
+    "SupplementalGroupsPolicy",
+    "FSGroup",
+    "Sysctls",
+    "FSGroupChangePolicy",
+    "SeccompProfile",
+    "AppArmorProfile",
+    "SELinuxChangePolicy",
+];
+
+/// The type of a pod's spec.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum PodLayout {
+    /// What the pod shares with its node is in the security context.
+    Nested,
+    /// As in the API, since 1.37.
+    Flat,
+}
+
 /// The fields of a pod that are in its security context.
 const OF_SECURITY: [&str; 5] = ["hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers"];
 
@@ -126,10 +198,10 @@ pub(super) fn of_struct(value: &Value) -> String {
 }
 
 /// Returns the template of pods, or their spec, as errors show it.
-pub(super) fn of_template(value: &Value) -> String {
+pub(super) fn of_template(value: &Value, layout: PodLayout) -> String {
     let mut out = String::new();
     match (value.get("spec"), value.get("containers")) {
-        (None, Some(_)) => pod_spec(value, &mut out),
+        (None, Some(_)) => pod_spec(value, layout, &mut out),
         (spec, _) => {
             out.push('{');
             // Metadata has names for JSON, and is embedded.
@@ -149,22 +221,26 @@ pub(super) fn of_template(value: &Value) -> String {
                 }
             }
             out.push_str("\"Spec\":");
-            pod_spec(spec.unwrap_or(&Value::Null), &mut out);
+            pod_spec(spec.unwrap_or(&Value::Null), layout, &mut out);
             out.push('}');
         }
     }
     cut(out)
 }
 
-fn pod_spec(spec: &Value, out: &mut String) {
+fn pod_spec(spec: &Value, layout: PodLayout, out: &mut String) {
+    let mut fields = spec.as_object().cloned().unwrap_or_default();
+    if layout == PodLayout::Flat {
+        return listed(&fields.into(), FLAT_POD_SPEC, out);
+    }
     let mut security = spec.get("securityContext").and_then(Value::as_object).cloned().unwrap_or_default();
     for name in OF_SECURITY {
         if let Some(value) = spec.get(name) {
             security = security.with(name, value.clone());
         }
     }
-    let spec = spec.as_object().cloned().unwrap_or_default().with("securityContext", security);
-    listed(&spec.into(), POD_SPEC, out);
+    fields = fields.with("securityContext", security);
+    listed(&fields.into(), POD_SPEC, out);
 }
 
 fn listed(value: &Value, fields: Fields, out: &mut String) {
@@ -173,13 +249,15 @@ fn listed(value: &Value, fields: Fields, out: &mut String) {
         out.push_str(if at == 0 { "{" } else { "," });
         out.push_str(&format!("\"{go}\":"));
         let name = json_name(go);
-        match value.get(&name).filter(|value| !value.is_null()) {
-            None => out.push_str(zero),
-            Some(part) if fields == POD_SPEC && name == "securityContext" => listed(part, POD_SECURITY, out),
-            Some(part) => match TYPES.iter().find(|(known, _)| *known == name) {
-                Some((_, fields)) => each(part, fields, out),
-                None => any(part, out),
-            },
+        let part_fields = match name.as_str() {
+            "securityContext" if fields == POD_SPEC => Some(POD_SECURITY),
+            "securityContext" if fields == FLAT_POD_SPEC => Some(FLAT_POD_SECURITY),
+            name => TYPES.iter().find(|(known, _)| *known == name).map(|(_, fields)| *fields),
+        };
+        match (value.get(&name).filter(|value| !value.is_null()), part_fields) {
+            (None, _) => out.push_str(zero),
+            (Some(part), Some(fields)) => each(part, fields, out),
+            (Some(part), None) => any(part, out),
         }
     }
     out.push('}');
@@ -265,9 +343,12 @@ mod tests {
     #[test]
     fn a_template_shows_every_field() {
         let template = r#"{"metadata":{"labels":{"j":"k"}},"spec":{"containers":[{"name":"c","image":"i"}],"hostNetwork":true}}"#;
-        let shown = of_template(&template.parse().unwrap());
+        let shown = of_template(&template.parse().unwrap(), PodLayout::Nested);
         assert!(shown.starts_with(r#"{"labels":{"j":"k"},"Spec":{"Volumes":null,"InitContainers":null,"Containers":[{"Name":"c","Image":"i","Command":null"#), "{shown}");
         assert!(shown.contains(r#""SecurityContext":{"HostNetwork":true,"HostPID":false"#), "{shown}");
         assert!(shown.ends_with(r#""HostnameOverride":null,"SchedulingGroup":null}}"#), "{shown}");
+        let shown = of_template(&template.parse().unwrap(), PodLayout::Flat);
+        assert!(shown.contains(r#""NodeName":"","HostNetwork":true,"HostPID":false"#), "{shown}");
+        assert!(shown.ends_with(r#""SchedulingGroup":null,"EvictionResponders":null}}"#), "{shown}");
     }
 }

@@ -40,6 +40,7 @@ mod workload;
 
 pub(crate) use autoscaler::scale_target;
 pub(crate) use check::{Checks, Walk};
+pub(crate) use content::new_revision;
 pub(crate) use event::new_event;
 pub use go_form::invalid_struct;
 pub(crate) use job::generated_selector;

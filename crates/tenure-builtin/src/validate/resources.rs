@@ -7,6 +7,27 @@ use tenure_value::{Object, Value};
 /// Resources that a container may request without a domain in their name.
 const STANDARD: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 
+/// Other resources without a domain in their name, which quotas know.
+const QUOTA: [&str; 17] = [
+    "configmaps",
+    "limits.cpu",
+    "limits.ephemeral-storage",
+    "limits.memory",
+    "persistentvolumeclaims",
+    "pods",
+    "replicationcontrollers",
+    "requests.cpu",
+    "requests.ephemeral-storage",
+    "requests.memory",
+    "requests.storage",
+    "resourcequotas",
+    "secrets",
+    "services",
+    "services.loadbalancers",
+    "services.nodeports",
+    "storage",
+];
+
 fn map<'c>(context: &'c Context<'_>, name: &str) -> &'c [(tenure_value::Text, Value)] {
     context.get(name).and_then(Value::as_object).map(Object::fields).unwrap_or_default()
 }
@@ -25,14 +46,18 @@ pub(crate) fn requirements(context: &Context<'_>, errors: &mut FieldErrors) {
         for (name, value) in map(context, list) {
             let path = || format!("{list}[{name}]");
             let verdict = format::qualified_name(name);
-            if !verdict.is_empty() {
-                context.invalid(list, &name.clone().into(), verdict, errors);
-            } else if !name.contains('/')
-                && !STANDARD.contains(&name.as_str())
-                && !name.starts_with("hugepages-")
-            {
-                let detail = "must be a standard resource for containers";
-                errors.push(context.fault(list, FieldErrorKind::Invalid, &name.clone().into(), detail));
+            let is_valid = verdict.is_empty();
+            context.invalid(&path(), &name.clone().into(), verdict, errors);
+            let is_plain =
+                !name.contains('/') && !STANDARD.contains(&name.as_str()) && !name.starts_with("hugepages-");
+            let mut refuse = |detail: &str| {
+                errors.push(context.fault(&path(), FieldErrorKind::Invalid, &name.clone().into(), detail));
+            };
+            if is_valid && is_plain && !QUOTA.contains(&name.as_str()) {
+                refuse("must be a standard resource type or fully qualified");
+            }
+            if is_plain {
+                refuse("must be a standard resource for containers");
             }
             let Some(quantity) = amount(value) else { continue };
             if quantity.nanos() < 0 {
@@ -91,10 +116,16 @@ pub(crate) fn volume_requirements(context: &Context<'_>, errors: &mut FieldError
 /// Validates that a volume has a capacity.
 pub(crate) fn capacity(context: &Context<'_>, errors: &mut FieldErrors) {
     let capacity = context.fields("capacity");
-    if !capacity.is_empty() && (capacity.len() > 1 || capacity[0].0 != "storage") {
+    if capacity.is_empty() {
+        errors.push(context.fault("capacity", FieldErrorKind::Required, &Value::Null, ""));
+    }
+    let has_storage = capacity.iter().any(|(name, _)| name == "storage");
+    if capacity.len() != 1 || !has_storage {
         let value = context.get("capacity").cloned().unwrap_or_default();
         let detail = "supported values: \"storage\"";
         errors.push(context.fault("capacity", FieldErrorKind::NotSupported, &value, detail));
     }
-    storage(context, &["capacity", "storage"], "capacity[storage]", errors);
+    if has_storage {
+        storage(context, &["capacity", "storage"], "capacity[storage]", errors);
+    }
 }

@@ -2,8 +2,13 @@
 //! fields.
 
 use super::{
-    autoscaler, device, diff::diff, event, go_form, job_status, migration, pod_status, pod_update,
-    removed_paths::without, volume, workload,
+    autoscaler, device,
+    diff::diff,
+    event,
+    go_form::{self, PodLayout},
+    job_status, migration, pod_status, pod_update,
+    removed_paths::without,
+    volume, workload,
 };
 use crate::data::{self, DataError, VALIDATION, only_known};
 use std::collections::{HashMap, HashSet};
@@ -70,7 +75,9 @@ enum Shown {
     /// As a struct of Kubernetes.
     Struct,
     /// As a template of pods, or their spec.
-    Template,
+    Template(PodLayout),
+    /// Not at all, as the generated checks of Kubernetes do.
+    Nothing,
 }
 
 enum Refusal {
@@ -91,6 +98,8 @@ enum Refusal {
         named: Text,
         /// How errors show the value.
         shown: Shown,
+        /// What they show instead of nothing.
+        zero: Value,
     },
 }
 
@@ -120,7 +129,7 @@ enum ConditionTest {
 }
 
 /// The members of a row.
-const MEMBERS: [&str; 11] = [
+const MEMBERS: [&str; 12] = [
     "as",
     "at",
     "detail",
@@ -132,6 +141,7 @@ const MEMBERS: [&str; 11] = [
     "key",
     "shown",
     "when",
+    "zero",
 ];
 
 impl UpdateRules {
@@ -206,11 +216,17 @@ impl UpdateRule {
             kind,
             detail: row.get("detail").and_then(Value::as_str).unwrap_or(usual).into(),
             shows_difference: row.flag("difference"),
+            zero: row.get("zero").cloned().unwrap_or_default(),
             shown: match row.get("shown").and_then(Value::as_str) {
                 None => Shown::Json,
                 Some("struct") => Shown::Struct,
-                Some("template") => Shown::Template,
-                Some(other) => return Err(format!("unknown form {other:?}; use struct or template")),
+                Some("template") => Shown::Template(PodLayout::Nested),
+                Some("flatTemplate") => Shown::Template(PodLayout::Flat),
+                Some("nothing") => Shown::Nothing,
+                Some(other) => {
+                    let known = "struct, template, flatTemplate or nothing";
+                    return Err(format!("unknown form {other:?}; use {known}"));
+                }
             },
         };
         Ok(UpdateRule { when, refusal })
@@ -254,11 +270,11 @@ impl Condition {
 impl Refusal {
     /// Returns the errors of an update.
     fn check(&self, old: &Value, new: &Value) -> Vec<FieldError> {
-        let (path, except, same, kind, detail, named, shown, shows_difference) = match self {
+        let (path, except, same, kind, detail, named, shown, zero, shows_difference) = match self {
             Refusal::Call(function) => return function(old, new),
             Refusal::Pod => return Vec::new(),
-            Refusal::Field { at, except, same, kind, detail, named, shown, shows_difference } => {
-                (at, except, same, kind, detail, named, *shown, *shows_difference)
+            Refusal::Field { at, except, same, kind, detail, named, shown, zero, shows_difference } => {
+                (at, except, same, kind, detail, named, *shown, zero, *shows_difference)
             }
         };
         let (was, is) = (at(old, path), at(new, path));
@@ -276,13 +292,15 @@ impl Refusal {
             (false, false) if shown != Shown::Json => {
                 let value = at(new, path);
                 let quoted = match shown {
+                    Shown::Nothing => "null".into(),
                     _ if value.is_null() => "null".into(),
-                    Shown::Template => go_form::of_template(value),
+                    Shown::Template(layout) => go_form::of_template(value, layout),
                     _ => go_form::of_struct(value),
                 };
                 let message = format!("Invalid value: {quoted}: {detail}");
                 vec![FieldError::with_message(*kind, named, message)]
             }
+            (false, false) if is.is_null() => vec![FieldError::new(*kind, named, zero, detail)],
             (false, false) => vec![FieldError::new(*kind, named, &is, detail)],
             (false, true) => {
                 let detail = format!("{detail}\n{}", diff(&was, &is));

@@ -206,12 +206,17 @@ pub(crate) fn budget(context: &Context<'_>, errors: &mut FieldErrors) {
     }
 }
 
+/// Validates that an ingress sends requests somewhere.
+pub(crate) fn ingress_content(context: &Context<'_>, errors: &mut FieldErrors) {
+    if context.items("rules").is_empty() && context.get("defaultBackend").is_none() {
+        let detail = "either `defaultBackend` or `rules` must be specified";
+        let rules = context.get("rules").cloned().unwrap_or_default();
+        errors.push(context.fault("", FieldErrorKind::Invalid, &rules, detail));
+    }
+}
+
 /// Validates a rule of a role.
 pub(crate) fn policy_rule(context: &Context<'_>, errors: &mut FieldErrors) {
-    if context.items("verbs").is_empty() {
-        let detail = "verbs must contain at least one value";
-        errors.push(context.fault("verbs", FieldErrorKind::Required, &Value::Null, detail));
-    }
     let namespaced = context.root.get("kind").and_then(Value::as_str) == Some("Role");
     let mixed =
         ["apiGroups", "resources", "resourceNames"].iter().any(|name| !context.items(name).is_empty());

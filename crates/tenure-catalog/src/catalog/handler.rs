@@ -384,15 +384,22 @@ impl ResourceHandler {
 /// Returns the error of a body that cannot become an object of the `wanted` kind and group.
 pub fn unknown_conversion((kind, api_version): (&str, &str), wanted: (&str, &str)) -> ApiError {
     let version = api_version.rsplit('/').next().unwrap_or_default();
-    let why = match registry().of_kind(api_version, kind) {
-        Some(_) => format!(
-            "converting ({version}.{kind}) to ({}.{}): unknown conversion",
-            internal_package(wanted.1),
-            wanted.0
-        ),
-        None => unregistered((kind, api_version), wanted.1),
-    };
+    let why = why_unconvertible((kind, api_version), wanted);
     ApiError::bad_request(format!("{kind} in version {version:?} cannot be handled as a {}: {why}", wanted.0))
+}
+
+/// Returns why a document of a kind and version cannot become an object of the `wanted` kind and group.
+pub fn why_unconvertible((kind, api_version): (&str, &str), wanted: (&str, &str)) -> String {
+    let version = api_version.rsplit('/').next().unwrap_or_default();
+    let package = match kind {
+        _ if registry().of_kind(api_version, kind).is_some() => version,
+        // Kinds of every group, which are of one version.
+        "Status" | "APIVersions" | "APIGroup" | "APIGroupList" | "APIResourceList" => "v1",
+        "List" if api_version == "v1" => "v1",
+        _ => return unregistered((kind, api_version), wanted.1),
+    };
+    let (internal, wanted) = (internal_package(wanted.1), wanted.0);
+    format!("converting ({package}.{kind}) to ({internal}.{wanted}): unknown conversion")
 }
 
 /// Returns how Kubernetes calls a kind that is not one of a server that has the types of a group.

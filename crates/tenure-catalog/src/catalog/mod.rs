@@ -16,7 +16,9 @@ use crate::object::{Stored, prefix};
 pub use aggregated::{Aggregated, AggregatedVersion, OpenApi3, Priority};
 use bytes::Bytes;
 pub use custom_kind::CustomKind;
-pub use handler::{ResourceHandler, invalid_object_type, unknown_conversion, unregistered};
+pub use handler::{
+    ResourceHandler, invalid_object_type, unknown_conversion, unregistered, why_unconvertible,
+};
 use parking_lot::RwLock;
 use schema_history::SchemaHistory;
 pub use snapshot::Snapshot;

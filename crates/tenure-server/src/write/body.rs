@@ -99,8 +99,10 @@ pub(crate) fn parse(bytes: &Bytes, encoding: Encoding) -> Result<Parsed, String>
             return Ok(Parsed { value, duplicates: Vec::new() });
         }
         Encoding::Protobuf => {
-            let value =
-                tenure_protobuf::decode(bytes, &LIMITS).map_err(|error| format!("protobuf: {error}"))?;
+            let value = tenure_protobuf::decode(bytes, &LIMITS).map_err(|error| match error.kind {
+                tenure_protobuf::ErrorKind::NoPrefix => NO_PROTOBUF.into(),
+                _ => format!("protobuf: {error}"),
+            })?;
             return Ok(Parsed { value, duplicates: Vec::new() });
         }
     };
@@ -108,6 +110,10 @@ pub(crate) fn parse(bytes: &Bytes, encoding: Encoding) -> Result<Parsed, String>
         duplicates.iter().map(|duplicate| format!("duplicate field {:?}", duplicate.path())).collect();
     Ok(Parsed { value, duplicates })
 }
+
+/// Why a body without its prefix is not protobuf, in the words of Kubernetes.
+const NO_PROTOBUF: &str =
+    "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]";
 
 /// How many documents a YAML text may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,6 +26,7 @@ mod request;
 mod response;
 mod retry;
 mod scale;
+mod scale_check;
 mod unrecognized;
 mod update;
 

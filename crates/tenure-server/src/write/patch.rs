@@ -10,10 +10,11 @@ use super::{
     patch_errors::{not_a_patch, patch_failure, undecodable},
     patch_kind::PatchKind,
     request::{Next, ObjectUpdate, WriteRequest},
+    unrecognized::type_meta_error,
     update::check_name,
 };
 use tenure_builtin::Kinds;
-use tenure_catalog::{Target, object::Stored, unregistered};
+use tenure_catalog::{Target, object::Stored, why_unconvertible};
 use tenure_fields::Path;
 use tenure_http::{
     Encoding, FieldValidation, Request, TextErrors, WriteOptions, negotiation::essence, operation_errors,
@@ -57,10 +58,10 @@ impl ObjectUpdate for Patch<'_> {
                 .check_kind(&patched)
                 .map_err(|error| self.of_other_kind(error, &patched, write))?,
         };
-        check_name(target, &object)?;
-        check_namespace(target, &object)?;
         let decoded = write.try_decode(&object, Some(live), &self.errors);
         let mut body = decoded.map_err(|error| self.undecodable(target, error, &object))?;
+        let named = check_name(target, &object).and_then(|()| check_namespace(target, &object));
+        named.map_err(|error| error.with_warnings(body.warnings.clone()))?;
         // The result of a patch is checked for duplicate owners together with what admission made of it.
         for warning in &mut body.warnings {
             if warning.starts_with(DUPLICATE_OWNERS) {
@@ -81,10 +82,16 @@ impl Patch<'_> {
         let (kinds, handler) = (Kinds::at(write.profile.version()), &write.target.handler);
         let text = |name: &str| patched.get(name).and_then(Value::as_str).unwrap_or_default();
         let kind = (text("kind"), text("apiVersion"));
-        let why = match kinds.registry().of_kind(kind.1, kind.0) {
-            _ if handler.is_custom() || kind.0.is_empty() || kind.1.is_empty() => None,
-            Some(resource) => kinds.complete(resource, patched, write.now).err().map(|why| why.to_string()),
-            None => Some(unregistered(kind, &handler.resource.group)),
+        let unconvertible = || why_unconvertible(kind, (&handler.resource.kind, &handler.resource.group));
+        let why = match (type_meta_error(patched), kinds.registry().of_kind(kind.1, kind.0)) {
+            _ if handler.is_custom() => None,
+            (Some(why), _) => Some(why),
+            _ if kind.0.is_empty() || kind.1.is_empty() => None,
+            (None, Some(resource)) => {
+                let undecodable = kinds.complete(resource, patched, write.now).err();
+                Some(undecodable.map_or_else(unconvertible, |why| why.to_string()))
+            }
+            (None, None) => Some(unconvertible()),
         };
         match why {
             Some(why) => error.or_in_kubernetes(undecodable(&why, patched)),

@@ -8,10 +8,11 @@ use super::{
     commit::Written,
     create::check_namespace,
     patch::{patch_body, patch_options, patched},
+    patch_errors::undecodable,
     patch_kind::PatchKind,
     request::{Next, ObjectUpdate, WriteRequest},
-    retry::MODIFIED,
-    update::check_name,
+    scale_check::{check_patched_uid, check_strictly, check_version, decoded, unknown_fields, validate},
+    update::{check_name, check_uid},
 };
 use hyper::StatusCode;
 use std::sync::OnceLock;
@@ -26,18 +27,24 @@ use tenure_catalog::{
     scale_table,
 };
 use tenure_fields::{Path, PathElement};
-use tenure_http::{FieldValidation, Format, Request, Response, View, WriteOptions};
-use tenure_meta::{ApiError, Cause, FieldError, FieldErrors, FieldPath, Timestamp, object_meta};
+use tenure_http::{Format, Request, Response, View, WriteOptions};
+use tenure_meta::{ApiError, Timestamp};
 use tenure_profile::Improvement;
-use tenure_schema::{Schema, Type, TypeRef};
+use tenure_schema::{Schema, TypeRef};
 use tenure_value::{Object, Text, Value};
 
 /// A scale that replaces the live one.
-struct UpdateScale(Value);
+struct UpdateScale {
+    scale: Value,
+    /// The fields that a scale does not have.
+    unknown: Vec<String>,
+}
 
 impl ObjectUpdate for UpdateScale {
     fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
-        scaled(write, live.ok_or_else(|| write.target.not_found())?, &self.0)
+        let live = live.ok_or_else(|| write.target.not_found())?;
+        check_uid(write.target, live, &self.scale)?;
+        scaled(write, live, &self.scale, &self.unknown)
     }
 }
 
@@ -54,11 +61,14 @@ impl ObjectUpdate for PatchScale {
         let live = live.ok_or_else(|| write.target.not_found())?;
         let scale = scale_document(write.target, live);
         let (patched, _) = patched(write, &scale, &self.patch, self.kind)?;
-        check_kind(&patched)?;
+        let undecodable = |why: &str| Some(undecodable(why, &patched));
+        let patched = decoded(write, &patched, undecodable)?;
         check_name(write.target, &patched)?;
+        check_namespace(write.target, &patched)?;
         let unknown = self.unknown.get_or_init(|| unknown_fields(write.options.validation, &patched));
-        check_content(write, &patched, unknown)?;
-        scaled(write, live, &patched)
+        check_strictly(write, unknown)?;
+        check_patched_uid(write.target, live, &patched)?;
+        scaled(write, live, &patched, unknown)
     }
 }
 
@@ -99,7 +109,8 @@ impl ObjectUpdate for ApplyScale {
             return Err(unconvertible("failed to convert new object", &named));
         }
         check_namespace(write.target, &self.config)?;
-        check_identity(write.target, live, &self.config)?;
+        check_uid(write.target, live, &self.config)?;
+        check_version(write.target, live, &self.config)?;
         Ok(next)
     }
 }
@@ -132,14 +143,15 @@ impl Writer {
         let options = request.query.write_options("UpdateOptions")?;
         let encoding = request.encoding(target.offer())?;
         let scale = body::read(&request.body, encoding, KIND)?.value;
-        check_kind(&scale)?;
+        let write = WriteRequest::new(self, target, request, options);
+        let scale = decoded(&write, &scale, |_| None)?;
+        let unknown = unknown_fields(write.options.validation, &scale);
+        check_strictly(&write, &unknown)?;
         check_name(target, &scale)?;
         check_namespace(target, &scale)?;
-        let write = WriteRequest::new(self, target, request, options);
-        let unknown = unknown_fields(write.options.validation, &scale);
-        check_content(&write, &scale, &unknown)?;
-        let mut written = self.write(&write, &UpdateScale(scale)).await?;
-        written.warnings.extend(unknown);
+        let change = UpdateScale { scale, unknown };
+        let mut written = self.write(&write, &change).await?;
+        written.warnings.extend(change.unknown);
         Ok(written)
     }
 
@@ -206,10 +218,15 @@ pub(crate) fn scale_response(
 }
 
 /// Returns the object with the replicas of a scale.
-fn scaled(write: &WriteRequest<'_>, live: &Stored, requested: &Value) -> Result<Next, ApiError> {
-    check_identity(write.target, live, requested)?;
+fn scaled(
+    write: &WriteRequest<'_>,
+    live: &Stored,
+    requested: &Value,
+    unknown: &[String],
+) -> Result<Next, ApiError> {
+    validate(write, requested).map_err(|error| error.with_warnings(unknown.to_vec()))?;
+    check_version(write.target, live, requested)?;
     let replicas = requested.at(["spec", "replicas"]).cloned().unwrap_or(Value::Int(0));
-    check_replicas(write.target, &replicas)?;
     let wanted = number(nonzero(Some(&replicas)));
     through_scale(write, live, Some(Value::Int(0)), |found, own| {
         tenure_apply::update(found, &wanted, Requested::Live, own)
@@ -279,76 +296,4 @@ fn number(replicas: Option<&Value>) -> Value {
         ("kind", KIND.into()),
         ("spec", Value::Object(spec)),
     ])
-}
-
-/// Returns the fields of a document that a scale does not have, as warnings; none if they are not looked for.
-fn unknown_fields(validation: FieldValidation, scale: &Value) -> Vec<String> {
-    fn walk(value: &Value, ty: TypeRef<'_>, path: &str, found: &mut Vec<String>) {
-        let (Type::Struct(_), Value::Object(fields)) = (ty.get(), value) else { return };
-        for (name, value) in fields {
-            match ty.below(name) {
-                Some(below) => walk(value, below, &format!("{path}{name}."), found),
-                None => found.push(format!("unknown field {:?}", format!("{path}{name}"))),
-            }
-        }
-    }
-    let mut found = Vec::new();
-    if let (true, Some(ty)) =
-        (validation != FieldValidation::Ignore, Schema::builtin().kind(SCALE_VERSION, KIND))
-    {
-        walk(scale, ty, "", &mut found);
-    }
-    found
-}
-
-/// Checks that a scale has no unknown fields, if the request says so, and its labels and annotations, which are validated though they
-/// are not stored.
-fn check_content(write: &WriteRequest<'_>, scale: &Value, unknown: &[String]) -> Result<(), ApiError> {
-    if write.options.validation == FieldValidation::Strict && !unknown.is_empty() {
-        let why = unknown.join(", ");
-        return Err(ApiError::bad_request(format!(
-            "{KIND} in version \"v1\" cannot be handled as a {KIND}: strict decoding error: {why}"
-        )));
-    }
-    let mut errors = FieldErrors::default();
-    let path = FieldPath::root();
-    let labels = path.field("metadata");
-    object_meta::labels(&labels.field("labels"), scale.at(["metadata", "labels"]), &mut errors);
-    object_meta::annotations("metadata.annotations", scale.at(["metadata", "annotations"]), &mut errors);
-    let causes: Vec<Cause> = errors.into_vec().iter().map(FieldError::cause).collect();
-    match causes.is_empty() {
-        true => Ok(()),
-        false => {
-            let refused = ApiError::invalid("autoscaling", KIND, &write.target.name, causes);
-            Err(refused.with_warnings(unknown.to_vec()))
-        }
-    }
-}
-
-/// Checks the `resourceVersion` and the uid of a scale, if it has them.
-fn check_identity(target: &Target, live: &Stored, scale: &Value) -> Result<(), ApiError> {
-    let version = meta_text(scale, "resourceVersion");
-    if !version.is_empty() && version != "0" && version != live.revision.to_string() {
-        return Err(target.conflict(MODIFIED));
-    }
-    let uid = meta_text(scale, "uid");
-    if !uid.is_empty() && uid != meta_text(&live.object, "uid") {
-        return Err(target.conflict(&format!("the uid {uid} is not that of the object")));
-    }
-    Ok(())
-}
-
-fn check_kind(given: &Value) -> Result<(), ApiError> {
-    let text = |name: &str| given.get(name).and_then(Value::as_str).unwrap_or_default();
-    let fits = given.as_object().is_some()
-        && matches!(text("kind"), "" | KIND)
-        && matches!(text("apiVersion"), "" | SCALE_VERSION);
-    if fits {
-        return Ok(());
-    }
-    Err(ApiError::bad_request(format!(
-        "{} in version {:?} cannot be handled as a Scale: this path takes Scale in version {SCALE_VERSION:?}",
-        text("kind"),
-        text("apiVersion")
-    )))
 }

@@ -65,7 +65,7 @@ pub(super) fn check_name(target: &Target, object: &Value) -> Result<(), ApiError
 }
 
 /// Checks that the uid in a body, if there is one, is that of the live object.
-fn check_uid(target: &Target, live: &Stored, object: &Value) -> Result<(), ApiError> {
+pub(super) fn check_uid(target: &Target, live: &Stored, object: &Value) -> Result<(), ApiError> {
     let (given, is) = (meta_text(object, "uid"), meta_text(&live.object, "uid"));
     if given.is_empty() || given == is {
         return Ok(());

@@ -1,10 +1,11 @@
 //! Random conversations: a kind, and requests of several managers about one object of it.
 
+mod bad;
 mod builtin;
 mod custom;
 mod patch;
 
-use crate::{Conversation, Random, Step};
+use crate::{Conversation, Errors, Random, Step};
 use tenure_value::Value;
 
 const APPLY: &str = "application/apply-patch+yaml";
@@ -49,11 +50,11 @@ fn conversation(random: &mut Random) -> Conversation {
         0..2 => {
             let custom = custom::Custom::random(random);
             let definition = Some(custom.definition());
-            Conversation { definition, steps: steps(&custom, count, random) }
+            Conversation { definition, steps: steps(&custom, count, random), errors: Errors::Outcome }
         }
         _ => {
             let kind = builtin::random(random);
-            Conversation { definition: None, steps: steps(&kind, count, random) }
+            Conversation { definition: None, steps: steps(&kind, count, random), errors: Errors::Outcome }
         }
     }
 }
