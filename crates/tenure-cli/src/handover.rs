@@ -112,7 +112,7 @@ pub async fn carry_out(
         }
     }
     if !undos.is_empty() {
-        let file = undo_files::write(&undos, title, cluster.server(), flags.undo.as_deref(), terminal.now)?;
+        let file = undo_files::write(undos, title, cluster.server(), flags.undo.as_deref(), terminal.now)?;
         let named = flags.undo.as_ref().map(|_| format!(" {}", file.display())).unwrap_or_default();
         terminal.note(format_args!("done; `tenure undo{named}` reverts it"));
     }

@@ -37,7 +37,7 @@ pub enum ClientError {
         place: String,
     },
     /// The server does not serve a kind.
-    #[error("{server} has no kind named {name:?}{nearest}; `kubectl api-resources` lists its kinds")]
+    #[error("{server} has no kind named {name:?}{nearest}{} `kubectl api-resources` lists its kinds", if nearest.is_empty() { ";" } else { "" })]
     UnknownKind {
         /// The name as given.
         name: String,

@@ -7,6 +7,7 @@
 //! - [`save`] makes a plan that can be kept; [`carry_out`] carries it out under its pins, and [`undo_plan`] computes its undo.
 //! - [`Approvals`] has plans that wait for the decision of a person, in files.
 //! - [`Past`], [`PastChange`] and [`Restored`] read the history of an object, undo a change of it and bring it back.
+//! - [`UndoStep`] is what can be undone later, kept in an [`UndoDirectory`].
 //! - [`hand_over`] and [`undo`] move ownership without changing values.
 //!
 //! The crate exists because the commands and the page use a server in the same way. Connections are in `tenure-transport`, pure
@@ -26,6 +27,7 @@ mod resource;
 mod response;
 mod saved;
 mod select;
+mod undo_steps;
 mod watch;
 
 pub use apply::{Draft, Mode, apply, plan};
@@ -42,4 +44,5 @@ pub use saved::{
     stale, undo_plan,
 };
 pub use select::{Found, Page, Selection};
+pub use undo_steps::{KeptStep, UndoDirectory, UndoStep, Undoable};
 pub use watch::{Event, Initial, Watch};

@@ -9,7 +9,10 @@ use tenure_fields::PathElement;
 /// The managers under which manifests were written before server-side apply: by `kubectl apply` and `kubectl create` on
 /// the client, and before ownership was tracked.
 pub const CLIENT_SIDE_MANAGERS: [&str; 4] =
-    ["kubectl-client-side-apply", KUBECTL_LAST_APPLIED, "kubectl-create", BEFORE_FIRST_APPLY];
+    [CLIENT_SIDE_APPLY, KUBECTL_LAST_APPLIED, "kubectl-create", BEFORE_FIRST_APPLY];
+
+/// The manager of `kubectl apply` on the client.
+const CLIENT_SIDE_APPLY: &str = "kubectl-client-side-apply";
 
 /// The manager under which `kubectl apply --server-side` keeps the annotation of client-side apply.
 pub const KUBECTL_LAST_APPLIED: &str = "kubectl-last-applied";
@@ -18,6 +21,13 @@ pub const KUBECTL_LAST_APPLIED: &str = "kubectl-last-applied";
 fn owns_last_applied(manager: &Manager, operation: Operation) -> bool {
     let path = ["metadata", "annotations", LAST_APPLIED].map(PathElement::field);
     manager.operation == operation && manager.fields.has(&path)
+}
+
+/// Whether client-side `kubectl apply` left a manager behind: it updated the annotation of client-side apply, or has the name that
+/// `kubectl` gives it. `kubectl create` and `kubectl-last-applied`, under which server-side apply keeps the annotation, leave nothing.
+pub fn is_left_over(manager: &Manager) -> bool {
+    let is_named = manager.operation == Operation::Update && manager.name == CLIENT_SIDE_APPLY;
+    is_named || owns_last_applied(manager, Operation::Update)
 }
 
 /// Whether a manager applies the annotation of client-side apply, so that an apply without it does not remove it.
@@ -82,6 +92,25 @@ mod tests {
     fn managers(entries: &[String]) -> Managers {
         let text = format!("[{}]", entries.join(","));
         Managers::from_value(&text.parse::<Value>().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn only_client_side_apply_leaves_managers_behind() {
+        let annotated =
+            r#"{"f:metadata":{"f:annotations":{"f:kubectl.kubernetes.io/last-applied-configuration":{}}}}"#;
+        let data = r#"{"f:data":{"f:a":{}}}"#;
+        let cases = [
+            (entry("kubectl-client-side-apply", "Update", "v1", data), true),
+            (entry("ci", "Update", "v1", annotated), true),
+            (entry("kubectl-create", "Update", "v1", annotated), true),
+            (entry("kubectl-create", "Update", "v1", data), false),
+            (entry("kubectl-last-applied", "Apply", "v1", annotated), false),
+            (entry("before-first-apply", "Update", "v1", data), false),
+            (entry("kubectl", "Apply", "v1", data), false),
+        ];
+        for (entry, expected) in cases {
+            assert_eq!(managers(std::slice::from_ref(&entry)).iter().all(is_left_over), expected, "{entry}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What deserves attention in many objects: fields without an owner, owners that client-side apply left behind, and objects with large
 //! `managedFields`, beside the [`Survey`] of their managers. Memory is bounded, whatever the number of objects.
 
-use crate::{LiveObject, Summary, Survey, Target, plan::CLIENT_SIDE_MANAGERS};
+use crate::{LiveObject, Summary, Survey, Target, client_side::is_left_over};
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BinaryHeap},
@@ -69,7 +69,7 @@ impl Overview {
         let mut left: Vec<String> = live
             .managers
             .iter()
-            .filter(|manager| CLIENT_SIDE_MANAGERS.contains(&manager.name.as_str()))
+            .filter(|manager| is_left_over(manager))
             .map(|manager| manager.name.to_string())
             .collect();
         left.dedup();

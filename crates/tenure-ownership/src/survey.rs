@@ -1,6 +1,6 @@
 //! The managers of many objects: how many objects and fields each manager owns, and when it was last active.
 
-use crate::{LiveObject, client_side::CLIENT_SIDE_MANAGERS, owner, path::is_last_applied};
+use crate::{LiveObject, client_side::is_left_over, owner, path::is_last_applied};
 use std::collections::{BTreeMap, BTreeSet};
 use tenure_apply::{LAST_APPLIED, Managers, Operation, Timestamp};
 use tenure_value::{Object, Text, Value, json};
@@ -31,6 +31,8 @@ pub struct ManagerActivity {
     pub last: Option<Timestamp>,
     /// The kinds of the objects, as `kubectl` prints them.
     pub kinds: BTreeSet<String>,
+    /// Whether client-side apply left it behind in one of the objects.
+    pub is_left_over: bool,
 }
 
 impl Survey {
@@ -49,6 +51,7 @@ impl Survey {
             activity.fields += manager.fields.leaves().iter().filter(|path| !is_last_applied(path)).count();
             activity.bytes += bytes;
             activity.last = activity.last.max(manager.time);
+            activity.is_left_over |= is_left_over(manager);
             if !activity.kinds.contains(word) {
                 activity.kinds.insert(word.to_owned());
             }
@@ -76,7 +79,7 @@ impl Survey {
                     .with("bytes", count(activity.bytes))
                     .with("kinds", Value::array(kinds))
                     .with("stale", stale)
-                    .with("clientSide", CLIENT_SIDE_MANAGERS.contains(&name.as_str()));
+                    .with("clientSide", activity.is_left_over);
                 if !subresource.is_empty() {
                     shown = shown.with("subresource", subresource.clone());
                 }

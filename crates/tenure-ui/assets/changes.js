@@ -38,3 +38,10 @@ export function handoverPreview(handover) {
     handover.notes.length > 0 && h("ul", { class: "notes" }, handover.notes.map((note) => h("li", null, note))),
   ];
 }
+
+/** Returns the buttons that offer how to undo a step whose objects were written since; `since` is what was tried. */
+export function afterConflict(error, writes, since, work) {
+  if (error.code !== 409) return undefined;
+  const button = (label, chosen) => h("button", { type: "button", class: "button", onclick: () => work(chosen) }, label);
+  return [!since.rebase && !since.overwrite && button("Undo and keep later changes", { rebase: true }), writes && !since.overwrite && button("Undo, and take these back, too", { overwrite: true })];
+}

@@ -1,7 +1,15 @@
-// Parts that several views use: states (loading, empty, error), values, paths, tables and choices.
+// Parts that several views use: the way to an object, states (loading, empty, error), values, paths, tables and choices.
 
 import { fill, h, icon } from "./dom.js";
-import { setQuery } from "./navigation.js";
+import { address, objectAddress, setQuery } from "./navigation.js";
+
+/** Returns the way to an object: the list of its kind and its namespace, and for views below it the object itself. */
+export const crumbs = (object, kind, below = false) => h("p", { class: "crumbs" },
+  h("a", { href: address("objects", [object.apiVersion, object.resource], { namespace: object.namespace }) }, kind),
+  object.namespace && h("span", null, object.namespace), below && h("a", { href: objectAddress(object) }, object.name));
+
+/** Returns a text in which commands stand between backticks, as the messages of the server write them. */
+export const prose = (text) => String(text).split("`").map((part, at) => (at % 2 === 1 ? h("code", null, part) : part));
 
 /** Returns a placeholder while something is read. */
 export const loading = (what) =>
@@ -9,11 +17,11 @@ export const loading = (what) =>
 
 /** Returns the placeholder of an empty part. */
 export const emptyState = (title, text, ...actions) =>
-  h("div", { class: "state" }, h("h2", null, title), text && h("p", null, text), actions.length > 0 && h("p", { class: "actions" }, ...actions));
+  h("div", { class: "state" }, h("h2", null, title), text && h("p", null, prose(text)), actions.length > 0 && h("p", { class: "actions" }, ...actions));
 
 /** Returns an error, with a way to try again. */
 export const errorState = (title, error, retry, level = "h2") =>
-  h("div", { class: "state error", role: "alert" }, icon("warn"), h(level, null, title), h("p", null, sentence(error.message ?? String(error))),
+  h("div", { class: "state error", role: "alert" }, icon("warn"), h(level, null, title), h("p", null, prose(sentence(error.message ?? String(error)))),
     retry && h("button", { class: "button", type: "button", onclick: retry }, icon("refresh"), "Try again"));
 
 /** Returns a text that begins with a capital. */
@@ -129,7 +137,7 @@ export const errorPage = (title, error, retry) => errorState(title, error, retry
 
 /** Returns the placeholder of an empty view. */
 export const emptyPage = (title, text, ...actions) =>
-  h("div", { class: "state" }, h("h1", null, title), h("p", null, text), h("p", { class: "actions" }, ...actions));
+  h("div", { class: "state" }, h("h1", null, title), h("p", null, prose(text)), h("p", { class: "actions" }, ...actions));
 
 /** Replaces the contents of an element with the result of some work, and shows its progress and its errors. */
 export async function show(element, what, work) {

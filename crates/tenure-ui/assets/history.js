@@ -2,7 +2,7 @@
 
 import { announce, fill, h } from "./dom.js";
 import { get, post } from "./api.js";
-import { loading, sentence, valueNode } from "./elements.js";
+import { loading, prose, sentence, valueNode } from "./elements.js";
 import { valueChanges } from "./changes.js";
 import { objectAddress, setQuery } from "./navigation.js";
 import { ago, colour, who as link } from "./managers.js";
@@ -15,7 +15,7 @@ export function fieldHistory(object, path, masked, signal) {
   const list = h("div", null, loading("Reading the history…"));
   const section = h("section", { class: "history" }, h("h3", null, "History"), list);
   get("history", { ...object, path }, signal).then(({ available, reason, items, beginsAfter }) => {
-    if (!available) return fill(list, h("p", { class: "muted" }, reason || "This server keeps no history."));
+    if (!available) return fill(list, h("p", { class: "muted" }, prose(reason || "This server keeps no history.")));
     if (items.length === 0) return fill(list, h("p", { class: "muted" }, "No change of it is kept."));
     const row = (item) => {
       const change = item.changes[0] ?? {};
@@ -50,7 +50,7 @@ class HistorySlider extends HTMLElement {
       // A removal left no version to show.
       this.items = items.filter((item) => item.type !== "Deleted").reverse();
       this.deletion = exists === false ? items.find((item) => item.type === "Deleted") : undefined;
-      if (!available || this.items.length === 0) return fill(this, h("p", { class: "muted" }, reason || "This server keeps no history of the object."));
+      if (!available || this.items.length === 0) return fill(this, h("p", { class: "muted" }, prose(reason || "This server keeps no history of the object.")));
       this.draw();
       const number = at ? this.items.findLastIndex((item) => Number(item.revision) <= Number(at)) : this.items.length - 1;
       if (at && number < 0) return fill(this.label, `Revision ${at} is not kept any more.`);

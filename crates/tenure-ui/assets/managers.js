@@ -40,13 +40,17 @@ export const operation = (owner) => (owner.subresource ? `${owner.operation}/${o
 
 const UNITS = [["d", 86400, 172800], ["h", 3600, 7200], ["m", 60, 120], ["s", 1, 0]];
 
-/** Returns the age of a time in one unit. */
-export function age(time) {
-  if (!time) return "";
-  const seconds = Math.max(0, Math.round((Date.now() - Date.parse(time)) / 1000));
+/** Returns a number of seconds in one unit. */
+function duration(seconds) {
   const [letter, size] = UNITS.find(([, , from]) => seconds >= from);
   return `${Math.floor(seconds / size)}${letter}`;
 }
+
+/** Returns the age of a time in one unit. */
+export const age = (time) => (time ? duration(Math.max(0, Math.round((Date.now() - Date.parse(time)) / 1000))) : "");
+
+/** Returns the time between two times in one unit, at least a second. */
+export const span = (from, to) => duration(Math.max(1, Math.round((Date.parse(to) - Date.parse(from)) / 1000)));
 
 /** Returns how long ago a time is, in words. */
 export const ago = (time) => (age(time) === "0s" ? "now" : `${age(time)} ago`);

@@ -7,7 +7,7 @@ import { choices, emptyState, errorState, field, guarded, loading, pathNode, sen
 import { described } from "./managers.js";
 import { differs, sideBySide } from "./side-by-side.js";
 import { causeList } from "./causes.js";
-import { handoverPreview, ownerChanges, valueChanges } from "./changes.js";
+import { afterConflict, handoverPreview, ownerChanges, valueChanges } from "./changes.js";
 
 // How a conflict can be settled: name, label, what it means.
 const SETTLEMENTS = [
@@ -156,7 +156,7 @@ class ApplyView extends HTMLElement {
       const done = h("div", { class: "done", role: "status" }, icon("check"), h("span", { class: "words" }, shown, results.length > 5 && ` and ${results.length - 5} more`, " applied.",
         // What was settled is part of the manifest now; the old text would conflict again.
         manifest && " The manifest beside is the one that was applied, as you settled it."),
-        undo && h("button", { type: "button", class: "button", onclick: () => this.undo(undo, done, false) }, "Undo"));
+        undo && h("button", { type: "button", class: "button", onclick: () => this.undo(undo, done, {}) }, "Undo"));
       this.settlements.clear();
       if (manifest) this.manifest.value = manifest;
       const { plans } = await post("plan", this.request());
@@ -168,16 +168,15 @@ class ApplyView extends HTMLElement {
   }
 
   /** Takes the last apply back: values, owners, and objects that it created. */
-  async undo(id, done, rebase) {
-    const button = (label, work) => h("button", { type: "button", class: "button", onclick: work }, label);
+  async undo(id, done, since) {
     try {
-      await post("undo", { id, rebase });
+      const { left } = await post("undo", { id, ...since });
       announce("Undone");
       const { plans } = await post("plan", this.request());
       this.plans = plans;
-      this.draw(h("div", { class: "done", role: "status" }, icon("check"), h("span", { class: "words" }, "Undone. The objects are as they were before the apply.")));
+      this.draw(h("div", { class: "done", role: "status" }, icon("check"), h("span", { class: "words" }, left.length > 0 ? `Undone, except for what was written since. ${sentence(left.join("; "))}` : "Undone. The objects are as they were before the apply.")));
     } catch (error) {
-      fill(done, h("span", { class: "words" }, sentence(error.message)), error.code === 409 && !rebase && button("Undo and keep later changes", () => this.undo(id, done, true)));
+      fill(done, h("span", { class: "words" }, sentence(error.message)), afterConflict(error, true, since, (chosen) => this.undo(id, done, chosen)));
     }
   }
 }

@@ -2,8 +2,8 @@
 
 import { fill, h } from "./dom.js";
 import { get } from "./api.js";
-import { go, objectAddress, objectOf, title } from "./navigation.js";
-import { emptyPage, errorPage, loading, select, show, toggle } from "./elements.js";
+import { discover, go, objectAddress, objectOf, title } from "./navigation.js";
+import { crumbs, emptyPage, errorPage, loading, select, show, toggle } from "./elements.js";
 import { ago } from "./managers.js";
 import { ownerChanges } from "./changes.js";
 import { differs, sideBySide } from "./side-by-side.js";
@@ -18,13 +18,16 @@ class DifferenceView extends HTMLElement {
       const { available, reason, items } = await get("history", this.object);
       if (!this.isConnected) return;
       if (!available) return fill(this, emptyPage("There is no history", reason || "This server keeps no history.", h("a", { class: "button", href: objectAddress(this.object) }, "Show the object")));
-      this.start(items);
+      const { kinds } = await discover().catch(() => ({ kinds: [] }));
+      const { apiVersion, resource } = this.object;
+      const known = kinds.find((kind) => kind.apiVersion === apiVersion && kind.resource === resource);
+      if (this.isConnected) this.start(items, known?.kind ?? resource);
     } catch (error) {
       fill(this, errorPage("The history cannot be read", error, () => this.connectedCallback()));
     }
   }
 
-  start(items) {
+  start(items, kind) {
     const [from, to] = ["from", "to"].map((name) => this.query.get(name) ?? "");
     const versions = items.filter((item) => item.type !== "Deleted");
     const name = (item) => `${item.revision} · ${ago(item.time)} · ${item.manager || item.user}`;
@@ -37,7 +40,7 @@ class DifferenceView extends HTMLElement {
     };
     const body = h("div", { class: "plan" });
     fill(this,
-      h("div", null, h("p", { class: "crumbs" }, h("a", { href: objectAddress(this.object) }, this.object.name), this.object.namespace && h("span", null, this.object.namespace)), h("h1", null, "Two versions")),
+      h("div", null, crumbs(this.object, kind, true), h("h1", null, "Two versions")),
       h("div", { class: "tools" }, choose("From", from, (chosen) => ({ from: chosen })), choose("To", to, (chosen) => ({ to: chosen }))), body);
     show(body, "Comparing…", async () => this.draw(await get("difference", { ...this.object, from, to }), from, to));
   }

@@ -3,9 +3,9 @@
 import { announce, debounce, download, fill, h, icon } from "./dom.js";
 import { get, once, post } from "./api.js";
 import { address, objectAddress, objectOf, setQuery, title } from "./navigation.js";
-import { choices, emptyState, errorPage, errorState, field, guarded, loading, sentence } from "./elements.js";
-import { colour, label } from "./managers.js";
-import { handoverPreview } from "./changes.js";
+import { choices, crumbs, emptyState, errorPage, errorState, field, guarded, loading, sentence } from "./elements.js";
+import { ago, colour, label } from "./managers.js";
+import { afterConflict, handoverPreview } from "./changes.js";
 
 // The actions: name, label, what it does, and which inputs it needs.
 const ACTIONS = [
@@ -21,7 +21,7 @@ class HandoverView extends HTMLElement {
     this.abort = new AbortController();
     this.undoList = h("section", { class: "card", "aria-label": "Steps that can be undone" });
     if (this.parts.length !== 4) {
-      fill(this, h("h1", null, "Hand over"), emptyState("Choose an object first", "Open an object and choose “Hand over”. Until you sign out, what you do can be undone here.", h("a", { class: "button", href: address("objects") }, "Objects")), this.undoList);
+      fill(this, h("h1", null, "Hand over"), emptyState("Choose an object first", "Open an object and choose “Hand over”. What you do can be undone here.", h("a", { class: "button", href: address("objects") }, "Objects")), this.undoList);
       return this.drawUndo();
     }
     this.object = objectOf(this.parts);
@@ -63,7 +63,7 @@ class HandoverView extends HTMLElement {
     this.preview = h("div", { class: "card plan", "aria-live": "polite" });
     this.later = debounce(() => this.plan(), 300);
     fill(this,
-      h("div", null, h("p", { class: "crumbs" }, h("a", { href: objectAddress(this.object) }, `${view.object.kind} ${view.object.name}`), view.object.namespace && h("span", null, view.object.namespace)), h("h1", null, "Hand over")),
+      h("div", null, crumbs(this.object, view.object.kind, true), h("h1", null, "Hand over")),
       h("div", { class: "two" }, h("form", { class: "card", onsubmit: (event) => event.preventDefault() },
         choices("action", "What to do", ACTIONS.map(([name, label, hint]) => [name, label, hint]), this.form.action, (action) => {
           this.form.action = action;
@@ -138,7 +138,7 @@ class HandoverView extends HTMLElement {
       announce("Done");
       this.view = await this.read();
       await this.drawUndo();
-      fill(this.preview, h("p", { class: "done", role: "status" }, icon("check"), "Done. It can be undone below.", h("button", { type: "button", class: "button", onclick: () => this.undo({ id }, false) }, "Undo")), h("a", { class: "button", href: objectAddress(this.object) }, "Show the object"));
+      fill(this.preview, h("p", { class: "done", role: "status" }, icon("check"), "Done. It can be undone below.", h("button", { type: "button", class: "button", onclick: () => this.undo({ id }, {}) }, "Undo")), h("a", { class: "button", href: objectAddress(this.object) }, "Show the object"));
     } catch (error) {
       fill(this.preview, errorState("This was refused", error, () => this.plan()));
     }
@@ -147,21 +147,29 @@ class HandoverView extends HTMLElement {
   async drawUndo() {
     const { steps } = await get("undo").catch(() => ({ steps: [] }));
     const problem = h("p", { class: "problem", role: "alert" });
-    this.undo = async (step, rebase) => {
+    this.undo = async (step, since) => {
       try {
-        await post("undo", { id: step.id, rebase });
+        const { left } = await post("undo", { id: step.id, ...since });
         announce("Undone");
         await this.drawUndo();
+        if (left.length > 0) fill(this.undoList.querySelector(".problem"), `Written since, and stays: ${left.join("; ")}`);
         if (this.view) this.plan();
       } catch (error) {
-        fill(problem, sentence(error.message), " ", error.code === 409 && !rebase && h("button", { type: "button", class: "button", onclick: () => this.undo(step, true) }, "Undo and keep later changes"));
+        fill(problem, sentence(error.message), " ", afterConflict(error, step.writes, since, (chosen) => this.undo(step, chosen)));
+      }
+    };
+    const save = async ({ id }) => {
+      try {
+        download(`tenure-undo-${id}.json`, JSON.stringify(await get("undo/file", { id }), null, 2));
+      } catch (error) {
+        fill(problem, sentence(error.message));
       }
     };
     fill(this.undoList, h("h2", null, "Undo"), problem, steps.length === 0
-      ? h("p", { class: "muted" }, "What you do here can be undone until you sign out.")
-      : h("ul", { class: "steps" }, steps.map((step) => h("li", null, h("span", null, sentence(step.title)),
-        step.file && h("button", { type: "button", class: "button", onclick: () => download(`tenure-undo-${step.id}.json`, JSON.stringify(step.file, null, 2)) }, "Save undo file"),
-        h("button", { type: "button", class: "button", onclick: () => this.undo(step, false) }, "Undo")))));
+      ? h("p", { class: "muted" }, "Nothing was done yet that could be undone.")
+      : h("ul", { class: "steps" }, steps.map((step) => h("li", null, h("span", null, sentence(step.title), step.time && h("time", { class: "muted", datetime: step.time, title: step.time }, ` ${ago(step.time)}`)),
+        h("button", { type: "button", class: "button", onclick: () => save(step) }, "Save undo file"),
+        h("button", { type: "button", class: "button", onclick: () => this.undo(step, {}) }, "Undo")))));
   }
 }
 

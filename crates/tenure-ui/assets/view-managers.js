@@ -53,7 +53,7 @@ class ManagersView extends HTMLElement {
       { title: "Fields", key: "fields", number: true, by: ({ fields }) => fields, cell: ({ manager, fields }) => h("span", null, number(fields), h("span", { class: `meter ${colour(manager)}`, vars: { "--part": `${(100 * fields) / most}%` } }, h("i"))) },
       { title: "Managed fields", key: "bytes", number: true, by: (manager) => manager.bytes, cell: (manager) => bytes(manager.bytes) },
       { title: "Last active", key: "last", number: true, by: ({ last }) => last ?? "", cell: ({ last, age }) => (age ? h("time", { datetime: last, title: last }, age) : "unknown") },
-      { title: "Kinds", cell: ({ kinds }) => h("span", { class: "muted", title: kinds.join(", ") }, kinds.slice(0, 4).join(", ") + (kinds.length > 4 ? ` and ${kinds.length - 4} more` : "")) },
+      { title: "Kinds", cell: ({ kinds }) => h("span", { class: "muted", title: kinds.join(", ") }, kinds.slice(0, 4).map((kind) => kind.split(".")[0]).join(", ") + (kinds.length > 4 ? ` and ${kinds.length - 4} more` : "")) },
     ];
     fill(this.body,
       h("div", { class: "tiles" }, tile(number(survey.objects), "objects"), tile(number(new Set(managers.map(({ manager }) => manager)).size), "managers"),

@@ -3,13 +3,19 @@
 import { announce, fill, h } from "./dom.js";
 import { follow, get, post } from "./api.js";
 import { address, go, objectAddress, objectOf, setQuery, title } from "./navigation.js";
-import { emptyPage, errorPage, guarded, loading, sentence, toggle, valueText } from "./elements.js";
-import { ago, colour, inWords, managerAddress, managerLink, operation, who as link } from "./managers.js";
+import { crumbs, emptyPage, errorPage, guarded, loading, sentence, toggle, valueText } from "./elements.js";
+import { ago, colour, inWords, managerAddress, managerLink, operation, span, who as link } from "./managers.js";
 import { isSecret } from "./object-lines.js";
 import "./why-panel.js";
 import "./history.js";
 
 const KEPT_CHANGES = 50;
+
+/** Returns in a sentence, without its end, who fights over a field, how often and since when. */
+function fightWords({ path, sides, overwrites, since, last }) {
+  const side = ({ manager, value, hidden }) => (value === undefined && !hidden ? `${manager} removes it` : hidden ? `${manager} sets it` : `${manager} sets it to ${value}`);
+  return `Managers keep overwriting ${path}: ${sides.map(side).join(", ")}; ${overwrites} times in ${span(since, last)}, last ${ago(last)}`;
+}
 
 class ObjectView extends HTMLElement {
   connectedCallback() {
@@ -88,11 +94,10 @@ class ObjectView extends HTMLElement {
   drawHeader() {
     const { object } = this.view;
     const reason = this.access?.allowed === false ? this.access.reason : "";
-    const list = address("objects", [object.apiVersion, this.object.resource], { namespace: object.namespace });
     const link = (label, view) => (reason ? guarded(label, reason) : h("a", { class: "button", href: view === "apply" ? address("apply", [], this.object) : objectAddress(this.object, {}, view) }, label));
     fill(this.header,
       h("div", { class: "heading" },
-        h("p", { class: "crumbs" }, h("a", { href: list }, object.kind), object.namespace && h("span", null, object.namespace)),
+        crumbs(this.object, object.kind),
         h("h1", null, object.name)),
       h("div", { class: "actions" }, link("Try an apply", "apply"), link("Hand over", "handover")));
     if (reason) this.header.append(h("p", { class: "hint" }, reason));
@@ -114,13 +119,13 @@ class ObjectView extends HTMLElement {
     const { available, items } = await get("history", this.object, this.abort.signal).catch(() => ({ available: false }));
     const deletion = available && items[0]?.type === "Deleted" ? items[0] : undefined;
     if (!deletion) return false;
-    const { name, namespace } = this.object;
+    const { name } = this.object;
     const view = await get("version", { ...this.object, at: deletion.previous }, this.abort.signal);
     this.view = view;
     this.lines.options.masked = this.isSecret();
     const place = h("div", { class: "restore" });
     const whoDeleted = deletion.manager || deletion.user;
-    fill(this.header, h("div", { class: "heading" }, h("p", { class: "crumbs" }, h("a", { href: address("objects", [view.object.apiVersion, this.object.resource], { namespace }) }, view.object.kind), namespace && h("span", null, namespace)), h("h1", null, name)),
+    fill(this.header, h("div", { class: "heading" }, crumbs(this.object, view.object.kind), h("h1", null, name)),
       h("div", { class: "actions" }, h("button", { type: "button", class: "button primary", onclick: () => this.previewRestore(place) }, "Restore")),
       h("p", { class: "hint" }, `Deleted ${ago(deletion.time)} by ${whoDeleted} (${deletion.user}). This is its last version.`));
     this.slider.hidden = false;
@@ -176,9 +181,9 @@ class ObjectView extends HTMLElement {
     const { namespace, name } = this.object;
     const ours = items.filter(({ object }) => object.kind === this.view.object.kind && object.name === name && (object.namespace ?? "") === (namespace ?? ""));
     if (ours.length === 0) return;
-    announce(ours.map(({ message }) => message).join(". "));
-    const fight = ({ path, message, advice, sides }) => h("li", null, h("b", null, `${message}.`), h("span", null, `${advice}.`),
-      h("span", { class: "links" }, h("a", { href: objectAddress(this.object, { path }) }, `Why ${path}`), sides.map(({ manager }) => link(manager))));
+    announce(ours.map(fightWords).join(". "));
+    const fight = (one) => h("li", null, h("b", null, `${fightWords(one)}.`), h("span", null, `${one.advice}.`),
+      h("span", { class: "links" }, h("a", { href: objectAddress(this.object, { path: one.path }) }, `Why ${one.path}`), one.sides.map(({ manager }) => link(manager))));
     this.fights.hidden = false;
     fill(this.fights, h("h2", null, ours.length === 1 ? "Managers fight over a field" : `Managers fight over ${ours.length} fields`), h("ul", null, ours.map(fight)));
   }
@@ -232,6 +237,8 @@ class ObjectView extends HTMLElement {
     this.panel.hidden = !path;
     this.split.classList.toggle("open", Boolean(path));
     this.lines.select(path);
+    // On a narrow screen the explanation is below the lines, which then begin at the top.
+    if (path && matchMedia("(max-width: 860px)").matches) this.split.scrollIntoView({ block: "start" });
     if (path) this.ask(path);
     else this.lines.focus({ preventScroll: true });
   }

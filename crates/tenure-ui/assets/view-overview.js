@@ -2,7 +2,7 @@
 
 import { fill, h } from "./dom.js";
 import { address, objectAddress, title } from "./navigation.js";
-import { pathNode } from "./elements.js";
+import { pathNode, prose } from "./elements.js";
 import { ago, bytes, chip, who } from "./managers.js";
 import { hiddenNotes } from "./hidden.js";
 import { readSurvey } from "./survey.js";
@@ -36,7 +36,9 @@ class OverviewView extends HTMLElement {
   }
 
   drawNow({ fights, conflicts, writers, hasHistory }) {
-    const unknown = "Only a Tenure server with history tells, to those who may read it.";
+    if (!hasHistory) {
+      return fill(this.now, h("p", { class: "muted" }, prose("Who fights, what was refused and who writes most is known from a history that you may read. A Tenure server keeps one; for other clusters, start `tenure record`.")));
+    }
     const fight = ({ object, path, sides, overwrites, last }) => [objectLink(object, { path }),
       h("span", { class: "line-of" }, object.resource ? h("a", { class: "quiet-link", href: objectAddress(object, { path }) }, pathNode(path)) : pathNode(path)),
       h("span", { class: "line-of" }, sides.map(({ manager }) => who(manager)), h("span", { class: "muted" }, `${plural(overwrites, "overwrite")}, last ${ago(last)}`))];
@@ -48,9 +50,9 @@ class OverviewView extends HTMLElement {
       h("span", { class: "muted" }, `${plural(changes, "change")}${noops > 0 ? `, ${number(noops)} without effect` : ""}`)),
       h("span", { class: "meter", vars: { "--part": `${(100 * (changes + noops)) / most}%` } }, h("i"))];
     fill(this.now,
-      this.card("Fights now", fights.length, fights.slice(0, 4).map(fight), hasHistory ? "No managers keep overwriting each other." : unknown),
-      this.card("Refused lately", conflicts.length, conflicts.slice(0, 4).map(conflict), hasHistory ? "No apply was refused in the last day." : unknown),
-      this.card("Top writers", 0, writers.slice(0, 4).map(writer), hasHistory ? "Nobody has written since the server started." : unknown));
+      this.card("Fights now", fights.length, fights.slice(0, 4).map(fight), "No managers keep overwriting each other."),
+      this.card("Refused lately", conflicts.length, conflicts.slice(0, 4).map(conflict), "No apply was refused in the last day."),
+      this.card("Top writers", 0, writers.slice(0, 4).map(writer), "Nobody has written since the server started."));
   }
 
   drawAll(line) {
@@ -69,7 +71,7 @@ class OverviewView extends HTMLElement {
       h("div", { class: "cards" },
         this.card("Left by client-side apply", clientSideObjects, clientSide.slice(0, 6).map(left), "Nothing. All appliers apply on the server."),
         this.card("Fields without an owner", unownedFields, unowned.slice(0, 6).map(none), "Every field has an owner."),
-        this.card("Growth of managed fields", 0, largest.slice(0, 6).map(grown), "There are no managed fields.")),
+        this.card(largest.some(({ dayAgo }) => dayAgo !== undefined) ? "Growth of managed fields" : "Largest managed fields", 0, largest.slice(0, 6).map(grown), "There are no managed fields.")),
       hiddenNotes(line));
   }
 }

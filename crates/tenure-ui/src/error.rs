@@ -61,6 +61,20 @@ pub enum PageError {
         /// The object.
         what: String,
     },
+    /// What a step wrote was written again since.
+    #[error("{what}")]
+    WrittenSince {
+        /// What was written, and by whom.
+        what: String,
+    },
+    /// The cluster refused a part of an undo.
+    #[error("{what} cannot be undone: {message}")]
+    UndoRefused {
+        /// The object.
+        what: String,
+        /// The message of the server.
+        message: String,
+    },
     /// The cluster refused or failed.
     #[error(transparent)]
     Client(ClientError),
@@ -104,7 +118,10 @@ impl PageError {
                 ApprovalError::NotADigest(_) | ApprovalError::Ambiguous(_) => StatusCode::BAD_REQUEST,
                 _ => StatusCode::INTERNAL_SERVER_ERROR,
             },
-            PageError::Changed { .. } | PageError::ChangedSince { .. } => StatusCode::CONFLICT,
+            PageError::Changed { .. } | PageError::ChangedSince { .. } | PageError::WrittenSince { .. } => {
+                StatusCode::CONFLICT
+            }
+            PageError::UndoRefused { .. } => StatusCode::UNPROCESSABLE_ENTITY,
             PageError::Client(error) => match error {
                 ClientError::Refused { code, .. } => {
                     StatusCode::from_u16(*code).unwrap_or(StatusCode::BAD_GATEWAY)

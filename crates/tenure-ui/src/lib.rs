@@ -18,6 +18,7 @@ mod error;
 mod page;
 mod request;
 mod session;
+mod undo_steps;
 mod vault;
 
 pub use asset::total_compressed_bytes;

@@ -10,7 +10,7 @@ use crate::{
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
 use std::{net::IpAddr, path::PathBuf, sync::Arc};
-use tenure_client::Cluster;
+use tenure_client::{Cluster, UndoDirectory};
 use tenure_transport::ConnectOptions;
 use tenure_value::{Limits, Value, yaml};
 use tokio::sync::Semaphore;
@@ -64,6 +64,14 @@ impl Page {
     /// Keeps sessions in a file, so that they survive a restart. The file tells neither cookies nor tokens.
     pub fn with_session_file(self, path: PathBuf) -> Page {
         Page { sessions: Sessions::of_file(path), ..self }
+    }
+
+    /// Keeps what the program's user does on the page in the directory of undo files that the commands use.
+    pub fn with_undo_directory(self, directory: Option<UndoDirectory>) -> Page {
+        match directory {
+            Some(directory) => Page { sessions: self.sessions.with_undo_directory(directory), ..self },
+            None => self,
+        }
     }
 
     /// Shows the plans of agents that wait in a directory, and lets those decide who opened the link of the program.
@@ -149,7 +157,7 @@ impl Page {
         let session = self.sessions.find(&cookies)?;
         let context = query.get("context").filter(|name| *name != self.contexts.current).unwrap_or_default();
         let cluster = self.cluster(&session, context, client).await?;
-        let acting = Acting { session: &session, cluster: &cluster, context };
+        let acting = Acting { session: &session, cluster: &cluster };
         let user = session.user.clone();
         let extent = || endpoint::Extent::new(&cluster, &user, query.get("namespace"));
         // The context that commands to paste name.
@@ -230,6 +238,7 @@ impl Page {
             (&Method::GET, "approvals/plan") => desk()?.show(query.require("digest")?).await?,
             (&Method::POST, "approvals/decision") => desk()?.decide(&read_json(&body)?)?,
             (&Method::GET, "undo") => endpoint::steps(acting),
+            (&Method::GET, "undo/file") => endpoint::undo_file(acting, query.require("id")?)?,
             (&Method::POST, "undo") => endpoint::undo(acting, &read_json(&body)?).await?,
             _ => return Err(PageError::NotFound),
         };

@@ -4,19 +4,19 @@
 
 use crate::{
     PageError,
-    vault::{CookieHash, Sealed, SessionFile},
+    undo_steps::{SealedFiles, UndoSteps},
+    vault::{CookieHash, Sealed, SealingKey, SessionFile},
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use parking_lot::Mutex;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     path::PathBuf,
     sync::Arc,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
-use tenure_client::Cluster;
-use tenure_ownership::{LiveObject, Undo};
+use tenure_client::{Cluster, UndoDirectory};
 use tenure_value::{Object, Value};
 
 /// The name of the cookie.
@@ -31,8 +31,8 @@ const NOTED_SECONDS: u64 = 600;
 const CODE_TIME: Duration = Duration::from_secs(10 * 60);
 /// The most sessions at once; the one that was idle longest ends.
 const SESSIONS: usize = 1000;
-/// The most steps of a session that can be undone.
-const UNDOS: usize = 100;
+/// The ending of the directory with the steps of sessions, beside their file.
+const STEPS: &str = "undo";
 
 /// With what a user acts on the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,44 +51,13 @@ pub(crate) struct Session {
     pub credentials: Credentials,
     /// The clusters that were used, by context.
     clusters: Mutex<HashMap<String, Arc<Cluster>>>,
-    undos: Mutex<Vec<UndoStep>>,
-}
-
-/// A step that can be undone.
-#[derive(Clone)]
-pub(crate) struct UndoStep {
-    /// Its number in the session.
-    pub id: usize,
-    /// The context that it was done in.
-    pub context: String,
-    /// What was done, in words.
-    pub title: String,
-    /// What reverts it.
-    pub reversal: Reversal,
-}
-
-/// What reverts a step.
-#[derive(Clone)]
-pub(crate) enum Reversal {
-    /// A change of ownership.
-    Handover(Box<Undo>),
-    /// An apply: the objects before and after it.
-    Apply(Arc<Vec<Applied>>),
-}
-
-/// An object that was applied.
-pub(crate) struct Applied {
-    /// The apiVersion of its resource, and the plural name.
-    pub resource: (String, String),
-    /// The object before; `None` if the apply created it.
-    pub before: Option<LiveObject>,
-    /// The object after.
-    pub after: LiveObject,
+    /// What the user did and can undo.
+    pub undo_steps: UndoSteps,
 }
 
 impl Session {
     pub fn new(user: String, credentials: Credentials) -> Session {
-        Session { user, credentials, clusters: Mutex::default(), undos: Mutex::default() }
+        Session { user, credentials, clusters: Mutex::default(), undo_steps: UndoSteps::default() }
     }
 
     /// Returns the cluster of a context, if it was used before.
@@ -99,26 +68,6 @@ impl Session {
     /// Keeps the cluster of a context.
     pub fn keep_cluster(&self, context: &str, cluster: Arc<Cluster>) {
         self.clusters.lock().insert(context.to_owned(), cluster);
-    }
-
-    /// Keeps a step, so that it can be undone, and returns its number.
-    pub fn keep(&self, context: &str, title: String, reversal: Reversal) -> usize {
-        let mut undos = self.undos.lock();
-        let id = undos.last().map_or(1, |step| step.id + 1);
-        undos.push(UndoStep { id, context: context.to_owned(), title, reversal });
-        let surplus = undos.len().saturating_sub(UNDOS);
-        undos.drain(..surplus);
-        id
-    }
-
-    /// Returns the steps in a context, the latest first.
-    pub fn steps(&self, context: &str) -> Vec<UndoStep> {
-        self.undos.lock().iter().rev().filter(|step| step.context == context).cloned().collect()
-    }
-
-    /// Forgets a step that was undone.
-    pub fn forget(&self, id: usize) {
-        self.undos.lock().retain(|step| step.id != id);
     }
 
     fn to_value(&self) -> Value {
@@ -158,12 +107,14 @@ pub(crate) struct Sessions {
     open: Mutex<HashMap<CookieHash, Open>>,
     codes: Mutex<HashMap<String, Instant>>,
     file: Option<SessionFile>,
+    /// Where the steps of the program's user are kept.
+    shared: Option<UndoDirectory>,
     now: fn() -> u64,
 }
 
 impl Default for Sessions {
     fn default() -> Sessions {
-        Sessions { open: Mutex::default(), codes: Mutex::default(), file: None, now: unix_time }
+        Sessions { open: Mutex::default(), codes: Mutex::default(), file: None, shared: None, now: unix_time }
     }
 }
 
@@ -182,7 +133,40 @@ impl Sessions {
             (hash, Open { sealed, session: None, noted })
         });
         *sessions.open.lock() = read.filter(|(_, open)| !open.is_over(now)).take(SESSIONS).collect();
-        Sessions { file: Some(file), ..sessions }
+        let sessions = Sessions { file: Some(file), ..sessions };
+        sessions.remove_steps(&sessions.open.lock());
+        sessions
+    }
+
+    /// Keeps the steps of the program's user in a directory that the commands use, too.
+    pub fn with_undo_directory(self, directory: UndoDirectory) -> Sessions {
+        Sessions { shared: Some(directory), ..self }
+    }
+
+    /// Returns the steps of a session.
+    fn undo_steps(&self, cookie: &str, credentials: &Credentials) -> UndoSteps {
+        if let (Some(directory), Credentials::OfProgram) = (&self.shared, credentials) {
+            return UndoSteps::shared(directory.clone());
+        }
+        match (&self.file, SealingKey::of(cookie)) {
+            (Some(file), Some(key)) => {
+                let directory = file.beside(STEPS).join(CookieHash::of(cookie).name());
+                UndoSteps::sealed(SealedFiles { directory, key })
+            }
+            _ => UndoSteps::default(),
+        }
+    }
+
+    /// Removes the steps of sessions that have ended.
+    fn remove_steps(&self, open: &HashMap<CookieHash, Open>) {
+        let Some(file) = &self.file else { return };
+        let known: HashSet<String> = open.keys().map(CookieHash::name).collect();
+        let entries = std::fs::read_dir(file.beside(STEPS)).into_iter().flatten().flatten();
+        for entry in entries.filter(|entry| !known.contains(&*entry.file_name().to_string_lossy())) {
+            if let Err(error) = std::fs::remove_dir_all(entry.path()) {
+                tracing::warn!(%error, directory = %entry.path().display(), "the undo steps of an ended session stay");
+            }
+        }
     }
 
     /// Returns a code with which one browser can sign in.
@@ -206,6 +190,8 @@ impl Sessions {
         let (id, now) = (random(), (self.now)());
         let sealed = Sealed::seal(&id, &session.to_value(), now).filter(|_| !id.is_empty());
         let sealed = sealed.ok_or(PageError::Busy)?;
+        let undo_steps = self.undo_steps(&id, &session.credentials);
+        let session = Session { undo_steps, ..session };
         let mut open = self.open.lock();
         open.retain(|_, open| !open.is_over(now));
         if open.len() >= SESSIONS
@@ -215,6 +201,7 @@ impl Sessions {
         }
         open.insert(CookieHash::of(&id), Open { sealed, session: Some(Arc::new(session)), noted: now });
         self.write(&open);
+        self.remove_steps(&open);
         let secure = if secure { "; Secure" } else { "" };
         Ok(format!("{COOKIE}={id}; Path=/ui/; HttpOnly; SameSite=Strict{secure}"))
     }
@@ -227,7 +214,9 @@ impl Sessions {
         let open = sessions.get_mut(&hash).filter(|open| !open.is_over(now)).ok_or(PageError::NoSession)?;
         if open.session.is_none() {
             let credentials = open.sealed.open(id).ok_or(PageError::NoSession)?;
-            open.session = Some(Arc::new(Session::from_value(&credentials)));
+            let session = Session::from_value(&credentials);
+            let undo_steps = self.undo_steps(id, &session.credentials);
+            open.session = Some(Arc::new(Session { undo_steps, ..session }));
         }
         open.sealed.used = now;
         let found = open.session.clone().ok_or(PageError::NoSession)?;
@@ -244,6 +233,7 @@ impl Sessions {
             let mut open = self.open.lock();
             open.remove(&CookieHash::of(id));
             self.write(&open);
+            self.remove_steps(&open);
         }
         format!("{COOKIE}=; Path=/ui/; HttpOnly; SameSite=Strict; Max-Age=0")
     }
@@ -274,6 +264,7 @@ fn random() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tenure_client::{UndoStep, Undoable};
 
     fn cookie(set: &str) -> String {
         format!("other=1; {}", set.split(';').next().unwrap())
@@ -321,6 +312,28 @@ mod tests {
         let later = Sessions { now: || unix_time() + 1000, ..Sessions::of_file(path.clone()) };
         assert!(later.find(&kept).is_ok());
         assert_eq!(SessionFile(path).read()[0].1.used, (later.now)(), "the file knows that it was used");
+    }
+
+    #[test]
+    fn steps_of_a_session_survive_a_restart_and_end_with_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("page-sessions");
+        let step = UndoStep {
+            title: "transfer".into(),
+            server: "https://one".into(),
+            time: None,
+            undoable: Undoable::Owners(Vec::new()),
+        };
+        let before = Sessions::of_file(path.clone());
+        let cookie = cookie(&before.open(ann(), true).unwrap());
+        before.find(&cookie).unwrap().undo_steps.keep(step);
+        drop(before);
+        let after = Sessions::of_file(path.clone());
+        assert_eq!(after.find(&cookie).unwrap().undo_steps.all("https://one").len(), 1);
+        let steps = || std::fs::read_dir(directory.path().join("page-sessions.undo")).unwrap().count();
+        assert_eq!(steps(), 1);
+        after.close(&cookie);
+        assert_eq!(steps(), 0, "signed out");
     }
 
     #[test]

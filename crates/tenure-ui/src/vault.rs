@@ -1,5 +1,6 @@
 //! Sessions at rest. A file has, for each session, a hash of its cookie and the credentials, sealed with a key that is derived from the
-//! cookie: only the browser that has the cookie can open them, and who reads the file learns neither cookies nor tokens.
+//! cookie: only the browser that has the cookie can open them, and who reads the file learns neither cookies nor tokens. Other files of
+//! a session are sealed with a key of their own ([`SealingKey`]).
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{
@@ -18,7 +19,8 @@ use tenure_value::{Limits, Object, Value, json};
 
 /// What the key of a session is derived for; another format of the file gets another text.
 const PURPOSE: &[u8] = b"tenure page session 1";
-const INFO: &[&[u8]] = &[b"credentials"];
+const CREDENTIALS: &[&[u8]] = &[b"credentials"];
+const STEPS: &[&[u8]] = &[b"steps"];
 
 /// The hash of a cookie, by which a session is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,6 +31,11 @@ impl CookieHash {
         let mut hash = [0; 32];
         hash.copy_from_slice(digest(&SHA256, cookie.as_bytes()).as_ref());
         CookieHash(hash)
+    }
+
+    /// Returns the hash as a name of files.
+    pub fn name(&self) -> String {
+        text(&self.0)
     }
 }
 
@@ -50,7 +57,7 @@ impl Sealed {
         SystemRandom::new().fill(&mut nonce).ok()?;
         let mut sealed = json::to_vec(credentials);
         let hash = CookieHash::of(cookie);
-        key(cookie)?
+        key(cookie, CREDENTIALS)?
             .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(hash.0), &mut sealed)
             .ok()?;
         Some(Sealed { opened: now, used: now, nonce, sealed })
@@ -60,16 +67,44 @@ impl Sealed {
     pub fn open(&self, cookie: &str) -> Option<Value> {
         let mut bytes = self.sealed.clone();
         let nonce = Nonce::assume_unique_for_key(self.nonce);
-        let opened =
-            key(cookie)?.open_in_place(nonce, Aad::from(CookieHash::of(cookie).0), &mut bytes).ok()?;
+        let opened = key(cookie, CREDENTIALS)?
+            .open_in_place(nonce, Aad::from(CookieHash::of(cookie).0), &mut bytes)
+            .ok()?;
         json::parse(opened, &Limits::default()).ok()
     }
 }
 
-fn key(cookie: &str) -> Option<LessSafeKey> {
+fn key(cookie: &str, info: &[&[u8]]) -> Option<LessSafeKey> {
     let secret = hkdf::Salt::new(hkdf::HKDF_SHA256, PURPOSE).extract(cookie.as_bytes());
-    let derived: hkdf::Okm<'_, &'static aead::Algorithm> = secret.expand(INFO, &AES_256_GCM).ok()?;
+    let derived: hkdf::Okm<'_, &'static aead::Algorithm> = secret.expand(info, &AES_256_GCM).ok()?;
     Some(LessSafeKey::new(UnboundKey::from(derived)))
+}
+
+/// The key of the files of a session that have the steps which can be undone.
+pub(crate) struct SealingKey(LessSafeKey);
+
+impl SealingKey {
+    pub fn of(cookie: &str) -> Option<SealingKey> {
+        key(cookie, STEPS).map(SealingKey)
+    }
+
+    /// Seals the content of a file, which opens under the same name alone; `None` without a source of randomness.
+    pub fn seal(&self, name: &str, content: &[u8]) -> Option<Vec<u8>> {
+        let mut nonce = [0; NONCE_LEN];
+        SystemRandom::new().fill(&mut nonce).ok()?;
+        let (mut sealed, aad) = (content.to_vec(), Aad::from(name.as_bytes()));
+        self.0.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), aad, &mut sealed).ok()?;
+        Some([&nonce[..], &sealed].concat())
+    }
+
+    /// Opens the content of a file; `None` if it is damaged, or of another session or name.
+    pub fn open(&self, name: &str, sealed: &[u8]) -> Option<Vec<u8>> {
+        let (nonce, sealed) = sealed.split_at_checked(NONCE_LEN)?;
+        let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
+        let mut bytes = sealed.to_vec();
+        let opened = self.0.open_in_place(nonce, Aad::from(name.as_bytes()), &mut bytes).ok()?;
+        Some(opened.to_vec())
+    }
 }
 
 /// The file of the sessions, readable by its owner alone.
@@ -77,6 +112,11 @@ fn key(cookie: &str) -> Option<LessSafeKey> {
 pub(crate) struct SessionFile(pub PathBuf);
 
 impl SessionFile {
+    /// Returns a path beside the file.
+    pub fn beside(&self, ending: &str) -> PathBuf {
+        with_extension(&self.0, ending)
+    }
+
     /// Reads all sessions. Those that cannot be read are gone: their users sign in again.
     pub fn read(&self) -> Vec<(CookieHash, Sealed)> {
         let Ok(bytes) = fs::read(&self.0) else { return Vec::new() };

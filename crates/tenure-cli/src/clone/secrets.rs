@@ -1,7 +1,7 @@
 //! Values of Secrets in clones: digests under a key that is not part of the clone but in a private directory of the user. The same value
 //! has the same digest, so that manifests can be compared with the clone, and a copy of the clone reveals nothing.
 
-use crate::{Error, undo_files};
+use crate::{Error, state};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use ring::{
     hmac,
@@ -42,8 +42,7 @@ fn hex(bytes: &[u8]) -> String {
 fn file(id: &str) -> Result<PathBuf, Error> {
     // The identifier comes from a file; it must not name another directory.
     let is_name = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let directory =
-        undo_files::directory().and_then(|undo| Some(undo.parent()?.join("clone-keys"))).filter(|_| is_name);
+    let directory = state::directory().map(|state| state.join("clone-keys")).filter(|_| is_name);
     directory.map(|directory| directory.join(id)).ok_or_else(|| {
         Error::usage("there is no home directory for the key of the clone; use --secret-values")
     })

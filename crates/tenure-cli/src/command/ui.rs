@@ -1,7 +1,7 @@
 //! `tenure ui`: serves the page for any cluster of the kubeconfig on a loopback port, and opens the browser.
 
 use super::approve::ApprovalDirectory;
-use crate::{Error, Outcome, connection::Connection, history_source::HistorySource, page::PageEndpoint, sign_in, terminal::Terminal};
+use crate::{Error, Outcome, connection::Connection, history_source::HistorySource, page::PageEndpoint, sign_in, terminal::Terminal, undo_files};
 use clap::Args;
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -57,6 +57,7 @@ async fn serve(options: &Options, terminal: &Terminal) -> Result<Outcome, Error>
     let socket = listener::bind(address).await.map_err(|error| Error::Serve(error.into()))?;
     let address = socket.local_addr().map_err(|error| Error::Serve(error.into()))?;
     let page = Page::new(connect.clone(), false).with_contexts(contexts(&connect)?);
+    let page = page.with_undo_directory(undo_files::directory());
     let page = Arc::new(page.with_approvals(options.approvals.path()));
     let link = format!("http://{address}{}", page.sign_in_link());
     // The port is in use by this process alone.

@@ -8,11 +8,11 @@ use crate::{
     past::{Past, text as text_of},
     saved_plan,
     terminal::{Audience, Format, Ink, Terminal, table},
-    undo_files::{self, Kept, Undoable},
+    undo_files,
 };
 use clap::Args;
 use std::{fmt::Write, path::Path};
-use tenure_client::{Cluster, PastChange, Rebase};
+use tenure_client::{Cluster, KeptStep, PastChange, Rebase, Undoable};
 use tenure_history::undo::{OnConflict, Plan};
 use tenure_ownership::{SavedPlan, owner::age};
 use tenure_value::Value;
@@ -20,8 +20,9 @@ use tenure_value::Value;
 /// Undo a past change, or revert an adopt, transfer, release or migrate.
 #[derive(Args)]
 #[command(after_help = "\
-Without an argument, the last adopt, transfer, release or migrate on this server is shown and, after a question, reverted; --list only
-lists them. They are kept in $XDG_STATE_HOME/tenure/undo (else ~/.local/state/tenure/undo), which only you can read.
+Without an argument, the last adopt, transfer, release, migrate, saved plan or step on the page of `tenure ui` on this server is shown
+and, after a question, reverted; --list only lists them. They are kept in $XDG_STATE_HOME/tenure/undo (else
+~/.local/state/tenure/undo), which only you can read.
 
 With an object, its last change is undone, or that of --revision (it needs a history: a Tenure server, or `tenure record`): the fields that the change
 set, changed or removed get back the values and the owners from before it. Where a field was changed again since, nothing is written:
@@ -135,10 +136,10 @@ fn is_object(word: &str) -> bool {
 async fn last_step(options: &Options, cluster: &Cluster, terminal: &Terminal) -> Result<Outcome, Error> {
     let kept = undo_files::all(cluster.server());
     if options.output != Format::Text {
-        let step = |kept: &Kept| {
-            let time = kept.time.map(|time| time.to_string()).unwrap_or_default();
+        let step = |kept: &KeptStep| {
+            let time = kept.step.time.map(|time| time.to_string()).unwrap_or_default();
             let file = kept.path.to_string_lossy().into_owned();
-            Value::object([("title", Value::from(kept.title.as_str())), ("time", Value::from(time)), ("file", Value::from(file))])
+            Value::object([("title", Value::from(kept.step.title.as_str())), ("time", Value::from(time)), ("file", Value::from(file))])
         };
         terminal.print_value(&Value::object([("steps", Value::array(kept.iter().map(step)))]), options.output)?;
         return Ok(Outcome::Done);
@@ -147,8 +148,9 @@ async fn last_step(options: &Options, cluster: &Cluster, terminal: &Terminal) ->
         terminal.print(format!("There is nothing to undo on {}.\n", cluster.server()))?;
         return Ok(Outcome::Done);
     };
-    let row = |kept: &Kept| {
-        [age(kept.time, terminal.now), kept.step.objects().join(", "), kept.title.clone()]
+    let row = |kept: &KeptStep| {
+        let step = &kept.step;
+        [age(step.time, terminal.now), step.undoable.objects().join(", "), step.title.clone()]
     };
     let rows: Vec<[String; 3]> = kept.iter().map(row).collect();
     terminal.print(table(["AGE", "OBJECTS", "STEP"], &rows, terminal))?;
@@ -159,7 +161,7 @@ async fn last_step(options: &Options, cluster: &Cluster, terminal: &Terminal) ->
         if terminal.audience == Audience::Program {
             return Err(Error::usage("cannot ask for confirmation without a terminal; use --list, then --yes to undo the last step"));
         }
-        let answer = terminal.ask(format!("\nUndo the last step ({})? [y/N] ", last.title)).await?;
+        let answer = terminal.ask(format!("\nUndo the last step ({})? [y/N] ", last.step.title)).await?;
         if !matches!(answer.as_deref(), Some("y" | "Y" | "yes")) {
             return Ok(Outcome::Done);
         }
@@ -168,9 +170,9 @@ async fn last_step(options: &Options, cluster: &Cluster, terminal: &Terminal) ->
 }
 
 /// Reverts a step, its last object first. A file of the private directory is removed then.
-async fn revert(kept: &Kept, options: &Options, cluster: &Cluster, terminal: &Terminal) -> Result<Outcome, Error> {
+async fn revert(kept: &KeptStep, options: &Options, cluster: &Cluster, terminal: &Terminal) -> Result<Outcome, Error> {
     let rebase = if options.rebase { Rebase::Yes } else { Rebase::No };
-    match &kept.step {
+    match &kept.step.undoable {
         Undoable::Owners(undos) => {
             for undo in undos.iter().rev() {
                 let what = tenure_client::undo(undo, rebase, cluster).await?;
@@ -184,9 +186,8 @@ async fn revert(kept: &Kept, options: &Options, cluster: &Cluster, terminal: &Te
             }
         }
     }
-    if undo_files::directory().is_some_and(|directory| kept.path.parent() == Some(&directory)) {
-        let failed = |source| Error::Write { path: kept.path.clone(), source };
-        std::fs::remove_file(&kept.path).map_err(failed)?;
+    if let Some(directory) = undo_files::directory() {
+        directory.forget(&kept.path).map_err(|source| Error::Write { path: kept.path.clone(), source })?;
     }
     Ok(Outcome::Done)
 }

@@ -16,8 +16,8 @@ use std::{
 const WANTED: &str = r#"
 apiVersion: apps/v1
 kind: Deployment
-metadata: {name: web, namespace: shop, labels: {reviewed: "yes"}, annotations: {example.com/long: LONG}}
-spec: {replicas: 7}
+metadata: {name: web, namespace: shop, labels: {reviewed: "yes"}}
+spec: {replicas: 7, template: {metadata: {annotations: {example.com/long: LONG}}}}
 "#;
 
 /// An agent that uses `tenure mcp`.

@@ -5,15 +5,13 @@ use super::{
     Acting, now,
     plan::{Settled, settled},
 };
-use crate::{
-    PageError,
-    request::texts,
-    session::{Applied, Reversal},
-};
-use std::sync::Arc;
-use tenure_client::{ClientError, Found, Mode};
-use tenure_ownership::{Action, Handover, LiveObject};
+use crate::{PageError, request::texts};
+use tenure_client::{ClientError, Found, Mode, UndoStep, Undoable};
+use tenure_ownership::{Action, AppliedPlan, AppliedStep, Handover, LiveObject};
 use tenure_value::{Value, yaml};
+
+/// How many objects the title of an apply names.
+const NAMED: usize = 3;
 
 /// Applies the documents of a manifest. What was written can be undone, also if a later document fails. Where conflicts were settled by
 /// another manifest, that one is returned.
@@ -39,22 +37,33 @@ pub(crate) async fn apply(acting: Acting<'_>, body: &Value) -> Result<Value, Pag
         }
     }
     let (mut results, mut written) = (Vec::with_capacity(all.len()), Vec::with_capacity(all.len()));
+    let identity = cluster.identity().await?;
     let outcome = write(acting, &all, &mut results, &mut written).await;
-    let names: Vec<String> =
-        all.iter().take(written.len()).map(|one| one.plan().target.to_string()).collect();
     let id = (!written.is_empty()).then(|| {
         let manager = all.first().map_or("", |one| one.applier.manager.as_str());
-        let title = format!("apply {} as {manager} at {}", names.join(", "), now());
-        acting.session.keep(acting.context, title, Reversal::Apply(Arc::new(written)))
+        let title = format!("apply {} as {manager}", named(&written));
+        let applied = AppliedPlan { digest: String::new(), cluster: identity, time: now(), steps: written };
+        let undoable = Undoable::Plan(Box::new(applied));
+        let server = cluster.server().to_owned();
+        acting.session.undo_steps.keep(UndoStep { title, server, time: Some(now()), undoable })
     });
     outcome?;
     let is_settled = all.iter().any(|one| one.second.is_some());
     let manifest = || all.iter().map(|one| yaml::to_string(&one.draft.manifest.config)).collect::<Vec<_>>();
     Ok(Value::object([
         ("results", Value::array(results)),
-        ("undo", id.map_or(Value::Null, |id| Value::from(id as i64))),
+        ("undo", id.map_or(Value::Null, Value::from)),
         ("manifest", if is_settled { Value::from(manifest().join("---\n")) } else { Value::Null }),
     ]))
+}
+
+/// Returns the objects that were written in a few words.
+fn named(written: &[AppliedStep]) -> String {
+    let names: Vec<String> = written.iter().take(NAMED).map(|step| step.target.to_string()).collect();
+    match written.len().saturating_sub(NAMED) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
 }
 
 /// Writes the documents one after the other, and collects what was written.
@@ -62,7 +71,7 @@ async fn write(
     acting: Acting<'_>,
     all: &[Settled],
     results: &mut Vec<Value>,
-    written: &mut Vec<Applied>,
+    written: &mut Vec<AppliedStep>,
 ) -> Result<(), PageError> {
     let cluster = acting.cluster;
     for document in all {
@@ -81,9 +90,9 @@ async fn write(
         let warnings = response.warnings.iter().map(|text| Value::from(text.as_str()));
         let warnings = Value::array(warnings.collect::<Vec<_>>());
         let shown = response.success("apply", &what)?;
-        if let (Ok(after), Some(resource)) = (LiveObject::read(&shown), &document.draft.resource) {
-            let resource = (resource.api_version(), resource.plural.clone());
-            written.push(Applied { resource, before: document.first.before.clone(), after });
+        if let Ok(after) = LiveObject::read(&shown) {
+            let (target, before) = (document.plan().target.clone(), document.first.before.clone());
+            written.push(AppliedStep { target, before, after: Some(after) });
         }
         results.push(Value::object([
             ("object", document.plan().target.to_value()),

@@ -15,6 +15,7 @@ mod objects;
 mod overview;
 mod plan;
 mod types;
+mod undo;
 mod why;
 
 pub(crate) use apply::apply;
@@ -22,7 +23,7 @@ pub(crate) use approvals::ApprovalEndpoint;
 pub(crate) use cluster::{kinds, session};
 pub(crate) use definition::definition;
 pub(crate) use everything::Extent;
-pub(crate) use handover::{carry_out, preview, steps, undo};
+pub(crate) use handover::{carry_out, preview};
 pub(crate) use history::{difference, history, preview_restore, preview_undo, restore, undo_change, version};
 pub(crate) use managers::{managers, owned};
 pub(crate) use object::object;
@@ -30,6 +31,7 @@ pub(crate) use objects::{ListRef, objects};
 pub(crate) use overview::{NOT_EDITED, fights, overview};
 pub(crate) use plan::plan;
 pub(crate) use types::type_at;
+pub(crate) use undo::{steps, undo, undo_file};
 pub(crate) use why::{manifest, why};
 
 use crate::{
@@ -45,12 +47,11 @@ use tenure_ownership::{LiveObject, diagnosis::shell_word};
 use tenure_schema::TypeRef;
 use tenure_value::{Value, json};
 
-/// A user who acts on the cluster of a context.
+/// A user who acts on a cluster.
 #[derive(Clone, Copy)]
 pub(crate) struct Acting<'a> {
     pub session: &'a Session,
     pub cluster: &'a Cluster,
-    pub context: &'a str,
 }
 
 /// The object that a request is about.
