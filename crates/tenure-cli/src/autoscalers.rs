@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use tenure_client::{ClientError, Cluster};
 use tenure_fields::{Path, PathElement};
-use tenure_ownership::Target;
+use tenure_ownership::{ConflictCause, Plan, Target, diagnosis::RemedyKind};
 use tenure_value::Value;
 
 /// The kinds of API groups by which workloads are named.
@@ -49,6 +49,25 @@ impl Autoscalers {
     pub fn of(&self, target: &Target) -> Option<&str> {
         let (group, kind) = (group(&target.api_version).to_owned(), target.kind.clone());
         self.0.get(&(group, kind, target.namespace.clone(), target.name.clone())).map(String::as_str)
+    }
+
+    /// Says of the conflicts of a plan which are about what an autoscaler scales, whoever scaled it last: the field is not moved to who
+    /// applies, whose value would reset it.
+    pub fn claim(&self, plan: &mut Plan) {
+        let replicas = Autoscalers::replicas();
+        let Some(name) = self.of(&plan.target) else { return };
+        for cause in plan.causes.iter_mut().filter(|cause| cause.cause.is_left_over()) {
+            if cause.paths != [replicas.clone()] {
+                continue;
+            }
+            cause.cause = ConflictCause::Autoscaler;
+            cause.sentence = format!(
+                "HorizontalPodAutoscaler {name} scales it, and {} has scaled it last: a manifest with a fixed value resets what was scaled",
+                cause.who
+            );
+            cause.remedies.retain(|remedy| matches!(remedy.kind, RemedyKind::LeaveOut | RemedyKind::Take));
+            cause.remedies.sort_by_key(|remedy| remedy.kind != RemedyKind::LeaveOut);
+        }
     }
 
     /// Returns the field that autoscalers set.

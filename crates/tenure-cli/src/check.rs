@@ -6,7 +6,7 @@ use crate::{
     autoscalers::Autoscalers,
     handover::{HandoverFlags, carry_out},
     place::Place,
-    plan_text::label,
+    plan_text::{count, label},
     plugin::program,
     terminal::{Format, Ink, Progress, Terminal, wrapped},
 };
@@ -141,9 +141,12 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// Adds what autoscalers make of manifests without a conflict so far.
+    /// Adds what autoscalers make of manifests, with a conflict or without one so far.
     fn find_scaled(&mut self, applier: &Applier) {
         let replicas = Autoscalers::replicas();
+        for plan in &mut self.plans {
+            self.autoscalers.claim(plan);
+        }
         for plan in &self.plans {
             let Some(name) = self.autoscalers.of(&plan.target) else { continue };
             let is_reported = plan.causes.iter().any(|cause| cause.paths.contains(&replicas));
@@ -204,7 +207,8 @@ impl Check<'_> {
         let Some(draft) = drafts.get(&Identity::of(&target)) else { return nothing() };
         let mut manifest = draft.manifest.clone();
         manifest.ty = ty;
-        let plan = plan::offline(&manifest, Some(live), applier, self.profile);
+        let mut plan = plan::offline(&manifest, Some(live), applier, self.profile);
+        self.autoscalers.claim(&mut plan);
         let mut step = handover::settle(live, &plan, &self.flags.causes(), &applier.manager, applier.now);
         if self.autoscalers.of(&plan.target).is_some() && is_reset(&plan, applier) {
             let is_applier = |manager: &Manager| is_applier(manager, applier);
@@ -251,11 +255,14 @@ impl Check<'_> {
                         side(&conflict.proposed)
                     );
                 }
-                let sentence =
-                    match self.autoscalers.of(&plan.target).filter(|_| cause == ConflictCause::Autoscaler) {
-                        Some(name) => format!("HorizontalPodAutoscaler {name}: {}", diagnosis.sentence),
-                        None => diagnosis.sentence.clone(),
-                    };
+                let sentence = match self.autoscalers.of(&plan.target) {
+                    Some(name)
+                        if cause == ConflictCause::Autoscaler && !diagnosis.sentence.contains(name) =>
+                    {
+                        format!("HorizontalPodAutoscaler {name}: {}", diagnosis.sentence)
+                    }
+                    _ => diagnosis.sentence.clone(),
+                };
                 for line in wrapped(&sentence, width.saturating_sub(6).max(20)) {
                     let _ = writeln!(out, "      {line}");
                 }
@@ -298,7 +305,8 @@ impl Check<'_> {
         let number = |action: Action| self.plans.iter().filter(|plan| plan.action() == action).count();
         let (conflicts, refused) = (number(Action::Conflict), number(Action::Refused));
         let passes = self.plans.len() - conflicts - refused;
-        let mut parts = vec![format!("the next apply passes for {passes} of {} objects", self.plans.len())];
+        let mut parts =
+            vec![format!("the next apply passes for {passes} of {}", count(self.plans.len(), "object"))];
         if conflicts > 0 {
             parts.push(format!("{conflicts} with conflicts"));
         }

@@ -9,10 +9,10 @@ use std::fmt::{Display, Write};
 use tenure_apply::OwnershipChange;
 use tenure_fields::{FieldSet, Path};
 use tenure_ownership::{
-    Action, Difference, Plan, Verdict,
-    diagnosis::{CommandLine, RemedyKind},
+    Action, Difference, Plan, Target, Verdict,
+    diagnosis::{CommandLine, RemedyKind, shell_word},
     owner::{Owner, describe_all, owners_of},
-    plan::CLIENT_SIDE_MANAGERS,
+    plan::{CLIENT_SIDE_MANAGERS, Lingering},
 };
 use tenure_value::{Value, json};
 
@@ -36,6 +36,7 @@ pub fn outcome(action: Action) -> Outcome {
 }
 
 /// What was typed, so that the commands that settle conflicts can be pasted.
+#[derive(Default)]
 pub struct Typed {
     /// The apply of the same manifests.
     pub apply: String,
@@ -43,6 +44,8 @@ pub struct Typed {
     pub files: String,
     /// The flags that choose the server.
     pub server: String,
+    /// The flag by which fields move to the manager that applies.
+    pub to: String,
 }
 
 impl Typed {
@@ -109,7 +112,7 @@ fn text(plan: &Plan, typed: &Typed, terminal: &Terminal) -> String {
         }
         Verdict::Deleted => page.deletion(plan),
     }
-    page.findings(plan);
+    page.findings(plan, typed);
     out
 }
 
@@ -242,7 +245,7 @@ impl Page<'_> {
         }
     }
 
-    fn findings(&mut self, plan: &Plan) {
+    fn findings(&mut self, plan: &Plan, typed: &Typed) {
         for zero in &plan.zeros {
             let text = format!(
                 "{}: the apply would own the zero value {}; remove it from the manifest unless it is intended",
@@ -251,30 +254,39 @@ impl Page<'_> {
             );
             self.line('?', Ink::Warning, text);
         }
+        let mut commands: Vec<(&str, String)> = Vec::new();
         for lingering in &plan.lingering {
             let owners = describe_all(&lingering.owners, self.terminal.now);
-            let client_side = |owner: &&Owner| CLIENT_SIDE_MANAGERS.contains(&owner.name.as_str());
-            let (word, name) = (&plan.target.word, &plan.target.name);
-            let advice = match (lingering.owners.iter().find(client_side), lingering.owners.first()) {
-                (Some(_), _) => format!("; `tenure migrate {word}/{name}` fixes this"),
-                (None, Some(owner)) => {
-                    format!("; `tenure adopt {word}/{name} --from {}` takes it over", owner.name)
-                }
-                (None, None) => String::new(),
-            };
-            self.line(
-                '=',
-                Ink::Warning,
-                format_args!(
-                    "{} is not in the manifest but stays: owned by {owners}{advice}",
-                    lingering.path
-                ),
-            );
+            let text = format!("{} is not in the manifest but stays: owned by {owners}", lingering.path);
+            self.line('=', Ink::Warning, text);
+            let command = removable(lingering, &plan.target, typed);
+            commands.extend(command.filter(|command| !commands.contains(command)));
+        }
+        for (label, command) in commands {
+            self.command(label, &command);
         }
         for warning in &plan.warnings {
             self.line('?', Ink::Warning, warning);
         }
     }
+}
+
+/// Returns the command after which an apply removes what the manifest leaves out, and the word before it.
+fn removable(lingering: &Lingering, target: &Target, typed: &Typed) -> Option<(&'static str, String)> {
+    let is_client_side = |owner: &Owner| CLIENT_SIDE_MANAGERS.contains(&owner.name.as_str());
+    let owner = lingering.owners.first()?;
+    let namespace = match target.namespace.as_str() {
+        "" => String::new(),
+        namespace => format!(" -n {namespace}"),
+    };
+    let line = |command: &str, from: &str| {
+        let (word, name, Typed { to, server, .. }) = (&target.word, &target.name, typed);
+        format!("{} {command} {word}/{name}{namespace}{from}{to}{server}", program())
+    };
+    Some(match lingering.owners.iter().any(is_client_side) {
+        true => ("migrate", line("migrate", "")),
+        false => ("adopt it", line("adopt", &format!(" --from {}", shell_word(&owner.name)))),
+    })
 }
 
 fn others(change: &OwnershipChange, owners: Vec<Owner>) -> Vec<Owner> {
@@ -295,7 +307,8 @@ fn shown(value: &Value) -> String {
     json::to_string(value)
 }
 
-fn count(number: usize, what: &str) -> String {
+/// Returns a number of things in words.
+pub fn count(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 

@@ -356,7 +356,7 @@ pub async fn undo(
 }
 
 fn undo_text(undo: &UndoPlan, is_stopped: bool, terminal: &Terminal) -> String {
-    let typed = Typed { apply: String::new(), files: String::new(), server: String::new() };
+    let typed = Typed::default();
     let mut out = plan_text::all(undo.plans.iter(), Shown::All, &typed, terminal);
     for conflict in &undo.conflicts {
         let line = format!("{}: {}", conflict.target, conflict.problem);

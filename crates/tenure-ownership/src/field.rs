@@ -2,7 +2,7 @@
 //! names the nearest path.
 
 use crate::{Applier, ForcedFields, LiveObject, Manifest, OwnershipError};
-use tenure_fields::{Error, Path};
+use tenure_fields::{Error, Path, PathElement};
 use tenure_schema::TypeRef;
 use tenure_value::Value;
 
@@ -53,7 +53,8 @@ impl Applier {
                         problem = None;
                         break;
                     }
-                    Err(error) => problem = problem.or(Some(error)),
+                    // The manifest that has a field like it is the one that was meant.
+                    Err(error) => problem = problem.filter(has_nearest).or(Some(error)),
                 }
             }
             if let Some(error) = problem {
@@ -64,15 +65,35 @@ impl Applier {
     }
 }
 
+fn has_nearest(error: &OwnershipError) -> bool {
+    matches!(error, OwnershipError::NoField { nearest, .. } if !nearest.is_empty())
+}
+
 fn no_field(text: &str, problem: Option<Error>, object: &Value, ty: TypeRef<'_>) -> OwnershipError {
     let problem = match problem {
         Some(Error::Path { problem, .. }) => problem,
         Some(error) => error.to_string(),
         None => "nothing is there".to_owned(),
     };
-    let nearest =
-        Path::nearest(text, object, ty).map(|path| format!("; did you mean {path}?")).unwrap_or_default();
+    let nearest = nearest(text, object, ty).map(|path| format!("; did you mean {path}?")).unwrap_or_default();
     OwnershipError::NoField { path: text.to_owned(), problem, nearest }
+}
+
+/// Returns the nearest path: below the last part of the text that exists, or else of the whole object.
+fn nearest(text: &str, object: &Value, ty: TypeRef<'_>) -> Option<Path> {
+    let below = || {
+        let cut = text.rfind(['.', '/']).filter(|cut| *cut > 0)?;
+        let mut path = Path::parse_in(text.get(..cut)?, ty, Some(object)).ok()?;
+        let of_parent = path.iter().try_fold(ty, |ty, element| match element {
+            PathElement::Field(name) => ty.below(name),
+            _ => ty.item(),
+        });
+        let of_parent = of_parent.unwrap_or_else(TypeRef::untyped);
+        let nearest = Path::nearest(text.get(cut..)?, path.resolve(object, ty)?, of_parent)?;
+        nearest.iter().for_each(|element| path.push(element.clone()));
+        Some(path)
+    };
+    below().or_else(|| Path::nearest(text, object, ty))
 }
 
 #[cfg(test)]
@@ -157,6 +178,14 @@ mod tests {
             (
                 ".spec.template.spec.containers[name=wep].image",
                 "did you mean .spec.template.spec.containers[name=\"web\"].image?",
+            ),
+            (
+                ".spec.template.spec.containers[0].imag",
+                "did you mean .spec.template.spec.containers[name=\"web\"].image?",
+            ),
+            (
+                "/spec/template/spec/containers/1/arg",
+                "did you mean .spec.template.spec.containers[name=\"proxy\"].args?",
             ),
             (".spec.image", "did you mean .spec.template.spec.containers[name=\"web\"].image?"),
             ("/spec/template/spec/container/0/image", "did you mean .spec.template.spec.containers"),

@@ -6,6 +6,7 @@ use crate::{
     check::{self, CheckFlags, Subject},
     connection::Connection,
     document::Files,
+    plan_text::count,
     terminal::Terminal,
 };
 use clap::Args;
@@ -50,7 +51,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         for document in documents {
             drafts.push((document.draft(&cluster).await?, document.place));
         }
-        let title = format!("next apply as {}: {} objects", options.manager, drafts.len());
+        let title = format!("next apply as {}: {}", options.manager, count(drafts.len(), "object"));
         let subject = Subject { drafts, manager: options.manager.clone(), findings: Vec::new(), title };
         check::run(subject, &options.check, &cluster, terminal).await
     })

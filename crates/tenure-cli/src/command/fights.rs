@@ -9,6 +9,8 @@ use crate::{
 };
 use clap::Args;
 use std::fmt::Write;
+use tenure_apply::Timestamp;
+use tenure_ownership::owner::age;
 use tenure_value::Value;
 
 /// Show managers that keep overwriting the same field.
@@ -64,7 +66,8 @@ fn shown(fight: &Value, terminal: &Terminal) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(out, "  {} {value}, {times} times", terminal.paint.ink(Ink::Manager(number), text(side, "manager")));
     }
-    let _ = writeln!(out, "  {count} overwrites since {}, the last at {}", text(fight, "since"), text(fight, "last"));
+    let ago = |name| age(Timestamp::parse(text(fight, name)), terminal.now);
+    let _ = writeln!(out, "  {count} overwrites in {}, the last {} ago", ago("since"), ago("last"));
     let _ = writeln!(out, "  {}.", text(fight, "advice"));
     out
 }

@@ -18,9 +18,9 @@ use tenure_ownership::handover;
 #[derive(Args)]
 #[command(after_help = "\
 After client-side `kubectl apply`, a field that a later server-side apply leaves out is never removed: the old manager
-still owns it. This moves the fields of kubectl-client-side-apply, kubectl-create, kubectl-last-applied and
-before-first-apply to the manager that applies from now on, and removes the annotation last-applied-configuration, in one
-step.
+still owns it. This moves the fields of kubectl-client-side-apply, kubectl-create, kubectl-last-applied, before-first-apply
+and whoever updated the annotation last-applied-configuration to the manager that applies from now on, and removes the
+annotation, in one step.
 
 The change is shown first (--dry-run only shows it), is refused if the object changes in between, and `tenure undo` reverts
 it.

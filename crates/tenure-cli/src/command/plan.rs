@@ -72,10 +72,11 @@ impl ApplierOptions {
 
     /// Returns what was typed, for the commands that settle conflicts.
     pub fn typed(&self, files: &Files, connection: &Connection) -> Typed {
-        let manager = match self.manager.as_str() {
+        let named = |flag: &str| match self.manager.as_str() {
             DEFAULT_MANAGER => String::new(),
-            manager => format!(" --manager {}", quoted(manager)),
+            manager => format!(" {flag} {}", quoted(manager)),
         };
+        let manager = named("--manager");
         let forced: String = self.force_path.iter().map(|path| format!(" --force-path {}", quoted(path))).collect();
         let server = connection.typed();
         let namespace = connection.namespace().map(|name| format!(" -n {}", quoted(name))).unwrap_or_default();
@@ -83,6 +84,7 @@ impl ApplierOptions {
             apply: format!("{} apply{}{manager}{forced}{namespace}{server}", program(), files.typed()),
             files: format!("{}{forced}{namespace}", files.typed()).trim_start().to_owned(),
             server,
+            to: named("--to"),
         }
     }
 }

@@ -122,6 +122,19 @@ const SITUATIONS: &[Situation] = &[
         settled: Settled::Fix,
     },
     Situation {
+        name: "somebody has scaled what Argo CD applies",
+        namespace: "scaled-by-hand",
+        writes: &[
+            ("argocd-controller", Request::Apply, WEB),
+            ("kubectl", Request::Scale, r#"{"spec":{"replicas":7}}"#),
+        ],
+        manager: "argocd-controller",
+        spec: "\"replicas\":2",
+        metadata: "",
+        cause: "ChangedByHand",
+        settled: Settled::Fix,
+    },
+    Situation {
         name: "Flux has updated before it applied",
         namespace: "flux",
         writes: &[("kustomize-controller", Request::Create, WEB)],
@@ -415,6 +428,13 @@ fn an_autoscaler_keeps_its_replicas_when_they_leave_the_chart() {
     cluster.with(&without, &[&line[..], &["--fix", "--yes"]].concat()).exits_with(0);
     assert_eq!(situation.apply(&cluster, &without, ""), 200);
     assert_eq!(cluster.get(&situation.path()).at(["spec", "replicas"]), Some(&Value::Int(2)));
+    // What it scales is not moved to who applies, also if a person has scaled it last.
+    assert_eq!(situation.apply(&cluster, &with, ""), 200);
+    situation.write(&cluster, &("kubectl", Request::Scale, r#"{"spec":{"replicas":7}}"#));
+    let owners = split(&cluster.get(&situation.path())).1;
+    let fix = cluster.with(&with, &[&line[..], &["--fix", "--yes"]].concat()).exits_with(3);
+    fix.prints("an autoscaler sets the field").prints("HorizontalPodAutoscaler web scales it, and kubectl");
+    assert_eq!(split(&cluster.get(&situation.path())).1, owners);
     let rendered = cluster.with(&with, &["helm", "post-render", "-n", situation.namespace]).exits_with(0);
     assert!(!rendered.out.contains("replicas"), "{}", rendered.out);
 }

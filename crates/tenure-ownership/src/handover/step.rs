@@ -1,7 +1,10 @@
 //! The ways to move ownership. Each computes the managers afterwards; none changes a value, except that a released
 //! field without a further owner is removed unless it is kept.
 
-use crate::{ConflictCause, LiveObject, OwnershipError, Plan, client_side::CLIENT_SIDE_MANAGERS};
+use crate::{
+    ConflictCause, LiveObject, OwnershipError, Plan,
+    client_side::{CLIENT_SIDE_MANAGERS, is_left_over},
+};
 use tenure_apply::{self as apply, Identity, LAST_APPLIED, Manager, Managers, Operation, Timestamp};
 use tenure_fields::{FieldSet, Node, Path, PathElement};
 use tenure_schema::TypeRef;
@@ -103,7 +106,9 @@ pub enum Values {
 pub fn migrate(live: &LiveObject, from: &[String], to: &str, now: Timestamp) -> HandoverOutcome {
     let selected = |manager: &Manager| {
         let name = manager.name.as_str();
-        CLIENT_SIDE_MANAGERS.contains(&name) || from.iter().any(|given| given == name)
+        CLIENT_SIDE_MANAGERS.contains(&name)
+            || is_left_over(manager)
+            || from.iter().any(|given| given == name)
     };
     let mut step = adopt_selected(live, to, now, selected);
     let annotations = live.object.at(["metadata", "annotations"]).and_then(Value::as_object);
@@ -132,7 +137,8 @@ pub fn settle(
     let mut step =
         HandoverOutcome { managers: live.managers.clone(), removed: Vec::new(), notes: Vec::new() };
     let wanted = plan.causes.iter().filter(|diagnosis| causes.contains(&diagnosis.cause));
-    for diagnosis in wanted.filter(|diagnosis| diagnosis.owner.subresource.is_empty()) {
+    // What a controller reports is its own.
+    for diagnosis in wanted.filter(|diagnosis| diagnosis.owner.subresource != "status") {
         let is_owner = |manager: &Manager| manager.identity().is(&diagnosis.owner.identity());
         let fields = match diagnosis.cause {
             ConflictCause::ClientSideApply | ConflictCause::SameTool => plan.declared.clone(),

@@ -9,7 +9,7 @@ use crate::{
     path::{is_last_applied, is_server_maintained, is_status},
 };
 use tenure_apply::{Identity, LAST_APPLIED, Managers, Operation, ownership};
-use tenure_fields::{FieldSet, Path};
+use tenure_fields::{FieldSet, Path, PathElement};
 use tenure_schema::TypeRef;
 use tenure_value::{Limits, Value, json};
 
@@ -69,6 +69,7 @@ pub fn lingering(
     let stays = |path: &Path| {
         path.resolve(&after.object, manifest.ty).is_some()
             && !is_last_applied(path)
+            && !is_annotations(path)
             && !is_server_maintained(path)
     };
     let kept_by = |path: Path| {
@@ -77,6 +78,11 @@ pub fn lingering(
         (!owners.is_empty()).then_some(Lingering { path, owners })
     };
     left_out.leaves().iter().filter(stays).filter_map(kept_by).collect()
+}
+
+/// Whether a path is that of all annotations: who owned the last one that is left, such as that of client-side apply, owns them, too.
+fn is_annotations(path: &Path) -> bool {
+    *path == ["metadata", "annotations"].map(PathElement::field).into_iter().collect()
 }
 
 fn owned_by(live: &LiveObject, manager: &str) -> Option<FieldSet> {

@@ -8,6 +8,7 @@ use crate::{
     connection::Connection,
     document::{self, Document, Files},
     place::Place,
+    plan_text::count,
     terminal::{Format, Terminal},
 };
 use clap::Args;
@@ -104,7 +105,7 @@ impl Upgrade<'_> {
             Some(release) => format!("{} {}, revision {}", release.status, release.name, release.revision),
             None => format!("new release {name}"),
         };
-        let title = format!("{about}, in {namespace}: {} objects, applied as {}", drafts.len(), self.options.manager);
+        let title = format!("{about}, in {namespace}: {}, applied as {}", count(drafts.len(), "object"), self.options.manager);
         if self.options.check.flags.output == Format::Text && self.release.as_ref().is_some_and(|release| !release.is_server_side) {
             terminal.note("The release was applied on the client so far, and Helm 4 keeps that until an upgrade with --server-side=true. This is what that upgrade meets.");
         }
