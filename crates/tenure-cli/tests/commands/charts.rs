@@ -114,8 +114,8 @@ fn an_ingress_controller_that_is_scaled_edited_and_synchronised() {
             &[
                 "ConfigMap/ingress .data.enable-brotli: kubectl-edit",
                 "ConfigMap/ingress .data.proxy-body-size: kubectl-edit",
-                "Deployment/ingress .spec.template.spec.terminationGracePeriodSeconds: argocd-controller",
                 "Deployment/ingress .spec.replicas: kube-controller-manager",
+                "Deployment/ingress .spec.template.spec.terminationGracePeriodSeconds: argocd-controller",
             ],
             &["Deployment/ingress .spec.template.spec.containers[name=\"controller\"].image: image-updater"],
         ],

@@ -33,7 +33,8 @@ pub fn from_dry_run(
     Plan::new(manifest, applier, before, verdict)
 }
 
-/// Returns the conflicting fields with their values and all their owners.
+/// Returns the conflicting fields with their values and all their owners, in the order of their paths: that of a kube-apiserver changes
+/// from one answer to the next, and a plan that was shown is compared with the one that is carried out.
 fn conflicts(refusal: &Refusal, manifest: &Manifest<'_>, before: Option<&LiveObject>) -> Vec<Conflict> {
     let live = before.map(|before| &before.object);
     let conflict = |field: &str| {
@@ -47,7 +48,9 @@ fn conflicts(refusal: &Refusal, manifest: &Manifest<'_>, before: Option<&LiveObj
             path,
         }
     };
-    refusal.conflicting_fields().into_iter().map(conflict).collect()
+    let mut conflicts: Vec<Conflict> = refusal.conflicting_fields().into_iter().map(conflict).collect();
+    conflicts.sort_by(|one, other| one.path.elements().cmp(other.path.elements()));
+    conflicts
 }
 
 /// Whether every conflicting field is at or below one of the given paths.
@@ -61,4 +64,35 @@ pub fn conflicts_within(
     let paths: Vec<Path> = paths.iter().filter_map(|path| read(path)).collect();
     let within = |field: Path| paths.iter().any(|path| field.starts_with(path));
     refusal.conflicting_fields().into_iter().all(|field| read(field).is_some_and(within))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ForcedFields;
+    use tenure_apply::Timestamp;
+    use tenure_schema::Schema;
+    use tenure_value::Value;
+
+    #[test]
+    fn a_plan_does_not_depend_on_the_order_of_an_answer() {
+        let ty = Schema::builtin().kind("v1", "ConfigMap").unwrap();
+        let config: Value =
+            r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"data":{"a":"1","b":"2"}}"#
+                .parse()
+                .unwrap();
+        let manifest = Manifest::new(config.clone(), "c.yaml", ty);
+        let applier =
+            Applier { manager: "m".into(), force: ForcedFields::None, now: Timestamp::from_unix(0) };
+        let plan = |fields: [&str; 2]| {
+            let causes = fields.map(|field| {
+                format!(r#"{{"reason":"FieldManagerConflict","field":"{field}","message":"conflict"}}"#)
+            });
+            let status = format!(r#"{{"reason":"Conflict","details":{{"causes":[{}]}}}}"#, causes.join(","));
+            let refusal = Refusal::read(409, &status.parse().unwrap());
+            let live = LiveObject::read(&config).unwrap();
+            from_dry_run(&manifest, Some(live), DryRun::Refused(refusal, None), &applier).to_value()
+        };
+        assert_eq!(plan([".data.a", ".data.b"]), plan([".data.b", ".data.a"]));
+    }
 }
