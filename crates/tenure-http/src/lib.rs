@@ -58,7 +58,6 @@ pub use request_guard::HostGuard;
 pub use request_path::{DiscoveryPath, RequestPath, ResourcePath, decode as decode_segment};
 pub use response::{Response, ResponseBody};
 pub use service::ClientAddress;
-pub use shutdown::ConnectionError;
 pub use strict_decoding::{TextErrors, operation_errors};
 pub use upgrade::{Duplex, OnUpgrade, Upgraded};
 pub use web_service::{WebEndpoint, WebRequest, WebService};

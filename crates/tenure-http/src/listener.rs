@@ -7,12 +7,11 @@ use super::tls_library::TlsStream;
 #[cfg(not(feature = "library-connections"))]
 use super::tls_stream::TlsStream;
 use super::{
-    ClientAddress, ConnectionError, ConnectionLimits, GuardedRequest, HostGuard, PLAIN, RequestBody,
-    Response,
+    ClientAddress, ConnectionLimits, GuardedRequest, HostGuard, PLAIN, RequestBody, Response,
     connections::{Admission, ConnectionTable, Purpose},
     http1::{Http1Connection, Http1Limits},
     service::{Identities, Respond, Service},
-    shutdown::{Connections, Shutdown},
+    shutdown::{ConnectionError, Connections, Shutdown},
 };
 use hyper::{Request, body::Incoming, server::conn::http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -124,28 +123,6 @@ pub async fn serve_within<H: Handler>(
     if timeout(DRAIN_TIME, connections.close()).await.is_err() {
         tracing::warn!("some requests did not finish within {} s", DRAIN_TIME.as_secs());
     }
-}
-
-/// Serves one connection over any stream of bytes until it closes. Without TLS it speaks HTTP/1.1.
-pub async fn serve_stream<S, H>(
-    stream: S,
-    client: SocketAddr,
-    tls: Option<Arc<Tls>>,
-    handler: Arc<H>,
-) -> Result<(), ConnectionError>
-where
-    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    H: Handler,
-{
-    let (table, connections) = (ConnectionTable::new(ConnectionLimits::new(1)), Connections::default());
-    let Admission::Accepted(entry) = table.admit(client.ip()) else { return Ok(()) };
-    let (respond, shutdown) = (respond(handler, tls.is_some()), connections.subscribe(entry));
-    let accepted = Accepted { client, respond, shutdown, purpose: Purpose::Any };
-    let connection = match tls {
-        Some(tls) => tls_connection(stream, tls, accepted).await?,
-        None => http_connection(stream, Protocol::Http1, accepted, Identities::default()),
-    };
-    connection.await
 }
 
 /// Returns a handler as connections call it.

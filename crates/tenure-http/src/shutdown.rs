@@ -17,7 +17,7 @@ use tokio::{sync::watch, time::timeout};
 const GOODBYE_TIME: Duration = Duration::from_millis(100);
 
 /// Why a connection failed.
-pub type ConnectionError = Box<dyn std::error::Error + Send + Sync>;
+pub(super) type ConnectionError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A connection that can end after its running requests.
 pub(super) trait HttpConnection: Future<Output = Result<(), Self::Fault>> {

@@ -5,7 +5,6 @@ mod approval;
 mod clients;
 mod conversation;
 #[path = "../../../tenure-store/tests/support/etcd.rs"]
-#[allow(dead_code, reason = "each test binary uses a part of it")]
 mod etcd_process;
 mod harness;
 mod http;

@@ -90,7 +90,7 @@ impl Writer {
         request: &Request,
         options: WriteOptions,
     ) -> Result<Written, ApiError> {
-        let mut write = WriteRequest::new(self, target, request, options).as_apply();
+        let mut write = WriteRequest::new(self, target, request, options).into_apply();
         if let Some(written) = self.repeat_apply(&write).await? {
             return Ok(written);
         }

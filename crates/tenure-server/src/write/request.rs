@@ -130,7 +130,7 @@ impl<'a> WriteRequest<'a> {
     }
 
     /// Returns the same write as an apply.
-    pub(super) fn as_apply(self) -> WriteRequest<'a> {
+    pub(super) fn into_apply(self) -> WriteRequest<'a> {
         WriteRequest { is_apply: true, ..self }
     }
 

@@ -189,7 +189,7 @@ impl Writer {
             check_replicas(target, replicas)?;
         }
         let forced = forced(target, request, &config, self.profile)?;
-        let write = WriteRequest::new(self, target, request, options).as_apply();
+        let write = WriteRequest::new(self, target, request, options).into_apply();
         self.write(&write, &ApplyScale { config, replicas, forced }).await
     }
 }
