@@ -21,7 +21,8 @@ fn who_may_read_one_namespace_begins_there() {
     sign_in(&browser, &ui.link());
 
     // The overview counts what may be listed, and says so.
-    browser.wait("document.querySelectorAll('overview-view .brief').length === 6");
+    browser.wait("document.querySelectorAll('overview-view .brief').length === 3");
+    browser.wait_for_text("known from a history that you may read");
     browser.wait_for_text("Only the namespace shop is counted");
     browser.wait_for_text("Not counted, because you may not list them");
     assert_eq!(accessibility::problems(&browser), Vec::<String>::new());
