@@ -29,6 +29,10 @@ impl WebEndpoint for PageEndpoint {
         Some(Arc::new(UserInfo::new(name).with_group(UserInfo::AUTHENTICATED)))
     }
 
+    fn is_quick(&self, head: &Parts) -> bool {
+        !Page::is_for_endpoint(head)
+    }
+
     fn refuse(&self, refusal: &ApiError) -> Response {
         let code = http::StatusCode::from_u16(refusal.code()).unwrap_or(http::StatusCode::BAD_REQUEST);
         response(Page::refuse(code, &refusal.to_string()), &Arc::default())

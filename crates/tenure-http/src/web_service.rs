@@ -27,6 +27,11 @@ pub trait WebEndpoint: Send + Sync + 'static {
     /// Returns the user who is signed in; `None` for a client that is not.
     fn user(&self, head: &Parts) -> Option<Arc<UserInfo>>;
 
+    /// Whether the response to a request takes less than a millisecond, so that it does not wait behind others that compute.
+    fn is_quick(&self, _head: &Parts) -> bool {
+        false
+    }
+
     /// Returns the response to a request that is refused before the endpoint sees it.
     fn refuse(&self, refusal: &ApiError) -> Response;
 
@@ -91,8 +96,10 @@ impl WebService {
             return Err(no_memory());
         }
         let client = head.extensions.get().map(|ClientAddress(address)| address.ip());
+        let is_quick = self.endpoint.is_quick(&head);
         let request = WebRequest { head, body, client, offload: self.offload.clone() };
-        let response = self.offload.run(self.endpoint.clone().respond(request)).await;
+        let responding = self.endpoint.clone().respond(request);
+        let response = if is_quick { responding.await } else { self.offload.run(responding).await };
         drop(memory);
         Ok(response)
     }

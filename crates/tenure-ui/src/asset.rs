@@ -1,4 +1,4 @@
-//! The files of the page, which are part of the binary. They are compressed once, when they are first requested, and revalidated by a
+//! The files of the page, which are part of the binary. Each is compressed once, when it is first requested, and revalidated by a
 //! hash of their contents.
 
 use crate::body::{PageBody, empty, response};
@@ -6,7 +6,11 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use std::{collections::HashMap, io::Write, sync::LazyLock};
+use std::{
+    collections::HashMap,
+    io::Write,
+    sync::{LazyLock, OnceLock},
+};
 
 /// The document that every view starts from.
 const INDEX: &str = "index.html";
@@ -62,15 +66,22 @@ files! {
 struct Asset {
     media_type: &'static str,
     plain: Bytes,
-    gzip: Bytes,
+    gzip: OnceLock<Bytes>,
     tag: String,
+}
+
+impl Asset {
+    /// Returns the compressed form; empty if there is none.
+    fn gzip(&self) -> &Bytes {
+        self.gzip.get_or_init(|| compressed(&self.plain))
+    }
 }
 
 static ASSETS: LazyLock<HashMap<&'static str, Asset>> = LazyLock::new(|| {
     let asset = |&(name, media_type, bytes): &(&'static str, &'static str, &'static [u8])| {
         let hash = ring::digest::digest(&ring::digest::SHA256, bytes);
         let tag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(&hash.as_ref()[..12]));
-        (name, Asset { media_type, plain: Bytes::from_static(bytes), gzip: compressed(bytes), tag })
+        (name, Asset { media_type, plain: Bytes::from_static(bytes), gzip: OnceLock::new(), tag })
     };
     FILES.iter().map(asset).collect()
 });
@@ -84,7 +95,7 @@ fn compressed(bytes: &[u8]) -> Bytes {
 
 /// Returns the size of all files together, as they are sent.
 pub fn total_compressed_bytes() -> usize {
-    ASSETS.values().map(|asset| asset.gzip.len()).sum()
+    ASSETS.values().map(|asset| asset.gzip().len()).sum()
 }
 
 /// Returns a file of the page; `None` if there is no such file.
@@ -105,11 +116,11 @@ fn serve(asset: &Asset, headers: &HeaderMap) -> Response<PageBody> {
     let text =
         |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
     let unchanged = text(header::IF_NONE_MATCH).split(',').any(|tag| tag.trim() == asset.tag);
-    let gzip = text(header::ACCEPT_ENCODING).contains("gzip") && !asset.gzip.is_empty();
+    let gzip = text(header::ACCEPT_ENCODING).contains("gzip") && !asset.gzip().is_empty();
     let mut response = match (unchanged, gzip) {
         (true, _) => response(StatusCode::NOT_MODIFIED, asset.media_type, PageBody::Whole(None)),
         (false, true) => {
-            response(StatusCode::OK, asset.media_type, PageBody::Whole(Some(asset.gzip.clone())))
+            response(StatusCode::OK, asset.media_type, PageBody::Whole(Some(asset.gzip().clone())))
         }
         (false, false) => {
             response(StatusCode::OK, asset.media_type, PageBody::Whole(Some(asset.plain.clone())))

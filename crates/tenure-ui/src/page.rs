@@ -98,6 +98,11 @@ impl Page {
             || (path == "/" && head.method == Method::GET && prefers_html(&head.headers))
     }
 
+    /// Whether a request is for an endpoint, and not for a file of the page.
+    pub fn is_for_endpoint(head: &Parts) -> bool {
+        head.uri.path().starts_with(API)
+    }
+
     /// Returns the name of the user who is signed in; `None` if the request has no session.
     pub fn user(&self, headers: &HeaderMap) -> Option<String> {
         self.sessions.find(&cookies(headers)).ok().map(|session| session.user.clone())
