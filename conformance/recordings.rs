@@ -13,6 +13,16 @@ use std::{
 /// The version of Kubernetes whose answers the recordings are, but for those in `v1.37`.
 pub const VERSION: &str = "1.36";
 
+/// Members of objects that recordings have as `TIME`.
+pub const TIMES: [&str; 6] = [
+    "creationTimestamp",
+    "deletionTimestamp",
+    "lastPhaseTransitionTime",
+    "lastTransitionTime",
+    "lastUpdateTime",
+    "time",
+];
+
 /// Returns that version, as the type that a test needs.
 pub fn version<T: FromStr<Err: Debug>>() -> T {
     VERSION.parse().expect("a version that is served")

@@ -2,6 +2,7 @@
 //! positions that were empty before the step or that the applier has just given up; any other discrepancy is
 //! a difference.
 
+use crate::recordings::TIMES;
 use tenure_apply::{Manager, Managers};
 use tenure_fields::{FieldSet, Node, PathElement};
 use tenure_value::{Object, Value};
@@ -11,14 +12,6 @@ const SYSTEM: [&str; 7] =
 /// Fields that the recorded server changes after ownership is decided.
 const BOOKKEEPING: [&str; 1] = ["deprecated.daemonset.template.generation"];
 const RESTARTED: Value = Value::Int(0);
-const TIMES: [&str; 6] = [
-    "creationTimestamp",
-    "deletionTimestamp",
-    "lastPhaseTransitionTime",
-    "lastTransitionTime",
-    "lastUpdateTime",
-    "time",
-];
 
 /// Returns an object without server-managed metadata.
 pub fn bare(object: &Value) -> Value {

@@ -195,6 +195,13 @@ impl TestCluster {
         self.run("kubectl", line, input)
     }
 
+    /// Returns the managers of the deployment of the shop.
+    #[track_caller]
+    pub fn owners_of_web(&self) -> String {
+        let managers = "jsonpath={.metadata.managedFields[*].manager}";
+        self.kubectl(&["-n", "shop", "get", "deployment", "web", "-o", managers, "--show-managed-fields"], "")
+    }
+
     #[track_caller]
     fn run(&self, program: &str, line: &[&str], input: &str) -> String {
         let mut command = Command::new(program);

@@ -137,19 +137,7 @@ fn the_page_and_the_commands_undo_what_the_other_did() {
     browser.wait(
         "![...document.querySelectorAll('.steps li')].some((step) => step.innerText.includes('autoscaler'))",
     );
-    let owners = cluster.kubectl(
-        &[
-            "-n",
-            "shop",
-            "get",
-            "deployment",
-            "web",
-            "-o",
-            "jsonpath={.metadata.managedFields[*].manager}",
-            "--show-managed-fields",
-        ],
-        "",
-    );
+    let owners = cluster.owners_of_web();
     assert!(!owners.contains("autoscaler"), "{owners}");
     assert_eq!(browser.console(&[]), Vec::<String>::new());
 }

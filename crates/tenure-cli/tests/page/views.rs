@@ -201,21 +201,7 @@ fn conflicts_are_settled_and_owners_hand_over() {
     accessible(&browser, "preview");
     browser.click(".plan button.primary");
     browser.wait_for_text("It can be undone below");
-    let owners = || {
-        cluster.kubectl(
-            &[
-                "-n",
-                "shop",
-                "get",
-                "deployment",
-                "web",
-                "-o",
-                "jsonpath={.metadata.managedFields[*].manager}",
-                "--show-managed-fields",
-            ],
-            "",
-        )
-    };
+    let owners = || cluster.owners_of_web();
     assert!(owners().contains("autoscaler"), "{}", owners());
     browser.wait("document.querySelector('.steps li').innerText.includes('autoscaler')");
     browser.press("Undo");

@@ -87,22 +87,24 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         return Err(Error::usage("nothing to rehearse; name a file or directory with -f FILE, or two with --upgrade OLD NEW"));
     }
     let answer_for = options.answer_for;
-    let (objects, key, profile) = match &options.on {
+    let (copy, profile) = match &options.on {
         Some(path) => {
             let copy = Copy::read(path, terminal)?;
-            (copy.objects, copy.key, answer_for.offline(copy.version))
+            let profile = answer_for.offline(copy.version);
+            (copy, profile)
         }
         None => options.connection.run(async |cluster| {
-            Ok((touched(&old, &new, &cluster).await?, None, answer_for.server(&cluster, None).await?))
+            Ok((Copy::of_touched(&old, &new, &cluster).await?, answer_for.server(&cluster, None).await?))
         })?,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(Error::Runtime)?;
     let applier = options.applier.applier(terminal);
     let report = runtime.block_on(async {
-        let mut stage = Stage::open(&objects, options.connection.namespace(), profile).await?;
+        let mut stage = Stage::open(&copy.objects, options.connection.namespace(), profile).await?;
+        stage.left_out.extend(copy.left_out);
         let withheld = |documents: Vec<Document>| -> Vec<Document> {
-            let withhold = |document: Document| match &key {
+            let withhold = |document: Document| match &copy.key {
                 Some(key) => Document { value: key.withhold(&document.value), ..document },
                 None => document,
             };
@@ -131,8 +133,9 @@ pub async fn on_live(manifests: Vec<Value>, applier: &Applier, cluster: &Cluster
     let place = |at: usize| Place::of(Path::new("manifests")).item(at);
     let documents: Vec<Document> =
         manifests.into_iter().enumerate().map(|(at, value)| Document { value, place: place(at) }).collect();
-    let objects = touched(&[], &documents, cluster).await?;
-    let mut stage = Stage::open(&objects, Some(&cluster.namespace), cluster.profile().await?).await?;
+    let copy = Copy::of_touched(&[], &documents, cluster).await?;
+    let mut stage = Stage::open(&copy.objects, Some(&cluster.namespace), cluster.profile().await?).await?;
+    stage.left_out.extend(copy.left_out);
     stage.keep_versions(&documents).await?;
     let mut report = Report::new(&stage);
     report.first = stage.apply(&documents, applier).await?;
@@ -146,8 +149,11 @@ fn read_all(path: &Path) -> Result<Vec<Document>, Error> {
 }
 
 /// What a rehearsal takes from a copy.
+#[derive(Default)]
 struct Copy {
     objects: Vec<Value>,
+    /// What is not part of it, and why.
+    left_out: Vec<String>,
     /// The key of its digests of Secrets.
     key: Option<SecretKey>,
     /// The version of Kubernetes of the cluster, if the copy says it.
@@ -166,7 +172,53 @@ impl Copy {
                 );
             }
         }
-        Ok(Copy { objects: source::read(path)?.objects, key, version })
+        let source = source::read(path)?;
+        Ok(Copy { objects: source.objects, left_out: source.left_out, key, version })
+    }
+
+    /// Reads what manifests touch from a cluster.
+    async fn of_touched(old: &[Document], new: &[Document], cluster: &Cluster) -> Result<Copy, Error> {
+        let (mut copy, mut namespaces) = (Copy::default(), BTreeSet::new());
+        for path in POLICIES {
+            copy.add_all(path, cluster).await?;
+        }
+        for document in old.iter().chain(new) {
+            let draft = document.draft(cluster).await?;
+            if let Some(path) = draft.path()
+                && let Some(found) = cluster.find(&path).await?
+            {
+                copy.objects.push(found);
+            }
+            namespaces.insert(draft.manifest.target.namespace);
+        }
+        for namespace in namespaces.iter().filter(|namespace| !namespace.is_empty()) {
+            for resource in LIMITS {
+                copy.add_all(&format!("/api/v1/namespaces/{namespace}/{resource}"), cluster).await?;
+            }
+        }
+        Ok(copy)
+    }
+
+    /// Adds the objects of a collection. One that may not be read is left out, which the report says.
+    async fn add_all(&mut self, path: &str, cluster: &Cluster) -> Result<(), Error> {
+        let response = cluster.send(http::Method::GET, path, "application/json", None).await?;
+        let list = match response.code {
+            // A server may be older than a kind.
+            404 => return Ok(()),
+            403 => {
+                self.left_out.push(format!("{path}: you may not list it"));
+                return Ok(());
+            }
+            _ => response.success("read", path)?,
+        };
+        let text = |name: &str| list.get(name).and_then(Value::as_str).unwrap_or_default();
+        let kind = text("kind").trim_end_matches("List");
+        let typed = |item: &Value| {
+            let item = item.as_object().cloned().unwrap_or_default();
+            Value::Object(item.with("apiVersion", text("apiVersion")).with("kind", kind))
+        };
+        self.objects.extend(list.get("items").and_then(Value::as_array).into_iter().flatten().map(typed));
+        Ok(())
     }
 }
 
@@ -187,42 +239,3 @@ const POLICIES: [&str; 12] = [
 ];
 /// Those that decide about the objects of their namespace.
 const LIMITS: [&str; 2] = ["limitranges", "resourcequotas"];
-
-/// Reads what manifests touch from a cluster.
-async fn touched(old: &[Document], new: &[Document], cluster: &Cluster) -> Result<Vec<Value>, Error> {
-    let (mut objects, mut namespaces) = (Vec::new(), BTreeSet::new());
-    for path in POLICIES {
-        objects.extend(all_of(path, cluster).await?);
-    }
-    for document in old.iter().chain(new) {
-        let draft = document.draft(cluster).await?;
-        if let Some(path) = draft.path()
-            && let Some(found) = cluster.find(&path).await?
-        {
-            objects.push(found);
-        }
-        namespaces.insert(draft.manifest.target.namespace);
-    }
-    for namespace in namespaces.iter().filter(|namespace| !namespace.is_empty()) {
-        for resource in LIMITS {
-            objects.extend(all_of(&format!("/api/v1/namespaces/{namespace}/{resource}"), cluster).await?);
-        }
-    }
-    Ok(objects)
-}
-
-/// Reads the objects of a collection. What may not be read cannot be part of the copy.
-async fn all_of(path: &str, cluster: &Cluster) -> Result<Vec<Value>, Error> {
-    let response = cluster.send(http::Method::GET, path, "application/json", None).await?;
-    let list = match response.code {
-        403 | 404 => return Ok(Vec::new()),
-        _ => response.success("read", path)?,
-    };
-    let text = |name: &str| list.get(name).and_then(Value::as_str).unwrap_or_default();
-    let kind = text("kind").trim_end_matches("List");
-    let typed = |item: &Value| {
-        let item = item.as_object().cloned().unwrap_or_default();
-        Value::Object(item.with("apiVersion", text("apiVersion")).with("kind", kind))
-    };
-    Ok(list.get("items").and_then(Value::as_array).into_iter().flatten().map(typed).collect())
-}

@@ -33,15 +33,6 @@ const AT_STEP: &str = "step: ";
 const NAMESPACE: &str = "ns-z4f1c09a7d2b";
 /// How often a step is repeated until its condition holds.
 const TRIES: usize = 100;
-/// Members that recordings have as `TIME`.
-const TIMES: [&str; 6] = [
-    "creationTimestamp",
-    "deletionTimestamp",
-    "lastPhaseTransitionTime",
-    "lastTransitionTime",
-    "lastUpdateTime",
-    "time",
-];
 /// Kinds that decide about others; a copy has them besides those of the conversation.
 const DECIDING: [&str; 2] =
     ["/api/v1/namespaces", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"];
@@ -374,7 +365,7 @@ impl Replay {
                     found
                 })
             }
-            (Value::String(masked), Value::String(_)) if masked == "TIME" && TIMES.contains(&last) => None,
+            (Value::String(masked), Value::String(_)) if masked == "TIME" && recordings::TIMES.contains(&last) => None,
             (Value::String(recorded), Value::String(predicted))
                 if *recorded == *self.masked_text(predicted) =>
             {
