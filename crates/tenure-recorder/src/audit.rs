@@ -7,6 +7,7 @@ use crate::{
 };
 use http::{Method, StatusCode};
 use std::{
+    cell::LazyCell,
     collections::HashMap,
     fs::{DirEntry, File},
     io::{ErrorKind, Read, Seek, SeekFrom},
@@ -15,6 +16,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
+use tenure_history::Verb;
 use tenure_http::{GuardedRequest, MemoryBudget, PLAIN, Response, listener::Handler};
 use tenure_meta::{ApiError, Reason};
 use tenure_store::{Expected, ListRequest, Store, Transaction};
@@ -72,13 +74,13 @@ impl Archive {
         Ok(())
     }
 
-    /// Returns changes of an object with those who made them, where audit events told it.
-    /// `deleted` are the uids of objects that were removed, by the revision of their removal.
-    pub(crate) fn with_authors(
+    /// Returns changes of an object with those who made them, where audit events told it. `deleted` are the uids of objects that were
+    /// removed, by the revision of their removal; they are looked for if a removal is among the changes.
+    pub(crate) fn with_authors<F: FnOnce() -> HashMap<String, String>>(
         &self,
         key: &ObjectKey,
         document: Value,
-        deleted: &HashMap<String, String>,
+        deleted: &LazyCell<HashMap<String, String>, F>,
     ) -> Value {
         let Some(root) = document.as_object() else { return document };
         let items = root.get("items").and_then(Value::as_array).into_iter().flatten();
@@ -86,14 +88,20 @@ impl Archive {
         Value::Object(root.with("items", Value::array(items)))
     }
 
-    fn with_author(&self, key: &ObjectKey, item: &Value, deleted: &HashMap<String, String>) -> Value {
+    fn with_author<F: FnOnce() -> HashMap<String, String>>(
+        &self,
+        key: &ObjectKey,
+        item: &Value,
+        deleted: &LazyCell<HashMap<String, String>, F>,
+    ) -> Value {
         let revision = item.get("revision").and_then(Value::as_str).unwrap_or_default();
         let read = |key: String| {
             let entry = self.store().peek(key.as_bytes()).ok().flatten()?;
             json::parse(&entry.value.bytes(), &Limits::default()).ok()
         };
         // The answer to a deletion has no revision; the object that it removed has a uid.
-        let of_deletion = || read(deletion_key(key, deleted.get(revision)?));
+        let is_removal = item.get("verb").and_then(Value::as_str) == Some(Verb::Delete.as_str());
+        let of_deletion = || read(deletion_key(key, deleted.get(revision).filter(|_| is_removal)?));
         let known = read(author_key(key, revision)).or_else(of_deletion);
         // One of several writes is not the author of all.
         let (Some(known), Some(item), None) = (known, item.as_object(), item.get("gap")) else {

@@ -1,7 +1,7 @@
 //! Answers what the endpoint `history` of a server answers, from an archive.
 
 use crate::{Archive, ObjectKey, RecorderError, archive::Loaded, frame::RecordFrame};
-use std::{collections::HashMap, sync::Arc};
+use std::{cell::LazyCell, collections::HashMap, sync::Arc};
 use tenure_apply::State;
 use tenure_catalog::{
     history::{
@@ -68,7 +68,7 @@ impl Reader {
         let entries = loaded.entries();
         let document =
             page(&subject, loaded.live.as_ref(), entries, field.as_deref(), &wanted, &AsRecorded).await?;
-        let deleted = deleted_uids(&loaded);
+        let deleted = LazyCell::new(|| deleted_uids(&loaded));
         Ok(self.archive.with_authors(&key, with_gaps(document, &loaded), &deleted))
     }
 
