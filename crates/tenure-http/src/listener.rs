@@ -3,7 +3,7 @@
 //! (`shutdown`).
 
 #[cfg(feature = "library-connections")]
-use super::tls_library::TlsStream;
+use super::tls_library::{ServerSide as _, TlsStream};
 #[cfg(not(feature = "library-connections"))]
 use super::tls_stream::TlsStream;
 use super::{
