@@ -39,7 +39,7 @@ pub use managers::ShownManagers;
 use table::Table;
 
 /// The prefix of every document.
-const MAGIC: &[u8] = b"k8s\0";
+pub const MAGIC: &[u8] = b"k8s\0";
 
 /// Compiles the table of messages; call it at start-up. An invalid row is an error.
 pub fn check() -> Result<(), Error> {

@@ -70,7 +70,13 @@ pub(crate) fn read(bytes: &Bytes, encoding: Encoding, kind: &str) -> Result<Pars
         Some(why) => Err(why),
         None => Ok(parsed),
     });
-    readable.map_err(|why| unrecognized(kind, &why, bytes))
+    readable.map_err(|why| {
+        let refused = unrecognized(kind, &why, bytes);
+        match encoding == Encoding::Protobuf && !bytes.starts_with(tenure_protobuf::MAGIC) {
+            true => refused.or_in_kubernetes(unrecognized(kind, NO_PROTOBUF, bytes)),
+            false => refused,
+        }
+    })
 }
 
 /// Parses a body whose kind the request does not depend on.
@@ -99,10 +105,8 @@ pub(crate) fn parse(bytes: &Bytes, encoding: Encoding) -> Result<Parsed, String>
             return Ok(Parsed { value, duplicates: Vec::new() });
         }
         Encoding::Protobuf => {
-            let value = tenure_protobuf::decode(bytes, &LIMITS).map_err(|error| match error.kind {
-                tenure_protobuf::ErrorKind::NoPrefix => NO_PROTOBUF.into(),
-                _ => format!("protobuf: {error}"),
-            })?;
+            let value =
+                tenure_protobuf::decode(bytes, &LIMITS).map_err(|error| format!("protobuf: {error}"))?;
             return Ok(Parsed { value, duplicates: Vec::new() });
         }
     };
