@@ -17,7 +17,7 @@ impl History {
         after: Option<&[u8]>,
     ) -> Option<Vec<u8>> {
         let records: Vec<Record<'_>> =
-            records.iter().filter_map(|bytes| Record::decode(bytes, 0).ok()).collect();
+            records.iter().map(|bytes| Record::decode(bytes, 0).ok()).collect::<Option<_>>()?;
         let first = records.first()?;
         let is_one = |record: &Record<'_>| record.user == first.user && record.manager == first.manager;
         let known = before.map(|entry| entry.modified.get());
