@@ -84,23 +84,25 @@ enum Refusal {
     Call(Function),
     /// The changes of a pod, which depend on what is wrong with it.
     Pod,
-    Field {
-        /// The immutable field.
-        at: Text,
-        /// Parts of it that are mutable.
-        except: Box<[Text]>,
-        same: Same,
-        kind: FieldErrorKind,
-        detail: Text,
-        /// Whether the error shows the difference.
-        shows_difference: bool,
-        /// The path in errors.
-        named: Text,
-        /// How errors show the value.
-        shown: Shown,
-        /// What they show instead of nothing.
-        zero: Value,
-    },
+    Field(ImmutableField),
+}
+
+/// A field that an update may not change, and how the error about it reads.
+struct ImmutableField {
+    at: Text,
+    /// Parts of it that are mutable.
+    except: Box<[Text]>,
+    same: Same,
+    kind: FieldErrorKind,
+    detail: Text,
+    /// Whether the error shows the difference.
+    shows_difference: bool,
+    /// The path in errors.
+    named: Text,
+    /// How errors show the value.
+    shown: Shown,
+    /// What they show instead of nothing.
+    zero: Value,
 }
 
 /// When a field counts as unchanged.
@@ -177,7 +179,8 @@ impl UpdateRules {
             if rule.when.iter().all(|condition| condition.holds(old, new)) {
                 match &rule.refusal {
                     Refusal::Pod => pod_update::check(old, new, errors),
-                    refusal => errors.extend(refusal.check(old, new)),
+                    Refusal::Call(function) => errors.extend(function(old, new)),
+                    Refusal::Field(field) => errors.extend(field.check(old, new)),
                 }
             }
         }
@@ -208,7 +211,7 @@ impl UpdateRule {
             (None, None) => Same::Equal,
             (Some(_), Some(_)) => return Err("key and keepsItemsBut exclude each other".into()),
         };
-        let refusal = Refusal::Field {
+        let field = ImmutableField {
             named: row.get("as").and_then(Value::as_str).map_or(at.clone(), Text::new),
             at,
             except: row.texts("except"),
@@ -229,7 +232,7 @@ impl UpdateRule {
                 }
             },
         };
-        Ok(UpdateRule { when, refusal })
+        Ok(UpdateRule { when, refusal: Refusal::Field(field) })
     }
 }
 
@@ -267,29 +270,28 @@ impl Condition {
     }
 }
 
-impl Refusal {
-    /// Returns the errors of an update.
-    fn check(&self, old: &Value, new: &Value) -> Vec<FieldError> {
-        let (path, except, same, kind, detail, named, shown, zero, shows_difference) = match self {
-            Refusal::Call(function) => return function(old, new),
-            Refusal::Pod => return Vec::new(),
-            Refusal::Field { at, except, same, kind, detail, named, shown, zero, shows_difference } => {
-                (at, except, same, kind, detail, named, *shown, zero, *shows_difference)
-            }
-        };
+impl ImmutableField {
+    /// Returns the error of an update, if it changes the field.
+    fn check(&self, old: &Value, new: &Value) -> Option<FieldError> {
+        let ImmutableField { at: path, except, kind, detail, named, .. } = self;
         let (was, is) = (at(old, path), at(new, path));
         let (was, is) = match except.is_empty() {
             true => (was.clone(), is.clone()),
             false => (without(was, except), without(is, except)),
         };
-        let same = match same {
+        let is_same = match &self.same {
             Same::Equal => was == is || is_empty(&was) && is_empty(&is),
             Same::KeptItems(key) => kept_items(&was, &is, key),
             Same::AllItems(changeable) => has_all_items(&was, &is, changeable),
         };
-        match (same, shows_difference) {
-            (true, _) => Vec::new(),
-            (false, false) if shown != Shown::Json => {
+        if is_same {
+            return None;
+        }
+        Some(match (self.shows_difference, self.shown) {
+            (true, _) => FieldError::new(*kind, named, &is, format!("{detail}\n{}", diff(&was, &is))),
+            (false, Shown::Json) if is.is_null() => FieldError::new(*kind, named, &self.zero, detail),
+            (false, Shown::Json) => FieldError::new(*kind, named, &is, detail),
+            (false, shown) => {
                 let value = at(new, path);
                 let quoted = match shown {
                     Shown::Nothing => "null".into(),
@@ -297,16 +299,9 @@ impl Refusal {
                     Shown::Template(layout) => go_form::of_template(value, layout),
                     _ => go_form::of_struct(value),
                 };
-                let message = format!("Invalid value: {quoted}: {detail}");
-                vec![FieldError::with_message(*kind, named, message)]
+                FieldError::with_message(*kind, named, format!("Invalid value: {quoted}: {detail}"))
             }
-            (false, false) if is.is_null() => vec![FieldError::new(*kind, named, zero, detail)],
-            (false, false) => vec![FieldError::new(*kind, named, &is, detail)],
-            (false, true) => {
-                let detail = format!("{detail}\n{}", diff(&was, &is));
-                vec![FieldError::new(*kind, named, &is, detail)]
-            }
-        }
+        })
     }
 }
 
