@@ -12,7 +12,8 @@ use std::{
     time::Duration,
 };
 use tenure_http::{Administrator, listener};
-use tenure_server::Server;
+use tenure_profile::Profile;
+use tenure_server::{Server, ServerOptions};
 use tenure_store::MemoryStore;
 use tenure_value::{Limits, Value};
 
@@ -21,11 +22,15 @@ const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 /// Starts a server that ends with the runtime.
 fn start() -> (tokio::runtime::Runtime, SocketAddr) {
+    start_with(ServerOptions::new(Administrator::Anyone))
+}
+
+fn start_with(options: ServerOptions) -> (tokio::runtime::Runtime, SocketAddr) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let address = runtime.block_on(async {
         let listener = listener::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let address = listener.local_addr().unwrap();
-        let api = Server::open(Arc::new(MemoryStore::new()), Administrator::Anyone).await.unwrap();
+        let api = Server::with_options(Arc::new(MemoryStore::new()), options).await.unwrap();
         tokio::spawn(listener::serve(listener, None, api, std::future::pending()));
         address
     });
@@ -209,7 +214,7 @@ impl Frames {
 fn protobuf_errors_are_returned_in_protobuf() {
     let (_runtime, address) = start();
     for (bytes, about) in [
-        (b"{}".to_vec(), "does not start with"),
+        (b"{}".to_vec(), "expected prefix [107 56 115 0]"),
         (document("v1", "Pod", &[]), "Pod"),
         (document("v1", "ConfigMap", &wrap(1, &[0x0a, 0x7f])), "metadata: the value is truncated"),
     ] {
@@ -217,6 +222,12 @@ fn protobuf_errors_are_returned_in_protobuf() {
         let message = refused.object().get("message").and_then(Value::as_str).unwrap().to_string();
         assert!(refused.code == 400 && message.contains(about), "{} {message}", refused.code);
     }
+    let mut options = ServerOptions::new(Administrator::Anyone);
+    options.profile = Profile::tenure();
+    let (_runtime_of_improved, improved) = start_with(options);
+    let refused = request(improved, "POST", CONFIG_MAPS, PROTOBUF, b"{}").object();
+    let message = refused.get("message").and_then(Value::as_str).unwrap();
+    assert!(message.contains("does not start with"), "{message}");
     // A table has no protobuf encoding: the next accepted format is used, or else the request is refused.
     let table = format!("{PROTOBUF};as=Table;v=v1;g=meta.k8s.io");
     assert_eq!(request(address, "GET", CONFIG_MAPS, &table, &[]).code, 406);
