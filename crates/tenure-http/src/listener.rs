@@ -125,6 +125,29 @@ pub async fn serve_within<H: Handler>(
     }
 }
 
+/// Serves the requests of one connection until it closes, whatever carries its bytes: over TLS if there is a configuration, which also
+/// chooses the HTTP version, and otherwise by HTTP/1.1.
+pub async fn serve_stream<S, H>(stream: S, tls: Option<Arc<Tls>>, handler: Arc<H>) -> io::Result<()>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    H: Handler,
+{
+    let (table, connections) = (ConnectionTable::new(ConnectionLimits::new(1)), Connections::default());
+    let client = SocketAddr::from(([127, 0, 0, 1], 0));
+    let Admission::Accepted(entry) = table.admit(client.ip()) else { return Ok(()) };
+    let accepted = Accepted {
+        client,
+        respond: respond(handler, tls.is_some()),
+        shutdown: connections.subscribe(entry),
+        purpose: Purpose::Any,
+    };
+    let connection = match tls {
+        Some(tls) => tls_connection(stream, tls, accepted).await.map_err(io::Error::other)?,
+        None => http_connection(stream, Protocol::Http1, accepted, Identities::default()),
+    };
+    connection.await.map_err(io::Error::other)
+}
+
 /// Returns a handler as connections call it.
 fn respond<H: Handler>(handler: Arc<H>, has_tls: bool) -> Respond {
     let guard = if has_tls { HostGuard::Certified } else { HostGuard::Loopback };
