@@ -25,7 +25,11 @@ pub fn whole(item: &Value, object: &str, terminal: &Terminal, out: &mut String) 
     match item.get("gap") {
         Some(gap) => missed(item, gap, terminal, out),
         None => {
-            let _ = writeln!(out, "User:    {}{}", or_dash(text(item, "user")), client(item));
+            let user = format!("{}{}", or_dash(text(item, "user")), client(item));
+            // A recorder without audit events knows no user.
+            if user != or_dash("") {
+                let _ = writeln!(out, "User:    {user}");
+            }
             let _ = writeln!(out, "Manager: {} ({})", or_dash(text(item, "manager")), operation(item));
             let _ = writeln!(out, "Date:    {} ({} ago)\n", date(item), since(item, terminal));
         }

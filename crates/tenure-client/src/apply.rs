@@ -127,9 +127,15 @@ const CONSISTENT_WITHIN: usize = 6;
 
 /// Whether a dry run started from the object that was read. Otherwise the plan would show what others changed in between.
 fn is_from(response: &Response, before: Option<&LiveObject>) -> bool {
+    if !response.is_success() {
+        return true;
+    }
     let version = response.value.at(["metadata", "resourceVersion"]);
-    let Some(before) = before.filter(|_| response.is_success()) else { return true };
-    version.is_none_or(|version| *version == before.resource_version())
+    match before {
+        Some(before) => version.is_none_or(|version| *version == before.resource_version()),
+        // An answer about a new object is 201.
+        None => response.code != 200,
+    }
 }
 
 /// Returns what an apply would do. `together` are the drafts that are applied before or with this one: a namespace or a
@@ -146,42 +152,64 @@ pub async fn plan(
         if defined() {
             return Ok(plan::offline(manifest, None, applier, cluster.profile().await?));
         }
-        let problem = format!(
-            "the server has no kind {} in {}; check apiVersion and kind, or apply its definition first",
-            manifest.target.kind, manifest.target.api_version
-        );
+        let lacks = cluster.lacks_kind(&manifest.target.api_version, &manifest.target.kind).await?;
+        let problem = match lacks.ends_with('?') {
+            true => lacks,
+            false => format!("{lacks}; check apiVersion and kind, or apply its definition first"),
+        };
         return Ok(Plan::refused(manifest, applier, None, problem));
     };
-    let mut before = cluster.find_live(&path).await?;
-    let mut response = apply(draft, &path, before.as_ref(), applier, Mode::DryRun, cluster).await?;
+    let mut planned = dry_run(draft, &path, applier, cluster).await?;
     for _ in 1..CONSISTENT_WITHIN {
-        if is_from(&response, before.as_ref()) {
+        if planned.is_consistent {
             break;
         }
-        before = cluster.find_live(&path).await?;
-        response = apply(draft, &path, before.as_ref(), applier, Mode::DryRun, cluster).await?;
+        planned = dry_run(draft, &path, applier, cluster).await?;
     }
+    let Planned { before, response, forced, is_consistent } = planned;
     let read = |shown: &Value| {
         LiveObject::read(shown).map_err(|error| ClientError::invalid(&manifest.target, error))
     };
-    if response.is_success() {
-        let is_consistent = is_from(&response, before.as_ref());
-        let after = DryRun::Applied(read(&response.value)?);
-        let plan = plan::from_dry_run(manifest, before, after, applier).with_warnings(response.warnings);
-        return Ok(if is_consistent { plan } else { plan.without_others(&applier.manager) });
-    }
-    let refusal = response.refusal();
-    let comes_later = || defined() || together.iter().any(|other| other.is_namespace_of(draft));
-    if before.is_none() && refusal.code == 404 && comes_later() {
-        let plan = plan::offline(manifest, None, applier, cluster.profile().await?);
-        return Ok(plan.with_warnings(response.warnings));
-    }
+    let answer = if response.is_success() {
+        DryRun::Applied(read(&response.value)?)
+    } else {
+        let refusal = response.refusal();
+        let comes_later = || defined() || together.iter().any(|other| other.is_namespace_of(draft));
+        if before.is_none() && refusal.code == 404 && comes_later() {
+            let plan = plan::offline(manifest, None, applier, cluster.profile().await?);
+            return Ok(plan.with_warnings(response.warnings));
+        }
+        DryRun::Refused(refusal, forced.map(|response| read(&response.value)).transpose()?)
+    };
+    let plan = plan::from_dry_run(manifest, before, answer, applier).with_warnings(response.warnings);
+    Ok(if is_consistent { plan } else { plan.without_others(&applier.manager) })
+}
+
+/// What a server answers to a dry run.
+struct Planned {
+    /// The object that was read before.
+    before: Option<LiveObject>,
+    response: Response,
+    /// The answer with force, if there are conflicts and nothing else is wrong.
+    forced: Option<Response>,
+    /// Whether the answers are about the object that was read.
+    is_consistent: bool,
+}
+
+async fn dry_run(
+    draft: &Draft,
+    path: &str,
+    applier: &Applier,
+    cluster: &Cluster,
+) -> Result<Planned, ClientError> {
+    let before = cluster.find_live(path).await?;
+    let response = apply(draft, path, before.as_ref(), applier, Mode::DryRun, cluster).await?;
     let mut forced = None;
-    if refusal.is_conflict() {
-        let response =
-            send(&manifest.config, &path, &ForcedFields::All, applier, Mode::DryRun, cluster).await?;
-        forced = response.is_success().then(|| read(&response.value)).transpose()?;
+    if !response.is_success() && response.refusal().is_conflict() {
+        let config = &draft.manifest.config;
+        let response = send(config, path, &ForcedFields::All, applier, Mode::DryRun, cluster).await?;
+        forced = response.is_success().then_some(response);
     }
-    let refused = DryRun::Refused(refusal, forced);
-    Ok(plan::from_dry_run(manifest, before, refused, applier).with_warnings(response.warnings))
+    let is_consistent = is_from(forced.as_ref().unwrap_or(&response), before.as_ref());
+    Ok(Planned { before, response, forced, is_consistent })
 }

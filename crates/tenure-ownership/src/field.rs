@@ -2,7 +2,7 @@
 //! names the nearest path.
 
 use crate::{Applier, ForcedFields, LiveObject, Manifest, OwnershipError};
-use tenure_fields::{Error, Path, PathElement};
+use tenure_fields::{Error, FieldSet, Path, PathElement};
 use tenure_schema::TypeRef;
 use tenure_value::Value;
 
@@ -26,6 +26,27 @@ impl Manifest<'_> {
             parsed => Err(no_field(text, parsed.err(), &self.config, self.ty)),
         }
     }
+
+    /// Returns the declared field that is written like the first of the manifest that its type does not declare, if a refusal names that one.
+    pub(crate) fn meant_field(&self, refusal: &str) -> Option<Path> {
+        let Err(Error::Document { path: text, .. }) = FieldSet::of(&self.config, self.ty) else {
+            return None;
+        };
+        let mut path = Path::parse(&text).ok().filter(|_| refusal.contains(&text))?;
+        let Some(PathElement::Field(name)) = path.pop() else { return None };
+        let parent = below(self.ty, &path)?;
+        let declared = Path::nearest(&format!(".{name}"), &Value::Object(Default::default()), parent)?;
+        declared.iter().for_each(|element| path.push(element.clone()));
+        (path.to_string() != text).then_some(path)
+    }
+}
+
+/// Returns the type of a field.
+fn below<'t>(ty: TypeRef<'t>, path: &Path) -> Option<TypeRef<'t>> {
+    path.iter().try_fold(ty, |ty, element| match element {
+        PathElement::Field(name) => ty.below(name),
+        _ => ty.item(),
+    })
 }
 
 impl Applier {
@@ -81,19 +102,15 @@ fn no_field(text: &str, problem: Option<Error>, object: &Value, ty: TypeRef<'_>)
 
 /// Returns the nearest path: below the last part of the text that exists, or else of the whole object.
 fn nearest(text: &str, object: &Value, ty: TypeRef<'_>) -> Option<Path> {
-    let below = || {
+    let within = || {
         let cut = text.rfind(['.', '/']).filter(|cut| *cut > 0)?;
         let mut path = Path::parse_in(text.get(..cut)?, ty, Some(object)).ok()?;
-        let of_parent = path.iter().try_fold(ty, |ty, element| match element {
-            PathElement::Field(name) => ty.below(name),
-            _ => ty.item(),
-        });
-        let of_parent = of_parent.unwrap_or_else(TypeRef::untyped);
+        let of_parent = below(ty, &path).unwrap_or_else(TypeRef::untyped);
         let nearest = Path::nearest(text.get(cut..)?, path.resolve(object, ty)?, of_parent)?;
         nearest.iter().for_each(|element| path.push(element.clone()));
         Some(path)
     };
-    below().or_else(|| Path::nearest(text, object, ty))
+    within().or_else(|| Path::nearest(text, object, ty))
 }
 
 #[cfg(test)]
@@ -153,6 +170,31 @@ mod tests {
             "/metadata/labels/app.kubernetes.io~1name",
         ] {
             assert_eq!(field(text), Ok(label.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_refused_manifest_is_told_the_field_that_was_meant() {
+        let ty = Schema::builtin().kind("apps/v1", "Deployment").unwrap();
+        for (spec, path, meant) in [
+            (r#"{"replica":3}"#, ".spec.replica", Some(".spec.replicas")),
+            (
+                r#"{"template":{"spec":{"containers":[{"name":"web","imag":"nginx"}]}}}"#,
+                r#".spec.template.spec.containers[name="web"].imag"#,
+                Some(r#".spec.template.spec.containers[name="web"].image"#),
+            ),
+            (r#"{"somethingElse":3}"#, ".spec.somethingElse", None),
+            (r#"{"replica":3}"#, ".spec.paused", None),
+            (r#"{"replicas":3}"#, ".spec.replicas", None),
+        ] {
+            let config = format!(
+                r#"{{"apiVersion":"apps/v1","kind":"Deployment","metadata":{{"name":"web"}},"spec":{spec}}}"#
+            );
+            let manifest = Manifest::new(config.parse::<Value>().unwrap(), "web.yaml", ty);
+            let refusal =
+                format!("failed to create typed patch object: {path}: field not declared in schema");
+            let found = manifest.meant_field(&refusal).map(|path| path.to_string());
+            assert_eq!(found.as_deref(), meant, "{spec}");
         }
     }
 

@@ -194,7 +194,7 @@ impl Connection {
     }
 
     /// Returns the error of a request that could not be sent or answered.
-    pub fn unreachable(&self, error: &dyn std::error::Error) -> ConnectError {
+    pub fn unreachable(&self, error: &(dyn std::error::Error + 'static)) -> ConnectError {
         ConnectError::Unreachable { server: self.server.clone(), problem: with_causes(error) }
     }
 }
@@ -204,8 +204,10 @@ async fn within<F: Future>(limit: Duration, future: F) -> Result<F::Output, toki
     tokio::time::timeout(limit, future).await
 }
 
-/// Returns the first line of an error and of what caused it.
-fn with_causes(error: &dyn std::error::Error) -> String {
+/// Returns the first line of an error and of what caused it. That of the client itself says no more than that there is a cause.
+fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
+    let is_client = error.is::<hyper_util::client::legacy::Error>();
+    let error = error.source().filter(|_| is_client).unwrap_or(error);
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -6,7 +6,8 @@
 pub enum ConnectError {
     /// The configuration names no server, or cannot be used.
     #[error(
-        "no usable server configuration: {problem}; set KUBECONFIG or --kubeconfig, choose a --context, or give a --server"
+        "no usable server configuration: {}",
+        advised(problem, "set KUBECONFIG or --kubeconfig, choose a --context, or give a --server")
     )]
     Config {
         /// What is wrong with it.
@@ -27,5 +28,13 @@ pub enum ConnectError {
 impl ConnectError {
     pub(crate) fn config(problem: impl ToString) -> ConnectError {
         ConnectError::Config { problem: problem.to_string() }
+    }
+}
+
+/// Returns what is wrong with what to do about it: one sentence, or two after a question such as `did you mean "prod"?`.
+fn advised(problem: &str, advice: &str) -> String {
+    match (problem.ends_with('?'), advice.split_at_checked(1)) {
+        (true, Some((first, rest))) => format!("{problem} {}{rest}", first.to_uppercase()),
+        _ => format!("{problem}; {advice}"),
     }
 }

@@ -165,7 +165,7 @@ mod tests {
         let error = config.user("z").unwrap_err().to_string();
         assert!(error.contains(r#"no user named "z", only: none"#), "{error}");
         let error = config.context(Some("z")).unwrap_err().to_string();
-        assert!(error.contains(r#"no context named "z", only: x"#), "{error}");
+        assert!(error.contains(r#"no context named "z", only: x; set KUBECONFIG"#), "{error}");
     }
 
     #[test]

@@ -33,11 +33,27 @@ export function valueText(value) {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** Returns a value, shortened in the view and whole in its title, or whole. */
+/** How many characters of a value are shown at first. */
+const LONG = 400;
+
+/** Returns a value. A long one is cut, or if a person decides about it, whole in a box that scrolls; a button shows it all. */
 export function valueNode(value, className = "", whole = false) {
   const text = valueText(value);
   if (value === undefined) return h("span", { class: `value none ${className}` }, text);
-  return h("code", { class: `value ${className}`, title: text }, text.length > 400 && !whole ? text.slice(0, 400) + "…" : text === "" ? '""' : text);
+  const code = h("code", { class: `value ${className}` }, text === "" ? '""' : text);
+  if (text.length <= LONG) return code;
+  const button = h("button", { type: "button", class: "more", onclick: () => draw(button.getAttribute("aria-expanded") !== "true") });
+  const draw = (all) => {
+    code.textContent = all || whole ? text : text.slice(0, LONG) + "…";
+    code.classList.toggle("box", !all);
+    // What scrolls is reached with the keyboard.
+    if (all) code.removeAttribute("tabindex");
+    else code.tabIndex = 0;
+    button.setAttribute("aria-expanded", String(all));
+    button.textContent = all ? "Show less" : `Show all ${text.length.toLocaleString("en")} characters`;
+  };
+  draw(false);
+  return h("span", { class: "long" }, code, button);
 }
 
 /** Returns a path with places to break a line. */

@@ -8,6 +8,7 @@ import { objectAddress, setQuery } from "./navigation.js";
 import { ago, colour, who as link } from "./managers.js";
 
 const who = (item) => item.manager || item.user || "the server";
+const by = (item) => (item.user ? ` by ${item.user}` : "");
 const verb = (item) => (item.subresource ? `${item.verb}/${item.subresource}` : item.verb);
 
 /** Returns the changes of a field, newest first; `masked` hides the values. */
@@ -23,7 +24,7 @@ export function fieldHistory(object, path, masked, signal) {
       const same = item.changed === false;
       return h("li", null,
         item.manager ? link(item.manager) : h("b", null, who(item)),
-        h("span", { class: "muted", title: `${item.time}, revision ${item.revision}, by ${item.user}` }, ` ${verb(item)}, ${ago(item.time)}`),
+        h("span", { class: "muted", title: `${item.time}, revision ${item.revision}${item.user && `, by ${item.user}`}` }, ` ${verb(item)}, ${ago(item.time)}`),
         h("span", { class: "change" }, same ? "other owners, the same value" : masked ? "changed" : [valueNode(change.from, "before"),
           h("span", { class: "hidden-text" }, " becomes "), h("span", { class: "to", "aria-hidden": "true" }, "→"), valueNode(change.to, "after")]),
         h("span", { class: "links" },
@@ -95,7 +96,7 @@ class HistorySlider extends HTMLElement {
     const fields = item.changes.map(({ path }) => path);
     const what = item.type === "Created" ? "created it" : fields.length > 0 ? `changed ${fields.slice(0, 3).join(", ")}${fields.length > 3 ? ` and ${fields.length - 3} more` : ""}` : "changed its owners";
     fill(this.label, h("b", null, this.isLive(at) ? "Now" : `Revision ${item.revision}`), `, ${ago(item.time)}: `,
-      item.manager ? link(item.manager) : h("b", null, who(item)), ` ${what} (${verb(item)} by ${item.user})`, item.otherWriter && h("span", { class: "tag" }, "another writer than before"));
+      item.manager ? link(item.manager) : h("b", null, who(item)), ` ${what} (${verb(item)}${by(item)})`, item.otherWriter && h("span", { class: "tag" }, "another writer than before"));
     this.range.setAttribute("aria-valuetext", this.label.textContent);
     const difference = (label, from, to) => h("a", { class: "button", href: objectAddress(this.object, { from, to }, "difference") }, label);
     const modified = item.type === "Modified" && !this.deletion && this.access?.allowed !== false;

@@ -176,7 +176,8 @@ class ApplyView extends HTMLElement {
       this.plans = plans;
       this.draw(h("div", { class: "done", role: "status" }, icon("check"), h("span", { class: "words" }, left.length > 0 ? `Undone, except for what was written since. ${sentence(left.join("; "))}` : "Undone. The objects are as they were before the apply.")));
     } catch (error) {
-      fill(done, h("span", { class: "words" }, sentence(error.message)), afterConflict(error, true, since, (chosen) => this.undo(id, done, chosen)));
+      done.classList.add("asks");
+      fill(done, icon("warn"), h("span", { class: "words" }, sentence(error.message)), afterConflict(error, true, since, (chosen) => this.undo(id, done, chosen)));
     }
   }
 }

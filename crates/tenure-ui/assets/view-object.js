@@ -124,10 +124,11 @@ class ObjectView extends HTMLElement {
     this.view = view;
     this.lines.options.masked = this.isSecret();
     const place = h("div", { class: "restore" });
-    const whoDeleted = deletion.manager || deletion.user;
+    // A recorder without audit events does not know who deleted it.
+    const whoDeleted = deletion.manager && deletion.user ? ` by ${deletion.manager} (${deletion.user})` : deletion.manager || deletion.user ? ` by ${deletion.manager || deletion.user}` : "";
     fill(this.header, h("div", { class: "heading" }, crumbs(this.object, view.object.kind), h("h1", null, name)),
       h("div", { class: "actions" }, h("button", { type: "button", class: "button primary", onclick: () => this.previewRestore(place) }, "Restore")),
-      h("p", { class: "hint" }, `Deleted ${ago(deletion.time)} by ${whoDeleted} (${deletion.user}). This is its last version.`));
+      h("p", { class: "hint" }, `Deleted ${ago(deletion.time)}${whoDeleted}. This is its last version.`));
     this.slider.hidden = false;
     fill(this, this.header, place, this.slider, this.split);
     this.lines.show(view);
@@ -185,7 +186,11 @@ class ObjectView extends HTMLElement {
     const fight = (one) => h("li", null, h("b", null, `${fightWords(one)}.`), h("span", null, `${one.advice}.`),
       h("span", { class: "links" }, h("a", { href: objectAddress(this.object, { path: one.path }) }, `Why ${one.path}`), one.sides.map(({ manager }) => link(manager))));
     this.fights.hidden = false;
-    fill(this.fights, h("h2", null, ours.length === 1 ? "Managers fight over a field" : `Managers fight over ${ours.length} fields`), h("ul", null, ours.map(fight)));
+    const list = h("ul", null, ours.map(fight));
+    // Many would leave no room for the object.
+    if (ours.length === 1) return fill(this.fights, h("h2", null, "Managers fight over a field"), list);
+    const paths = ours.slice(0, 3).map(({ path }) => path).join(", ");
+    fill(this.fights, h("details", null, h("summary", null, h("h2", null, `Managers fight over ${ours.length} fields`), h("span", { class: "muted" }, ours.length > 3 ? `${paths} and ${ours.length - 3} more` : paths)), list));
   }
 
   isSecret() {

@@ -51,7 +51,7 @@ class OverviewView extends HTMLElement {
       h("span", { class: "meter", vars: { "--part": `${(100 * (changes + noops)) / most}%` } }, h("i"))];
     fill(this.now,
       this.card("Fights now", fights.length, fights.slice(0, 4).map(fight), "No managers keep overwriting each other."),
-      this.card("Refused lately", conflicts.length, conflicts.slice(0, 4).map(conflict), "No apply was refused in the last day."),
+      this.card("Refused lately", conflicts?.length ?? 0, (conflicts ?? []).slice(0, 4).map(conflict), conflicts ? "No apply was refused in the last day." : "Only the server itself knows what it refused; a recorder does not."),
       this.card("Top writers", 0, writers.slice(0, 4).map(writer), "Nobody has written since the server started."));
   }
 

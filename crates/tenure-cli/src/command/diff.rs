@@ -10,6 +10,7 @@ use crate::{
 };
 use clap::Args;
 use tenure_history::{Values, changes};
+use tenure_ownership::LiveObject;
 use tenure_value::{Object, Value};
 
 /// Show what changed in an object between two revisions or times.
@@ -46,11 +47,25 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let found = options.history.run(&options.connection, async |cluster| {
         let past = Past::of(&cluster, &options.object).await?;
         let ty = past.type_of(&cluster).await?;
-        let from = past.at(&cluster, &moment(&options.from, terminal.now)?).await?;
+        let from = past.find_at(&cluster, &moment(&options.from, terminal.now)?).await?;
         // The newest revision that a number can name is the current one.
         let to = options.to.as_deref().map_or_else(|| Ok(NOW.to_owned()), |to| moment(to, terminal.now))?;
-        let to = past.at(&cluster, &to).await?;
-        Ok(changes(Some(&from.object), Some(&to.object), ty, Values::Kept))
+        let to = past.find_at(&cluster, &to).await?;
+        let what = past.what();
+        match (&from, &to) {
+            (Some(_), Some(_)) => {}
+            (None, Some(_)) => terminal.note(format_args!("{what} did not exist then ({})", options.from)),
+            (Some(_), None) => match &options.to {
+                Some(to) => terminal.note(format_args!("{what} did not exist any more ({to})")),
+                None => terminal.note(format_args!("{what} does not exist any more")),
+            },
+            (None, None) => {
+                let problem = format!("{what} did not exist at either moment; `tenure log {what}` shows when it did");
+                return Err(Error::usage(problem));
+            }
+        }
+        let object = |live: &Option<LiveObject>| live.as_ref().map(|live| live.object.clone());
+        Ok(changes(object(&from).as_ref(), object(&to).as_ref(), ty, Values::Kept))
     })?;
     match options.output {
         Format::Text => {

@@ -5,7 +5,7 @@ use crate::{
     connection::Connection,
     history_source::HistorySource,
     past::text,
-    terminal::{Format, Ink, Terminal},
+    terminal::{Format, Ink, Terminal, wrapped},
 };
 use clap::Args;
 use std::fmt::Write;
@@ -68,6 +68,8 @@ fn shown(fight: &Value, terminal: &Terminal) -> String {
     }
     let ago = |name| age(Timestamp::parse(text(fight, name)), terminal.now);
     let _ = writeln!(out, "  {count} overwrites in {}, the last {} ago", ago("since"), ago("last"));
-    let _ = writeln!(out, "  {}.", text(fight, "advice"));
+    for line in wrapped(&format!("{}.", text(fight, "advice")), terminal.width.saturating_sub(2)) {
+        let _ = writeln!(out, "  {line}");
+    }
     out
 }

@@ -96,5 +96,15 @@ fn object_text(log: &Log, terminal: &Terminal) -> String {
 /// Returns the values of one field as a table.
 fn field_text(log: &Log, terminal: &Terminal) -> String {
     let rows: Vec<[String; 7]> = log.items.iter().map(|item| change_log::row(item, terminal)).collect();
-    table(["REVISION", "AGE", "MANAGER", "OPERATION", "USER", "OWNERS", "VALUE"], &rows, terminal)
+    let heads = ["REVISION", "AGE", "MANAGER", "OPERATION", "USER", "OWNERS", "VALUE"];
+    // A recorder without audit events knows no user.
+    if log.items.iter().any(|item| !text(item, "user").is_empty()) {
+        return table(heads, &rows, terminal);
+    }
+    let without = |[revision, age, manager, operation, _, owners, value]: [String; 7]| {
+        [revision, age, manager, operation, owners, value]
+    };
+    let [revision, age, manager, operation, _, owners, value] = heads;
+    let rows: Vec<[String; 6]> = rows.into_iter().map(without).collect();
+    table([revision, age, manager, operation, owners, value], &rows, terminal)
 }

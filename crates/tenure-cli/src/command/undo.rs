@@ -1,13 +1,15 @@
 //! `tenure undo`: undoes a past change of an object, or reverts a change of ownership from the file that it wrote.
 
 use crate::{
-    Error, Outcome, change_text,
+    Error, Outcome,
+    change_log::or_dash,
+    change_text,
     connection::Connection,
     document,
     history_source::HistorySource,
     past::{Past, text as text_of},
     saved_plan,
-    terminal::{Audience, Format, Ink, Terminal, table},
+    terminal::{Audience, Format, Ink, Terminal, table, wrapped},
     undo_files,
 };
 use clap::Args;
@@ -250,7 +252,11 @@ plan: &Plan,
         let since = change.past.log(cluster, Some(&path), None, 1).await?;
         let who = since.items.first().map_or_else(
             || "an unknown manager".to_owned(),
-            |item| format!("{} ({}, revision {})", text_of(item, "manager"), text_of(item, "user"), text_of(item, "revision")),
+            |item| {
+                let known = [text_of(item, "user").to_owned(), format!("revision {}", text_of(item, "revision"))];
+                let known: Vec<String> = known.into_iter().filter(|word| !word.is_empty()).collect();
+                format!("{} ({})", or_dash(text_of(item, "manager")), known.join(", "))
+            },
         );
         let shown = |value: &Option<Value>| value.as_ref().map_or_else(|| "removed".to_owned(), Value::to_string);
         let line = format!(
@@ -259,7 +265,10 @@ plan: &Plan,
             shown(&conflict.left),
             shown(&conflict.found)
         );
-        let _ = writeln!(out, "    {}", terminal.paint.ink(Ink::Problem, line));
+        for (number, line) in wrapped(&line, terminal.width.saturating_sub(6)).into_iter().enumerate() {
+            let indent = if number == 0 { "    " } else { "      " };
+            let _ = writeln!(out, "{indent}{}", terminal.paint.ink(Ink::Problem, line));
+        }
     }
     if plan.edits.is_empty() && plan.conflicts.is_empty() {
         let _ = writeln!(out, "    nothing to do: the values are those from before the change");

@@ -24,23 +24,44 @@ fn a_plan_beside_a_busy_controller_shows_only_its_own_changes() {
     let file = cluster.file("web.yaml", DEPLOYMENT);
     cluster.tenure(&["apply", "-f", &file]).exits_with(0);
     let stop = AtomicBool::new(false);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            for number in 0.. {
-                if stop.load(Ordering::Relaxed) {
-                    break;
-                }
-                let status = format!("{{\"status\":{{\"observedGeneration\":{number}}}}}");
-                let path = format!("{WEB}/status?fieldManager=controller");
-                assert_eq!(cluster.request("PATCH", &path, "application/merge-patch+json", &status).0, 200);
+    // Two controllers, which also take the fields of the status from each other.
+    let write = |controller: &str| {
+        for number in 0.. {
+            if stop.load(Ordering::Relaxed) {
+                break;
             }
-        });
+            let status =
+                format!("{{\"status\":{{\"observedGeneration\":{number},\"replicas\":{}}}}}", number % 7);
+            let path = format!("{WEB}/status?fieldManager={controller}");
+            assert_eq!(cluster.request("PATCH", &path, "application/merge-patch+json", &status).0, 200);
+        }
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| write("one"));
+        scope.spawn(|| write("other"));
         let outputs: Vec<_> = (0..6).map(|_| cluster.tenure(&["plan", "-f", &file])).collect();
         stop.store(true, Ordering::Relaxed);
         for output in outputs {
             assert!(output.code == Some(0) && !output.out.contains(".status"), "{output:#?}");
         }
     });
+}
+
+#[test]
+fn what_the_server_does_not_know_is_told_with_what_it_has() {
+    let cluster = TestCluster::start_with(&["--compatibility", "kubernetes"]);
+    for (manifest, told) in [
+        (DEPLOYMENT.replace("kind: Deployment", "kind: Deploymnt"), "did you mean \"Deployment\"?"),
+        (
+            DEPLOYMENT.replace("apps/v1", "apps/v1beta1"),
+            "no kind Deployment in apps/v1beta1, only in apps/v1;",
+        ),
+        (DEPLOYMENT.replace("replicas:", "replica:"), "did you mean .spec.replicas?"),
+    ] {
+        cluster.with(&manifest, &["plan", "-f", "-", "--width", "400"]).exits_with(1).prints(told);
+    }
+    let output = cluster.tenure(&["blame", "deployment/web", "--context", "tenur"]).exits_with(1);
+    assert!(output.err.contains("did you mean \"tenure\"? Set KUBECONFIG"), "{output:?}");
 }
 
 #[test]

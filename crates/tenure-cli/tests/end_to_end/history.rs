@@ -157,6 +157,14 @@ fn a_change_and_a_deletion_are_found_and_undone() {
         .succeeds_with("replicas: 3");
     let diff = tenure(&server, &["diff", "deployment/web", "--from", &first]);
     assert!(diff.code == Some(2) && diff.out.contains("+ .metadata.labels.x: \"y\""), "{diff:?}");
+    // At a moment before it was created, everything is new.
+    let diff = tenure(&server, &["diff", "deployment/web", "--from", "1"]);
+    assert!(diff.code == Some(2) && diff.out.contains("+ .spec.replicas: 7"), "{diff:?}");
+    assert!(diff.err.contains("deployment.apps/web did not exist then (1)"), "{diff:?}");
+    let diff = tenure(&server, &["diff", "deployment/web", "--from", "1", "--to", "2"]);
+    assert!(diff.code == Some(1) && diff.err.contains("did not exist at either moment"), "{diff:?}");
+    let blame = tenure(&server, &["blame", "deployment/web", "--at", "1"]);
+    assert!(blame.code == Some(1) && blame.err.contains("did not exist at 1; `tenure log"), "{blame:?}");
     // The replicas have not changed since: the change is undone, and alice owns them again.
     tenure(&server, &["undo", "deployment/web", "--revision", &scaled]).succeeds_with("undone");
     let (_, live) = request(&server.address, "GET", DEPLOYMENT, None);

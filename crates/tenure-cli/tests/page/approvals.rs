@@ -63,8 +63,10 @@ impl Agent {
     /// Plans a manifest, in which it takes the replicas, and returns the digest.
     #[track_caller]
     fn plan(&mut self, manifest: &str) -> String {
-        // A long value is shown whole, so that nothing hides at its end.
-        let manifest = manifest.replace("LONG", &format!("{}the-end", "x".repeat(3000)));
+        // A long value is there as a whole, so that nothing hides at its end.
+        let routes: String =
+            (1..=60).map(|number| format!("/shop/{number} → cart-{}:8080, ", number % 4)).collect();
+        let manifest = manifest.replace("LONG", &format!("{:?}", format!("{routes}the-end")));
         let settle = json!([{"how": "take", "path": ".spec.replicas"}]);
         let plan = self.call("plan", json!({"task": "scale-up", "yaml": manifest, "settle": settle}));
         plan["digest"].as_str().unwrap_or_else(|| panic!("{plan}")).to_owned()
@@ -112,7 +114,7 @@ fn a_person_decides_on_the_page() {
     // Everything that it does: values, whose fields it takes, who gains and who loses, and the digest that the decision is about.
     browser.wait_for_text(&digest);
     browser.wait("document.querySelector('.taken')?.innerText.includes('.spec.replicas')");
-    for part in ["agent/scale-up", "reviewed", "Owners", "from", "kubectl", "xthe-end"] {
+    for part in ["agent/scale-up", "reviewed", "Owners", "from", "kubectl", "8080, the-end"] {
         browser.wait_for_text(part);
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("page");
@@ -127,6 +129,12 @@ fn a_person_decides_on_the_page() {
         }
     }
     browser.resize(1280, 800);
+    // Its box scrolls, and a button shows all of it.
+    let cut = "const code = document.querySelector('.long .value.after'); return code.scrollHeight - code.clientHeight";
+    assert!(browser.script(cut).as_i64().is_some_and(|cut| cut > 100), "{}", browser.script(cut));
+    browser.script("document.querySelector('.long .more').click()");
+    assert_eq!(browser.script(cut), 0);
+    assert_eq!(browser.script("return document.querySelector('.long .more').innerText"), "Show less");
 
     // Approved, it is carried out once, and leaves the list by itself.
     browser.press("Approve");

@@ -124,6 +124,17 @@ impl TestCluster {
         Running::start(self.environment(&mut command).env("KUBECONFIG", kubeconfig))
     }
 
+    /// Starts `tenure record`, and returns when it follows the cluster.
+    pub fn record(&self) -> Running {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+        let command = self.environment(command.arg("record"));
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("tenure starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("its output")).lines();
+        let printed = lines.by_ref().map_while(Result::ok).find(|line| line.starts_with("Following"));
+        thread::spawn(move || lines.for_each(drop));
+        Running { child, printed: printed.expect("it follows") }
+    }
+
     /// Sets the environment of a command: the cluster, and a home directory of its own.
     pub fn environment<'c>(&self, command: &'c mut Command) -> &'c mut Command {
         command

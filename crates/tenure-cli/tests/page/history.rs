@@ -5,6 +5,7 @@ use crate::{
     cluster::{TestCluster, sign_in},
     driver::Browser,
 };
+use std::process::Command;
 
 const WEB: &str = "object/apps%2Fv1/deployments/shop/web";
 
@@ -124,5 +125,36 @@ fn managers_that_fight_are_named_at_the_object() {
     browser.wait("document.querySelector('.fights h2').innerText === 'Managers fight over a field'");
     assert_eq!(browser.script("return document.body.innerText.includes('Changes while you watch')"), false);
     accessible(&browser, "a fight");
+    assert_eq!(browser.console(&[]), Vec::<String>::new());
+}
+
+#[test]
+fn the_history_of_a_recorder_is_shown_without_what_it_cannot_know() {
+    let cluster = TestCluster::start(&["--history=false"]);
+    cluster.furnish();
+    let _recorder = cluster.record();
+    cluster.quarrel("left", "right");
+    // Until the last change is recorded.
+    let is_recorded = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+        command.args(["log", "deployment/web", ".spec.replicas", "-n", "shop"]);
+        let output = cluster.environment(&mut command).output().expect("tenure runs");
+        String::from_utf8_lossy(&output.stdout).matches("3 → 6").count() == 4
+    };
+    while !is_recorded() {}
+    let ui = cluster.ui();
+    let browser = Browser::start();
+    sign_in(&browser, &ui.link());
+    browser.open(&ui.page());
+    browser.wait_for_text("a recorder does not");
+    browser.open(&format!("{}{WEB}", ui.page()));
+    browser.wait_for_text("Managers keep overwriting .spec.replicas");
+    browser.press("History");
+    browser.wait("document.querySelector('.moment')?.textContent.includes('right changed .spec.replicas')");
+    browser.press("Older");
+    browser.wait("document.querySelector('.moment')?.textContent.includes('left changed .spec.replicas')");
+    let told = browser.script("return document.querySelector('.moment').innerText");
+    assert!(told.as_str().is_some_and(|told| told.contains("(update)")), "no user is known: {told}");
+    accessible(&browser, "a version of a recorder");
     assert_eq!(browser.console(&[]), Vec::<String>::new());
 }

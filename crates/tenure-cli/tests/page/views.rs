@@ -160,8 +160,19 @@ fn conflicts_are_settled_and_owners_hand_over() {
     assert!(managers.contains("replicas: 2") && managers.contains("team: checkout"), "{managers}");
     assert!(!managers.contains("manager: alice"), "alice handed her only field over: {managers}");
 
-    // Undo is in the message; values and owners are those of before.
+    // Undo is in the message. What was written since makes it ask back, in the colour of a warning.
+    cluster.kubectl(&["-n", "shop", "scale", "deployment/web", "--replicas=3"], "");
     browser.click(".done button");
+    browser.wait_for_text("Undo, and take these back, too");
+    let ground =
+        || browser.script("return getComputedStyle(document.querySelector('.done')).backgroundColor");
+    let asking = ground();
+    browser.script("document.querySelector('.done').classList.remove('asks')");
+    assert_ne!(ground(), asking, "as if it were done");
+    browser.script("document.querySelector('.done').classList.add('asks')");
+    accessible(&browser, "an undo that asks back");
+    // Values and owners are those of before.
+    browser.press("Undo, and take these back, too");
     browser.wait_for_text("Undone.");
     let undone = cluster
         .kubectl(&["-n", "shop", "get", "deployment", "web", "-o", "yaml", "--show-managed-fields"], "");
@@ -237,7 +248,7 @@ fn conflicts_are_settled_and_owners_hand_over() {
     browser.press("Compare");
     browser.wait_for_text("becomes merged as a set");
     accessible(&browser, "definition");
-    assert_eq!(browser.console(&["api/plan"]), Vec::<String>::new());
+    assert_eq!(browser.console(&["api/plan", "api/undo"]), Vec::<String>::new());
 }
 
 #[test]

@@ -38,6 +38,18 @@ impl Cluster {
         self.resource(|resource| resource.kind == kind && resource.api_version() == api_version).await
     }
 
+    /// Says that the server does not serve a kind, and what it has instead: the kind in other versions, or one that is written like it.
+    pub async fn lacks_kind(&self, api_version: &str, kind: &str) -> Result<String, ClientError> {
+        let kinds = self.kinds().await?;
+        let elsewhere: Vec<String> =
+            kinds.iter().filter(|known| known.kind == kind).map(Resource::api_version).collect();
+        let instead = match elsewhere.is_empty() {
+            true => did_you_mean(kind, kinds.iter().map(|known| known.kind.as_str())),
+            false => format!(", only in {}", elsewhere.join(", ")),
+        };
+        Ok(format!("the server has no kind {kind} in {api_version}{instead}"))
+    }
+
     /// Discards the known kinds and types, so that new ones are discovered.
     pub fn rediscover(&self) {
         self.schemas.expire();

@@ -111,9 +111,29 @@ impl Past {
 
     /// Reads the object as it was at a revision or a time.
     pub async fn at(&self, cluster: &Cluster, moment: &str) -> Result<LiveObject, ClientError> {
+        self.find_at(cluster, moment).await?.ok_or_else(|| {
+            let what = self.what();
+            ClientError::history(format!(
+                "{what} did not exist at {moment}; `tenure log {what}` shows when it did"
+            ))
+        })
+    }
+
+    /// Reads the object as it was at a revision or a time; `None` if it did not exist then.
+    pub async fn find_at(&self, cluster: &Cluster, moment: &str) -> Result<Option<LiveObject>, ClientError> {
         let path = format!("{}/history?at={}", self.path, escaped(moment));
-        let shown = cluster.history(&path).await?.success("read", &path)?;
+        let response = cluster.history(&path).await?;
+        let shown = match response.code {
+            404 => return Ok(None),
+            // It is older than what is kept.
+            410 => {
+                let message = response.refusal().message;
+                return Err(ClientError::history(format!("{} at {moment}: {message}", self.what())));
+            }
+            _ => response.success("read", &path)?,
+        };
         LiveObject::read(&shown)
+            .map(Some)
             .map_err(|error| ClientError::invalid(&format!("{} at {moment}", self.what()), error))
     }
 

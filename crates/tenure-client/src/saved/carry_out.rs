@@ -157,10 +157,7 @@ impl Carrier<'_> {
                 Err(stale) => return Ok(Ended::Stale(stale)),
             };
             let Some(resource) = self.cluster.kind_of(&target.api_version, &target.kind).await? else {
-                return Ok(Ended::Refused(format!(
-                    "the server has no kind {} in {}",
-                    target.kind, target.api_version
-                )));
+                return Ok(Ended::Refused(self.cluster.lacks_kind(&target.api_version, &target.kind).await?));
             };
             let response = match &step.write {
                 PlannedWrite::Apply { config, manager, force } => {

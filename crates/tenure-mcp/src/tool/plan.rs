@@ -109,7 +109,7 @@ pub async fn drafts(arguments: &Arguments, context: &Context, further: usize) ->
             // A kind that the server does not have yet cannot be one of those that are allowed.
             None if context.guard.shows(None, "") => {}
             None => {
-                let message = format!("the server has no kind {} in {}", target.kind, target.api_version);
+                let message = context.cluster.lacks_kind(&target.api_version, &target.kind).await?;
                 return Err(Failure::new(Reason::NotFound, message).at(format!("{place}.kind")));
             }
         }

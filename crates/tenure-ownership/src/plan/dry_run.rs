@@ -27,6 +27,9 @@ pub fn from_dry_run(
             Verdict::Conflicts(conflicts(&refusal, manifest, before.as_ref()), forced)
         }
         DryRun::Refused(Refusal { message, causes, .. }, _) => {
+            let meant = manifest.meant_field(&message);
+            let meant = meant.map(|path| format!("; did you mean {path}?")).unwrap_or_default();
+            let message = format!("{message}{meant}");
             return Plan { problems: causes, ..Plan::refused(manifest, applier, before, message) };
         }
     };

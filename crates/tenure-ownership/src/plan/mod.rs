@@ -7,6 +7,7 @@ pub(crate) mod document;
 mod dry_run;
 mod findings;
 mod offline;
+mod others;
 
 pub use crate::client_side::CLIENT_SIDE_MANAGERS;
 pub use difference::{Difference, differences};
@@ -17,7 +18,7 @@ pub use offline::offline;
 use crate::{
     Applier, Cause, Diagnosis, LiveObject, Manifest, Target, conflict::Conflict, diagnosis::diagnose,
 };
-use tenure_apply::{Managers, Operation, OwnershipChange, State, ownership_changes};
+use tenure_apply::{Managers, OwnershipChange, State, ownership_changes};
 use tenure_fields::FieldSet;
 use tenure_schema::TypeRef;
 use tenure_value::Value;
@@ -188,26 +189,6 @@ impl Plan {
     /// Adds warnings of the server.
     pub fn with_warnings(mut self, warnings: Vec<String>) -> Plan {
         self.warnings.extend(warnings);
-        self
-    }
-
-    /// Leaves out what the manager of the apply did not write, for a plan whose two states are not of the same version: others have
-    /// changed the object in between.
-    pub fn without_others(mut self, manager: &str) -> Plan {
-        let own = |live: Option<&LiveObject>| {
-            let managers = live.into_iter().flat_map(|live| live.managers.iter());
-            let own = managers.filter(|one| one.name == manager && one.operation == Operation::Apply);
-            own.fold(FieldSet::default(), |fields, one| fields.union(&one.fields))
-        };
-        let written = own(self.before.as_ref()).union(&own(self.after())).union(&self.declared);
-        self.values.retain(|difference| written.has(&difference.path));
-        self.owners.retain(|change| change.owner.name == manager || !change.lost.is_empty());
-        if let (Verdict::Applied(after), Some(before)) = (&mut self.verdict, &self.before)
-            && self.values.is_empty()
-            && self.owners.is_empty()
-        {
-            *after = before.clone();
-        }
         self
     }
 

@@ -32,7 +32,9 @@ pub(crate) const NOT_EDITED: &[&str] = &["events", "leases", "endpointslices"];
 /// Sends what is known at once, then the overview of all objects.
 pub(crate) async fn overview(cluster: &Cluster, extent: &Extent, lines: &Lines) -> Result<(), PageError> {
     let (fights, has_history) = lately(cluster, "/history/fights").await?;
-    let (conflicts, _) = lately(cluster, "/history/conflicts").await?;
+    // A recorder sees no request that was refused.
+    let (conflicts, are_known) = lately(cluster, "/history/conflicts").await?;
+    let conflicts = if are_known { conflicts } else { Value::Null };
     let path = format!("/history/writers?limit={}", WRITERS + OF_SERVER.len());
     let (answer, _) = document(cluster, &path).await?;
     let writers = answer.get("writers").and_then(Value::as_array);

@@ -136,10 +136,9 @@ fn read_live(
     let (api_version, kind) = manifest.kind()?;
     let name = manifest.name()?;
     connection.run(async |cluster| {
-        let served = cluster.kind_of(api_version, kind).await?;
-        let served = served.ok_or_else(|| {
-            Error::document(&manifest.place, format!("the server has no kind {api_version} {kind}"))
-        })?;
+        let Some(served) = cluster.kind_of(api_version, kind).await? else {
+            return Err(Error::document(&manifest.place, cluster.lacks_kind(api_version, kind).await?));
+        };
         let path = served.path(manifest.namespace().unwrap_or(&cluster.namespace), name);
         let read = |path: String, value| Document { value, place: Place::of(path.as_ref()) };
         let live = read(path.clone(), cluster.get(&path).await?);
