@@ -2,14 +2,13 @@
 //! a directory open. Only its user can read them.
 
 use crate::state;
-use ring::rand::{SecureRandom, SystemRandom};
 use std::{
     fs::OpenOptions,
     io::{self, Write},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
-use tenure_transport::HistoryServer;
+use tenure_transport::{HistoryServer, random_hex};
 use tenure_value::{Limits, Value, json, yaml};
 
 /// The file with the address and the token of the recorder that runs.
@@ -26,9 +25,7 @@ pub fn default_directory(server: &str) -> Option<PathBuf> {
 
 /// Returns a new token.
 pub fn new_token() -> io::Result<String> {
-    let mut bytes = [0; 32];
-    SystemRandom::new().fill(&mut bytes).map_err(|_| io::Error::other("the system has no random numbers"))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    random_hex::<32>().map_err(io::Error::other)
 }
 
 /// Writes how to reach the recorder of a directory.

@@ -2,10 +2,7 @@
 //! never leaves the directory, a digest says nothing about short values.
 
 use crate::RecorderError;
-use ring::{
-    hmac,
-    rand::{SecureRandom, SystemRandom},
-};
+use ring::hmac;
 use std::{
     fs::OpenOptions,
     io::{ErrorKind, Write},
@@ -13,6 +10,7 @@ use std::{
     path::Path,
 };
 use tenure_history::secret::{self, WITHHELD};
+use tenure_transport::random_bytes;
 use tenure_value::{Value, json};
 
 /// The bytes of a key.
@@ -30,10 +28,9 @@ impl SecretKey {
         let bytes = match std::fs::read(path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                let mut bytes = vec![0; KEY];
-                SystemRandom::new()
-                    .fill(&mut bytes)
-                    .map_err(|_| RecorderError::Invalid("the system has no random numbers".into()))?;
+                let bytes = random_bytes::<KEY>()
+                    .map_err(|error| RecorderError::Invalid(error.to_string()))?
+                    .to_vec();
                 let mut file =
                     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
                 file.write_all(&bytes).and_then(|()| file.sync_all()).map_err(failed)?;

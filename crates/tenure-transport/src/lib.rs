@@ -6,6 +6,7 @@
 //! - [`Transport`] keeps connections open, with the certificates that [`TrustedCertificates`] accepts.
 //! - [`ReviewWebhook`] sends documents to webhooks that review them; [`WebClient`] reads documents of other servers over HTTPS.
 //! - [`serving`] has the certificate, the token and the kubeconfig of a server, and the client certificates that it accepts.
+//! - [`random_bytes`] is the one source of randomness of the server and the commands; the store, which uses no other crate, has its own.
 //! - [`Reloadable`] and [`Reloader`] replace keys, tokens and certificates without a restart.
 //!
 //! The crate exists because the server and the commands both connect: it is below both. It does not know what a request is for, and
@@ -23,6 +24,7 @@ mod error;
 mod escape;
 mod exec;
 mod kubeconfig;
+mod randomness;
 mod reloadable;
 mod reloader;
 mod review;
@@ -42,6 +44,7 @@ pub use connection::Connection;
 pub use dialer::Dialer;
 pub use error::ConnectError;
 pub use escape::escaped;
+pub use randomness::{NoRandomness, random_bytes, random_hex};
 pub use reloadable::Reloadable;
 pub use reloader::Reloader;
 pub use review::ReviewWebhook;

@@ -9,7 +9,6 @@ use crate::{
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use parking_lot::Mutex;
-use ring::rand::{SecureRandom, SystemRandom};
 use std::{
     collections::{HashMap, HashSet},
     path::PathBuf,
@@ -17,6 +16,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 use tenure_client::{Cluster, UndoDirectory};
+use tenure_transport::random_bytes;
 use tenure_value::{Object, Value};
 
 /// The name of the cookie.
@@ -254,11 +254,7 @@ fn id_of(cookies: &str) -> Option<&str> {
 
 /// Returns 32 random bytes as text. Without a source of randomness the text is empty and cannot be used to sign in.
 fn random() -> String {
-    let mut bytes = [0; 32];
-    match SystemRandom::new().fill(&mut bytes) {
-        Ok(()) => URL_SAFE_NO_PAD.encode(bytes),
-        Err(_) => String::new(),
-    }
+    random_bytes::<32>().map(|bytes| URL_SAFE_NO_PAD.encode(bytes)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use ring::{
     aead::{self, AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
     digest::{SHA256, digest},
     hkdf,
-    rand::{SecureRandom, SystemRandom},
 };
 use std::{
     fs,
@@ -15,6 +14,7 @@ use std::{
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
+use tenure_transport::random_bytes;
 use tenure_value::{Limits, Object, Value, json};
 
 /// What the key of a session is derived for; another format of the file gets another text.
@@ -53,8 +53,7 @@ pub(crate) struct Sealed {
 impl Sealed {
     /// Seals credentials for a cookie; `None` without a source of randomness.
     pub fn seal(cookie: &str, credentials: &Value, now: u64) -> Option<Sealed> {
-        let mut nonce = [0; NONCE_LEN];
-        SystemRandom::new().fill(&mut nonce).ok()?;
+        let nonce = random_bytes::<NONCE_LEN>().ok()?;
         let mut sealed = json::to_vec(credentials);
         let hash = CookieHash::of(cookie);
         key(cookie, CREDENTIALS)?
@@ -90,8 +89,7 @@ impl SealingKey {
 
     /// Seals the content of a file, which opens under the same name alone; `None` without a source of randomness.
     pub fn seal(&self, name: &str, content: &[u8]) -> Option<Vec<u8>> {
-        let mut nonce = [0; NONCE_LEN];
-        SystemRandom::new().fill(&mut nonce).ok()?;
+        let nonce = random_bytes::<NONCE_LEN>().ok()?;
         let (mut sealed, aad) = (content.to_vec(), Aad::from(name.as_bytes()));
         self.0.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), aad, &mut sealed).ok()?;
         Some([&nonce[..], &sealed].concat())

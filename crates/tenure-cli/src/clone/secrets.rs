@@ -3,10 +3,7 @@
 
 use crate::{Error, state};
 use base64::{Engine, engine::general_purpose::STANDARD};
-use ring::{
-    hmac,
-    rand::{SecureRandom, SystemRandom},
-};
+use ring::hmac;
 use std::{
     fs::{self, DirBuilder, OpenOptions},
     io::{ErrorKind, Write},
@@ -14,6 +11,7 @@ use std::{
     path::PathBuf,
 };
 use tenure_apply::LAST_APPLIED;
+use tenure_transport::{NoRandomness, random_bytes, random_hex};
 use tenure_value::{Object, Text, Value};
 
 const BYTES: usize = 32;
@@ -26,13 +24,11 @@ pub struct SecretKey(hmac::Key);
 
 /// Returns a name that no other clone has.
 pub fn random_name() -> Result<String, Error> {
-    Ok(hex(&random::<16>()?))
+    random_hex::<16>().map_err(no_randomness)
 }
 
-fn random<const N: usize>() -> Result<[u8; N], Error> {
-    let mut bytes = [0; N];
-    SystemRandom::new().fill(&mut bytes).map_err(|_| Error::usage("the system has no random numbers"))?;
-    Ok(bytes)
+fn no_randomness(error: NoRandomness) -> Error {
+    Error::usage(error.to_string())
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -59,7 +55,7 @@ impl SecretKey {
         if let Some(directory) = path.parent() {
             DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
         }
-        let bytes = random::<BYTES>()?;
+        let bytes = random_bytes::<BYTES>().map_err(no_randomness)?;
         let created = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
         created.and_then(|mut file| file.write_all(&bytes)).map_err(failed)?;
         Ok(SecretKey(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))
