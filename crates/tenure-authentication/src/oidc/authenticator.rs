@@ -86,7 +86,7 @@ impl JwtAuthenticator {
         if token.has_critical {
             return Err(refused("unsupported crit header".into()));
         }
-        keys.verify(token).await.map_err(|why| format!("oidc: verify token: {why}"))?;
+        keys.verify(token, now).await.map_err(|why| format!("oidc: verify token: {why}"))?;
         let user = self.mapper.user(&token.claims).map_err(|why| format!("oidc: {why}"))?;
         Ok((user, expires))
     }

@@ -3,19 +3,18 @@
 
 use crate::oidc::{jwk::Jwk, token::Token};
 use parking_lot::Mutex;
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 use tenure_meta::ValueExt;
 use tenure_transport::WebClient;
 use tenure_value::{Limits, Text, Value, json};
-use tokio::time::Instant;
 
 const DISCOVERY: &str = "/.well-known/openid-configuration";
-/// How long after a fetch the next one may follow. Tokens with unknown keys cost an attacker nothing, so the pause is
+/// How many seconds after a fetch the next one may follow. Tokens with unknown keys cost an attacker nothing, so the pause is
 /// doubled with each fetch that brings no other keys.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// How old keys may be before they are fetched again, so that a key that is withdrawn is forgotten.
-const LONGEST_AGE: Duration = Duration::from_secs(60 * 60);
+const FIRST_PAUSE: i64 = 1;
+const LONGEST_PAUSE: i64 = 60;
+/// How many seconds old keys may be before they are fetched again, so that a key that is withdrawn is forgotten.
+const LONGEST_AGE: i64 = 60 * 60;
 /// The most characters of an unsuccessful response that are quoted.
 const QUOTED: usize = 200;
 
@@ -33,11 +32,16 @@ struct State {
     keys: Arc<Vec<Jwk>>,
     /// How often keys were fetched.
     fetches: u64,
-    /// When they were last fetched with success.
-    fetched: Option<Instant>,
-    pause: Duration,
-    /// When the next fetch may be.
-    next: Option<Instant>,
+    /// When they were last fetched with success, in seconds since 1970, as are all times here.
+    fetched: Option<i64>,
+    /// When a fetch was last tried.
+    tried: Option<i64>,
+    pause: i64,
+}
+
+/// Whether less than some seconds have passed; not if the clock was set back.
+fn is_within(seconds: i64, since: Option<i64>, now: i64) -> bool {
+    since.is_some_and(|since| (since..since + seconds).contains(&now))
 }
 
 impl IssuerKeys {
@@ -62,21 +66,22 @@ impl IssuerKeys {
         if url.is_empty() {
             return Err("provider did not return JWKS URL".into());
         }
-        let state = State { keys: Arc::default(), fetches: 0, fetched: None, pause: FIRST_PAUSE, next: None };
+        let state =
+            State { keys: Arc::default(), fetches: 0, fetched: None, tried: None, pause: FIRST_PAUSE };
         Ok(IssuerKeys { client, url, state: Mutex::new(state), fetching: tokio::sync::Mutex::default() })
     }
 
     /// Checks that the issuer has signed a token.
-    pub async fn verify(&self, token: &Token<'_>) -> Result<(), String> {
+    pub async fn verify(&self, token: &Token<'_>, now: i64) -> Result<(), String> {
         let (keys, seen, is_fresh) = {
             let state = self.state.lock();
-            (state.keys.clone(), state.fetches, state.fetched.is_some_and(|at| at.elapsed() < LONGEST_AGE))
+            (state.keys.clone(), state.fetches, is_within(LONGEST_AGE, state.fetched, now))
         };
         let is_verified = is_signed(&keys, token);
         if is_verified && is_fresh {
             return Ok(());
         }
-        match self.refresh(seen).await {
+        match self.refresh(seen, now).await {
             Ok(keys) if is_signed(&keys, token) => Ok(()),
             Ok(_) => Err("failed to verify signature: failed to verify id token signature".into()),
             // The issuer may be unavailable for a while; its earlier keys are still used.
@@ -86,11 +91,11 @@ impl IssuerKeys {
     }
 
     /// Fetches the keys, unless others have done so since `seen` fetches or the pause is not over.
-    async fn refresh(&self, seen: u64) -> Result<Arc<Vec<Jwk>>, String> {
+    async fn refresh(&self, seen: u64, now: i64) -> Result<Arc<Vec<Jwk>>, String> {
         let _fetching = self.fetching.lock().await;
         {
             let state = self.state.lock();
-            let is_paused = state.next.is_some_and(|next| Instant::now() < next);
+            let is_paused = is_within(state.pause, state.tried, now);
             if state.fetches != seen || is_paused {
                 return Ok(state.keys.clone());
             }
@@ -100,8 +105,7 @@ impl IssuerKeys {
         state.fetches += 1;
         let is_news = fetched.as_ref().is_ok_and(|keys| *keys != *state.keys);
         state.pause = if is_news { FIRST_PAUSE } else { (state.pause * 2).min(LONGEST_PAUSE) };
-        let now = Instant::now();
-        state.next = Some(now + state.pause);
+        state.tried = Some(now);
         let keys = Arc::new(fetched.inspect_err(
             |error| tracing::warn!(%error, url = %self.url, "cannot fetch the keys of an issuer"),
         )?);

@@ -44,7 +44,11 @@ fn claims(issuer: &TestIssuer, more: &str) -> String {
 }
 
 async fn user(authenticators: &JwtAuthenticators, token: &str) -> Result<UserInfo, String> {
-    authenticators.authenticate(token, NOW).await.unwrap().map(|response| response.user)
+    user_at(authenticators, token, NOW).await
+}
+
+async fn user_at(authenticators: &JwtAuthenticators, token: &str, now: i64) -> Result<UserInfo, String> {
+    authenticators.authenticate(token, now).await.unwrap().map(|response| response.user)
 }
 
 #[tokio::test]
@@ -142,17 +146,21 @@ async fn keys_rotate_and_unknown_ones_are_not_fetched_for_each_token() {
         user(&authenticators, &renewed).await.unwrap_err().contains("failed to verify id token signature")
     );
     assert_eq!(issuer.state().fetches, 1);
-    tokio::time::sleep(Duration::from_millis(1100)).await;
-    assert!(user(&authenticators, &renewed).await.is_ok());
+    assert!(user_at(&authenticators, &renewed, NOW + 1).await.is_ok());
     assert_eq!(issuer.state().fetches, 2);
     // An unknown key costs one more fetch, for any number of tokens.
-    tokio::time::sleep(Duration::from_millis(1100)).await;
     let unknown = Key::p256().token("ES256", "unknown", &claims);
-    let results = (0..20).map(|_| user(&authenticators, &unknown));
+    let results = (0..20).map(|_| user_at(&authenticators, &unknown, NOW + 2));
     for outcome in futures_join(results).await {
         assert!(outcome.is_err());
     }
     assert_eq!(issuer.state().fetches, 3);
+    // It brought nothing new: the next pause is twice as long.
+    assert!(user_at(&authenticators, &unknown, NOW + 3).await.is_err());
+    assert_eq!(issuer.state().fetches, 3);
+    // A clock that was set back does not keep the keys.
+    assert!(user_at(&authenticators, &unknown, NOW - 1).await.is_err());
+    assert_eq!(issuer.state().fetches, 4);
     // The issuer is unavailable, and known keys are still used.
     issuer.state().is_away = true;
     assert!(user(&authenticators, &renewed).await.is_ok());

@@ -4,13 +4,12 @@ use crate::{
     kubectl::{Cluster, version},
     process::{CommandOutput, read_until, run},
 };
-use std::{thread, time::Duration};
 
 const OWNER: &str = "\
 apiVersion: apps/v1
 kind: Deployment
 metadata:
-  name: web
+  name: NAME
 spec:
   selector: {matchLabels: {app: web}}
   template:
@@ -20,13 +19,13 @@ spec:
 ";
 
 /// Creates a deployment and a replica set that it owns, as its controller would.
-fn family(cluster: &Cluster) {
-    cluster.with(OWNER, "apply --validate=false -f -").succeeds_with("created");
-    let uid = cluster.kubectl("get deployment web -o jsonpath={.metadata.uid}").out;
+fn family(cluster: &Cluster, name: &str) {
+    cluster.with(&OWNER.replace("NAME", name), "apply --validate=false -f -").succeeds_with("created");
+    let uid = cluster.kubectl(&format!("get deployment {name} -o jsonpath={{.metadata.uid}}")).out;
     let owned = OWNER.replace("kind: Deployment", "kind: ReplicaSet").replace(
-        "  name: web\n",
+        "  name: NAME\n",
         &format!(
-            "  name: web-1\n  ownerReferences: [{{apiVersion: apps/v1, kind: Deployment, name: web, uid: {uid}, controller: true, blockOwnerDeletion: true}}]\n"
+            "  name: {name}-1\n  ownerReferences: [{{apiVersion: apps/v1, kind: Deployment, name: {name}, uid: {uid}, controller: true, blockOwnerDeletion: true}}]\n"
         ),
     );
     cluster.with(&owned, "apply --validate=false -f -").succeeds_with("created");
@@ -44,22 +43,26 @@ fn wait_until_gone(cluster: &Cluster, what: &str) {
 #[test]
 fn deletions_cascade_as_requested() {
     let cluster = Cluster::start();
-    family(&cluster);
+    family(&cluster, "web");
     cluster.kubectl("delete deployment web --cascade=foreground").succeeds_with("deleted");
     assert!(
         !is_there(&cluster, "deployment/web") && !is_there(&cluster, "replicaset/web-1"),
         "the owner goes last"
     );
-    family(&cluster);
+    family(&cluster, "web");
     cluster.kubectl("delete deployment web --cascade=background").succeeds_with("deleted");
     wait_until_gone(&cluster, "replicaset/web-1");
-    family(&cluster);
+    family(&cluster, "web");
     cluster.kubectl("delete deployment web --cascade=orphan").succeeds_with("deleted");
     assert!(!is_there(&cluster, "deployment/web"));
-    thread::sleep(Duration::from_secs(3));
     let owners =
         cluster.kubectl("get replicaset web-1 -o jsonpath={.metadata.ownerReferences}").succeeds_with("").out;
-    assert_eq!(owners, "", "an orphan stays and has no owner");
+    assert_eq!(owners, "", "an orphan has no owner");
+    // It stays while what came later is collected.
+    family(&cluster, "later");
+    cluster.kubectl("delete deployment later --cascade=background").succeeds_with("deleted");
+    wait_until_gone(&cluster, "replicaset/later-1");
+    assert!(is_there(&cluster, "replicaset/web-1"), "an orphan stays");
 }
 
 #[test]

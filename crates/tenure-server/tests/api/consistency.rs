@@ -4,6 +4,7 @@
 use crate::{
     facts::{items, text},
     http::{Request, try_send},
+    random::Random,
     server::{MERGE_PATCH, Server, version},
     stream::Stream,
 };
@@ -30,20 +31,6 @@ const COLORS: [&str; 3] = ["red", "green", "blue"];
 const NAP: Duration = Duration::from_millis(1_000);
 /// The number of events after which a watcher compares its state, in addition to every bookmark.
 const COMPARE: u64 = 25;
-
-/// A small random number generator, so that a failing run can be reproduced by its seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % bound
-    }
-
-    fn of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
-        choices[self.below(choices.len() as u64) as usize]
-    }
-}
 
 /// What all threads share.
 struct Shared {

@@ -3,6 +3,7 @@
 
 use crate::{
     http::Request,
+    random::Random,
     server::{APPLY, MERGE_PATCH, Server},
     stream::Stream,
 };
@@ -37,16 +38,6 @@ fn deployment(replicas: u64, image: &str) -> String {
         r#"{{"apiVersion":"apps/v1","kind":"Deployment","metadata":{{"name":"web"}},"spec":{{"replicas":{replicas},"selector":{{"matchLabels":{{"app":"web"}}}},
             "template":{{"metadata":{{"labels":{{"app":"web"}}}},"spec":{{"containers":[{{"name":"app","image":"{image}"}}]}}}}}}}}"#
     )
-}
-
-/// Small random numbers, the same for every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % end
-    }
 }
 
 /// Sends a random write of the deployment.

@@ -36,6 +36,7 @@ mod placement;
 mod pod_security;
 mod profiles;
 mod quotas;
+mod random;
 mod repeated_applies;
 mod routes;
 mod secret_tokens;

@@ -3,6 +3,7 @@
 
 use crate::{
     facts::{items, text},
+    random::Random,
     server::{Server, metadata, version},
 };
 use tenure_meta::{FieldSelector, LabelSelector};
@@ -11,19 +12,6 @@ use tenure_value::Value;
 const NAMESPACES: [&str; 2] = ["default", "other"];
 /// More than are scanned without an index, in each namespace.
 const COUNT: u64 = 260;
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % bound
-    }
-
-    fn of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
-        choices[self.below(choices.len() as u64) as usize]
-    }
-}
 
 fn path(namespace: &str) -> String {
     format!("/api/v1/namespaces/{namespace}/secrets")

@@ -3,6 +3,7 @@
 
 use crate::{
     facts::text,
+    random::Random,
     server::{MERGE_PATCH, Server, metadata, version},
     stream::Stream,
 };
@@ -14,19 +15,6 @@ const NAMESPACES: [&str; 2] = ["default", "other"];
 const OBJECTS: u64 = 12;
 const WRITERS: u64 = 3;
 const CHANGES: u64 = 120;
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % bound
-    }
-
-    fn of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
-        choices[self.below(choices.len() as u64) as usize]
-    }
-}
 
 const PATHS: [&str; 4] = [
     "/api/v1/secrets",
