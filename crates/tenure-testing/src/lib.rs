@@ -4,6 +4,7 @@ mod assertion;
 mod body;
 mod builder;
 mod clock;
+#[cfg(feature = "control")]
 mod control;
 mod error;
 mod fault;
@@ -25,6 +26,7 @@ pub use assertion::AssertionError;
 pub use body::TestBody;
 pub use builder::TestServerBuilder;
 pub use clock::TestClock;
+#[cfg(feature = "control")]
 pub use control::{ControlSocket, fights_document, writes_document};
 pub use error::TestError;
 pub use fault::{Effect, Fault, InjectedFault};
