@@ -3,7 +3,7 @@
 
 use hyper::Method;
 use tenure_builtin::role::NAMESPACES;
-use tenure_catalog::HISTORY;
+use tenure_catalog::Subresource;
 use tenure_http::{Query, RequestPath};
 use tenure_meta::{Attributes, ResourceAttributes};
 use tenure_value::Text;
@@ -16,10 +16,11 @@ pub fn request_attributes(method: &Method, path: &str, address: &RequestPath, qu
     };
     let is_collection = resource_path.name.is_empty();
     let is_watch = resource_path.watch || query.flag("watch");
+    let is_history = Subresource::named(&resource_path.subresource) == Some(Subresource::History);
     let verb = match *method {
         Method::GET | Method::HEAD if is_collection && is_watch => "watch",
         Method::GET | Method::HEAD if resource_path.watch => "watch",
-        Method::GET | Method::HEAD if is_watch && resource_path.subresource == HISTORY => "watch",
+        Method::GET | Method::HEAD if is_watch && is_history => "watch",
         Method::GET | Method::HEAD if is_collection => "list",
         Method::GET | Method::HEAD => "get",
         Method::POST => "create",

@@ -24,6 +24,7 @@ pub mod scale_document;
 mod scale_table;
 mod selector_index;
 mod splice;
+mod subresource;
 mod target;
 mod work_queue;
 
@@ -44,5 +45,6 @@ pub use objects::{Objects, read_all, service_addresses, webhook_route};
 pub use scale_table::scale_table;
 pub use selector_index::{IndexRequest, SelectorIndexes, WatchDispatch};
 pub use splice::{Spliced, TypeMeta, splice};
-pub use target::{HISTORY, Target, Verb};
+pub use subresource::Subresource;
+pub use target::{Target, Verb};
 pub use work_queue::WorkQueue;

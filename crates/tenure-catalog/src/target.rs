@@ -4,6 +4,7 @@
 use crate::{
     catalog::{Catalog, ResourceHandler},
     object::{OBJECTS, key},
+    subresource::Subresource,
 };
 use hyper::Method;
 use tenure_http::{MediaTypes, Request, ResourcePath};
@@ -61,15 +62,17 @@ pub struct Target {
     pub subresource: Text,
 }
 
-/// The subresource with the changes of an object.
-pub const HISTORY: &str = "history";
-
 impl Target {
+    /// Returns the subresource, if it has a way of its own.
+    pub fn part(&self) -> Option<Subresource> {
+        Subresource::named(&self.subresource)
+    }
+
     /// Returns the formats that the endpoint offers.
     pub fn offer(&self) -> MediaTypes {
         let resource = &self.handler.resource;
         // The scale of a custom resource is a built-in kind.
-        let known = self.subresource == "scale" || self.handler.has_protobuf();
+        let known = self.part() == Some(Subresource::Scale) || self.handler.has_protobuf();
         let question = self.verb == Verb::Create && !resource.is_stored();
         match (known, question) {
             (true, false) => MediaTypes::All,
@@ -164,8 +167,9 @@ impl Target {
                 return Err(ApiError::no_such_path());
             }
         }
+        let part = Subresource::named(&path.subresource);
         // Built-in resources have no HEAD, but for what is behind a proxy.
-        if request.method == Method::HEAD && !handler.is_custom() && path.subresource != "proxy" {
+        if request.method == Method::HEAD && !handler.is_custom() && part != Some(Subresource::Proxy) {
             return Err(ApiError::method_not_allowed());
         }
         let watch = path.watch || request.query.flag("watch");
@@ -181,12 +185,12 @@ impl Target {
             (&Method::DELETE, true) => Verb::DeleteCollection,
             (&Method::DELETE, false) => Verb::Delete,
             // What is behind a proxy may have options; here it is one more way to connect.
-            (&Method::OPTIONS, false) if path.subresource == "proxy" => Verb::Get,
+            (&Method::OPTIONS, false) if part == Some(Subresource::Proxy) => Verb::Get,
             _ => return Err(ApiError::method_not_allowed()),
         };
         // Below every stored object, also of names that are gone.
         let history = [Text::new_static("get")];
-        let verbs: &[Text] = if path.subresource == HISTORY && resource.is_stored() {
+        let verbs: &[Text] = if part == Some(Subresource::History) && resource.is_stored() {
             &history
         } else if path.subresource.is_empty() {
             &resource.verbs

@@ -103,6 +103,19 @@ impl Encoding {
         }
     }
 
+    /// Returns the encoding of a media type, or of a patch in that encoding, such as `application/apply-patch+yaml`.
+    pub fn of_media_type(media_type: &str) -> Option<Encoding> {
+        let essence = essence(media_type);
+        let format = essence.strip_prefix("application/")?;
+        Some(match format.rsplit_once('+').map_or(format, |(_, format)| format) {
+            "json" => Encoding::Json,
+            "yaml" => Encoding::Yaml,
+            "vnd.kubernetes.protobuf" => Encoding::Protobuf,
+            "cbor" => Encoding::Cbor,
+            _ => return None,
+        })
+    }
+
     /// Returns the media type of the events of a watch.
     pub fn stream_media_type(self) -> &'static str {
         match self {

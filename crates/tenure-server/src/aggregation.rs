@@ -1,9 +1,7 @@
 //! Aggregation in the server: requests for groups of extension API servers are passed on after authentication and authorization,
 //! and the aggregator's own writes go through the pipeline of every write.
 
-use crate::{
-    flow_control::RequestFlow, request_time::requested_time, subresources::Subresources, write::Writer,
-};
+use crate::{flow_control::RequestFlow, request_time::requested_time, write::Writer};
 use async_trait::async_trait;
 use http_body_util::BodyExt;
 use hyper::{
@@ -13,15 +11,13 @@ use hyper::{
 };
 use std::{pin::Pin, sync::Arc, time::Instant};
 use tenure_aggregator::{Aggregator, ApiService, ApiServiceWriter, ProxyBody, ProxyRequest};
-use tenure_catalog::{Target, Verb, object::meta_text};
+use tenure_catalog::{Subresource, Target, Verb, object::meta_text};
 use tenure_http::{ClientAddress, Query, REQUEST_TIME, Request, RequestBody, RequestPath, Response};
 use tenure_meta::{ApiError, GroupVersionResource, UserInfo, time::Precision};
 use tenure_value::{Text, Value};
 
 /// The component that writes APIServices.
 const COMPONENT: &str = "kube-apiserver";
-/// Subresources whose responses last.
-const LONG_RUNNING: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
 
 /// Passes a request on to the extension server of an APIService; `end` is when the credential of its user ends.
 pub(crate) async fn proxy(
@@ -34,7 +30,8 @@ pub(crate) async fn proxy(
 ) -> Result<Response, ApiError> {
     let lasts = match address {
         RequestPath::Resource(path) => {
-            path.watch || query.flag("watch") || LONG_RUNNING.contains(&path.subresource.as_str())
+            let part = Subresource::named(&path.subresource);
+            path.watch || query.flag("watch") || part.is_some_and(Subresource::is_long_running)
         }
         _ => false,
     };
@@ -69,7 +66,6 @@ pub(crate) async fn proxy(
 /// Writes objects for the aggregator.
 pub(crate) struct AggregatorWriter {
     pub writer: Arc<Writer>,
-    pub subresources: Arc<Subresources>,
 }
 
 impl AggregatorWriter {
@@ -101,7 +97,7 @@ impl ApiServiceWriter for AggregatorWriter {
         request.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         request.body = object.to_string().into();
         let target = self.target(Verb::Create, resource, (namespace, ""))?;
-        self.subresources.post(&target, &request).await.map(drop)
+        self.writer.create(&target, &request).await.map(drop)
     }
 
     async fn update(

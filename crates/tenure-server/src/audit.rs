@@ -14,15 +14,13 @@ use tenure_audit::{
     AuditContext, Auditor, Event, Level, ObjectReference, RequestHeaders, RequestRecord, RequestText,
     ResponseStatus, Selection, Stage,
 };
-use tenure_catalog::Clock;
-use tenure_http::{ClientAddress, Response, ResponseBody};
+use tenure_catalog::{Clock, Subresource};
+use tenure_http::{ClientAddress, Encoding, Request, Response, ResponseBody};
 use tenure_meta::{Attributes, UserInfo, time::Precision};
 use tenure_value::{Limits, Text, Value, json, yaml};
 
 /// The header that gives the events of a request their identifier.
 const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
-/// Subresources whose responses last.
-const LONG_RUNNING: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
 const DECISION: &str = "authorization.k8s.io/decision";
 const REASON: &str = "authorization.k8s.io/reason";
 
@@ -37,7 +35,8 @@ pub(crate) struct AuditTrail {
     is_authenticated: bool,
     impersonated: Option<(Arc<UserInfo>, Option<String>)>,
     received: String,
-    body: Bytes,
+    /// The body of the request and its encoding.
+    body: Option<(Bytes, Encoding)>,
     context: AuditContext,
     text: RequestText,
     status: Option<ResponseStatus>,
@@ -80,7 +79,7 @@ impl AuditTrail {
             is_authenticated: user.is_some(),
             impersonated: None,
             received: clock.now().format(Precision::Micros),
-            body: Bytes::new(),
+            body: None,
             context: AuditContext::recording(selection.level),
             text,
             status: None,
@@ -118,10 +117,17 @@ impl AuditTrail {
     }
 
     /// Sets the body of the request as it was sent.
-    pub fn set_body(&mut self, body: &Bytes) {
-        if self.selection.level >= Level::Request {
-            self.body = body.clone();
+    pub fn set_body(&mut self, request: &Request) {
+        if self.selection.level >= Level::Request && !request.body.is_empty() {
+            let encoding = request.content_type().and_then(Encoding::of_media_type).unwrap_or(Encoding::Json);
+            self.body = Some((request.body.clone(), encoding));
         }
+    }
+
+    /// Returns the document that was sent, if it is one.
+    fn sent(&self) -> Option<Value> {
+        let (body, encoding) = self.body.as_ref()?;
+        decode(body, *encoding, &Limits::default())
     }
 
     /// Records the response. That of a watch ends later: the trail ends with its body.
@@ -146,7 +152,8 @@ impl AuditTrail {
     fn is_long_running(&self) -> bool {
         match &*self.attributes {
             Attributes::Resource(resource) => {
-                resource.verb == "watch" || LONG_RUNNING.contains(&resource.subresource.as_str())
+                let part = Subresource::named(&resource.subresource);
+                resource.verb == "watch" || part.is_some_and(Subresource::is_long_running)
             }
             Attributes::NonResource { .. } => false,
         }
@@ -168,9 +175,9 @@ impl AuditTrail {
         let (reference, sent) = self.context.object();
         let sent = match self.method {
             _ if !is_resource || self.selection.level < Level::Request => None,
-            Method::PATCH => parse(&self.body),
-            Method::DELETE => parse(&self.body).map(internal_options),
-            _ if code < 400 => sent.or_else(|| parse(&self.body)),
+            Method::PATCH => self.sent(),
+            Method::DELETE => self.sent().map(internal_options),
+            _ if code < 400 => sent.or_else(|| self.sent()),
             _ => sent,
         };
         // A path that is not a resource has no bodies, except that of a refusal.
@@ -234,15 +241,15 @@ fn new_id() -> HeaderValue {
     HeaderValue::from_str(id.hyphenated().encode_lower(&mut text)).unwrap_or(HeaderValue::from_static(""))
 }
 
-/// Reads a body of a request: JSON, YAML, or CBOR with its prefix.
-fn parse(body: &[u8]) -> Option<Value> {
-    if body.is_empty() {
-        return None;
+/// Reads a document.
+fn decode(bytes: &[u8], encoding: Encoding, limits: &Limits) -> Option<Value> {
+    match encoding {
+        Encoding::Json => json::parse(bytes, limits).ok(),
+        // Most of what is sent as YAML is JSON, which is read faster.
+        Encoding::Yaml => json::parse(bytes, limits).ok().or_else(|| yaml::parse(bytes, limits).ok()),
+        Encoding::Protobuf => tenure_protobuf::decode(bytes, limits).ok(),
+        Encoding::Cbor => tenure_cbor::decode(bytes, limits).ok(),
     }
-    if body.starts_with(&tenure_cbor::SELF_DESCRIBED) {
-        return tenure_cbor::decode(body, &Limits::default()).ok();
-    }
-    json::parse(body, &Limits::default()).or_else(|_| yaml::parse(body, &Limits::default())).ok()
 }
 
 /// Returns the options of a deletion as events show them.
@@ -262,23 +269,8 @@ fn response_document(response: &Response) -> Option<Value> {
         ResponseBody::Chunked(chunks) => chunks.to_vec().into(),
         ResponseBody::Stream(_) => return None,
     };
-    let media_type =
-        response.headers.get(hyper::header::CONTENT_TYPE).and_then(|value| value.to_str().ok())?;
-    match media_type {
-        media_type if media_type.starts_with("application/json") => {
-            json::parse(&bytes, &Limits::TRUSTED).ok()
-        }
-        media_type if media_type.starts_with("application/yaml") => {
-            yaml::parse(&bytes, &Limits::TRUSTED).ok()
-        }
-        media_type if media_type.starts_with("application/vnd.kubernetes.protobuf") => {
-            tenure_protobuf::decode(&bytes, &Limits::TRUSTED).ok()
-        }
-        media_type if media_type.starts_with("application/cbor") => {
-            tenure_cbor::decode(&bytes, &Limits::TRUSTED).ok()
-        }
-        _ => None,
-    }
+    let media_type = response.headers.get(hyper::header::CONTENT_TYPE)?.to_str().ok()?;
+    decode(&bytes, Encoding::of_media_type(media_type)?, &Limits::TRUSTED)
 }
 
 /// Returns an object, or the items of a list, without `managedFields`.

@@ -1,7 +1,7 @@
 //! Priority and fairness: each request gets a seat of its priority level, waits in the queue of its flow, or is refused with
 //! 429. `tenure-flowcontrol` decides; here requests wait, and the configuration follows the stored objects.
 
-use crate::{subresources::Subresources, write::Writer};
+use crate::write::Writer;
 use hyper::{
     Method,
     header::{self, HeaderName, HeaderValue},
@@ -119,21 +119,17 @@ impl FlowController {
     }
 
     /// Creates the objects that every server has, and restores those that it cannot do without.
-    pub async fn restore(
-        &self,
-        writer: &Arc<Writer>,
-        subresources: &Arc<Subresources>,
-    ) -> Result<(), ApiError> {
+    pub async fn restore(&self, writer: &Arc<Writer>) -> Result<(), ApiError> {
         let mut writes = JoinSet::new();
         for object in bootstrap::objects() {
-            let (writer, subresources) = (writer.clone(), subresources.clone());
+            let writer = writer.clone();
             writes.spawn(async move {
                 let target = target_of(&writer, &object.object)?;
                 let stored = writer.objects.read(&target).await?.map(|stored| stored.shown());
                 let Some(object) = object.reconcile(stored.as_ref()) else { return Ok(()) };
                 let written = match stored {
                     Some(_) => writer.put_own(&target, COMPONENT, &object).await,
-                    None => create(&subresources, target, &object).await,
+                    None => create(&writer, target, &object).await,
                 };
                 match written {
                     // Another server over the same store does the same.
@@ -356,12 +352,12 @@ fn too_many_requests() -> Response {
 }
 
 /// Creates an object by a POST.
-async fn create(subresources: &Subresources, target: Target, object: &Value) -> Result<(), ApiError> {
+async fn create(writer: &Writer, target: Target, object: &Value) -> Result<(), ApiError> {
     let mut request = Request::internal(Method::POST, COMPONENT);
     request.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     request.body = object.to_string().into();
     let target = Target { verb: Verb::Create, name: Text::default(), ..target };
-    subresources.post(&target, &request).await.map(drop)
+    writer.create(&target, &request).await.map(drop)
 }
 
 fn target_of(writer: &Writer, object: &Value) -> Result<Target, ApiError> {

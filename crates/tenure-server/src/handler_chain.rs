@@ -13,7 +13,7 @@ use crate::{
     permission::{Exemption, Permission},
     request_time::requested_time,
     server::Server,
-    subresources::{is_connection, take_proxied_path},
+    subresources::take_proxied_path,
 };
 use bytes::Bytes;
 use hyper::{
@@ -27,7 +27,7 @@ use tenure_authentication::{Credential, Identity};
 use tenure_authorization::{Decision, refusal, request_attributes};
 use tenure_builtin::role::Role;
 use tenure_catalog::{
-    HISTORY, Target, Verb,
+    Subresource, Target, Verb,
     discovery::{Published, page_not_found},
     history::MayRead,
 };
@@ -75,7 +75,7 @@ struct Authorized {
 }
 
 /// Where a request leads. What is large is boxed, since it is passed on from step to step.
-enum Endpoint<'s> {
+enum Route<'s> {
     /// To an endpoint beside the API.
     Web(&'s WebService, Box<Parts>),
     /// To an extension API server.
@@ -184,25 +184,23 @@ impl Server {
         let flow = self.classify(&head, &mut received, &caller, &permission, seen);
         let authorized = self.authorize(caller, permission, flow, seen).await?;
         match self.route(head, received, &authorized, seen)? {
-            Endpoint::Resource(target, request) => {
-                self.carry_out(target, request, authorized, body, seen).await
-            }
-            Endpoint::Document(path, request) => self.document(path, request).await,
-            Endpoint::Transaction(request, client) => {
+            Route::Resource(target, request) => self.carry_out(target, request, authorized, body, seen).await,
+            Route::Document(path, request) => self.document(path, request).await,
+            Route::Transaction(request, client) => {
                 Box::pin(self.transact(*request, client, authorized, body, seen)).await
             }
-            Endpoint::Aggregated(service, head, path, query) => {
+            Route::Aggregated(service, head, path, query) => {
                 let Some(body) = body.take() else { return Ok(page_not_found()) };
                 let Authorized { user, credential, flow } = authorized;
                 let end = self.authenticator.end_of(credential).map(|end| Box::pin(end) as _);
                 let request = (*head, body.into_stream(), user);
                 aggregation::proxy(&self.aggregator, &service, request, (&path, &query), flow, end).await
             }
-            Endpoint::Web(web, head) => match body.take() {
+            Route::Web(web, head) => match body.take() {
                 Some(body) => Ok(Box::pin(web.respond(*head, body)).await),
                 None => Ok(page_not_found()),
             },
-            Endpoint::NotFound => Ok(page_not_found()),
+            Route::NotFound => Ok(page_not_found()),
         }
     }
 
@@ -333,16 +331,16 @@ impl Server {
         received: Received<'s>,
         authorized: &Authorized,
         seen: &mut RequestInfo,
-    ) -> Result<Endpoint<'s>, ApiError> {
+    ) -> Result<Route<'s>, ApiError> {
         let Received { web, path, query, attributes } = received;
         if let Some(web) = web {
-            return Ok(Endpoint::Web(web, head));
+            return Ok(Route::Web(web, head));
         }
         let query = query?;
         if let Some(service) = self.aggregator.route(&path) {
             seen.group = service.group.clone();
             self.check_unlimited(&authorized.user, attributes.as_deref())?;
-            return Ok(Endpoint::Aggregated(service, head, path, query));
+            return Ok(Route::Aggregated(service, head, path, query));
         }
         let head = *head;
         // HTTP/2 has the host in its own place.
@@ -361,13 +359,13 @@ impl Server {
         let mut path = match path {
             RequestPath::Resource(path) => path,
             RequestPath::Other(path) if path == transaction::PATH && self.has_transactions(&request) => {
-                return Ok(Endpoint::Transaction(request, head.extensions.get().copied()));
+                return Ok(Route::Transaction(request, head.extensions.get().copied()));
             }
             other => {
                 if let Some(host) = host {
                     request.headers.entry(header::HOST).or_insert(host);
                 }
-                return Ok(Endpoint::Document(other, request));
+                return Ok(Route::Document(other, request));
             }
         };
         take_proxied_path(&mut path, &mut request.query);
@@ -375,7 +373,7 @@ impl Server {
         let target = match Target::resolve(&self.catalog, path, &request) {
             // A group without resources is not a path of the API at all.
             Err(failure) if failure.code() == 404 && !self.catalog.has_group(&group) => {
-                return Ok(Endpoint::NotFound);
+                return Ok(Route::NotFound);
             }
             target => target?,
         };
@@ -383,7 +381,7 @@ impl Server {
         if let Some(time) = request.query.given("timeout").filter(|_| target.verb != Verb::Watch) {
             request.deadline = request.deadline.min(Instant::now() + requested_time(time)?);
         }
-        Ok(Endpoint::Resource(target, request))
+        Ok(Route::Resource(target, request))
     }
 
     /// Refuses a write of some fields to another API server, which does not know permissions of fields.
@@ -446,7 +444,7 @@ impl Server {
             (request.body, memory) = body.read(BODY_BYTES, &self.memory).await?;
         }
         if let Some(trail) = &mut seen.trail {
-            trail.set_body(&request.body);
+            trail.set_body(&request);
         }
         if let Some(memory) = &mut memory
             && !memory.grow(BYTES_PER_BODY_BYTE * request.body.len())
@@ -499,7 +497,7 @@ impl Server {
             _ if has_no_bound => usize::MAX,
             Verb::List | Verb::DeleteCollection => self.reader.collection_work(&target.handler).await,
             Verb::Create | Verb::Watch => 0,
-            Verb::Get if target.subresource.is_empty() || target.subresource == HISTORY => 0,
+            Verb::Get if target.subresource.is_empty() || target.part() == Some(Subresource::History) => 0,
             Verb::Get | Verb::Update | Verb::Patch | Verb::Delete => {
                 let entry = self.objects.store.peek(target.key().as_bytes());
                 entry.ok().flatten().map_or(0, |entry| entry.value.len())
@@ -510,14 +508,19 @@ impl Server {
     /// Carries out a request. Each verb is boxed, so that the future of a request is not as large as that of the largest verb.
     async fn dispatch(&self, target: Target, request: Box<Request>) -> Result<Response, ApiError> {
         match target.verb {
-            _ if is_connection(&target.subresource) => {
+            _ if target.part().is_some_and(Subresource::is_connection) => {
                 Box::pin(self.subresources.connect(&target, &request)).await
             }
             Verb::Get if target.subresource.is_empty() => Box::pin(self.reader.get(&target, &request)).await,
-            Verb::Get if target.subresource == HISTORY => Box::pin(self.history.get(target, &request)).await,
+            Verb::Get if target.part() == Some(Subresource::History) => {
+                Box::pin(self.history.get(target, &request)).await
+            }
             Verb::Get => Box::pin(self.subresources.get(&target, &request)).await,
             Verb::List => Box::pin(self.reader.list(&target, &request)).await,
             Verb::Watch => Box::pin(self.reader.watch(target, *request)).await,
+            Verb::Create if target.subresource.is_empty() && target.handler.resource.is_stored() => {
+                Box::pin(self.writer.create(&target, &request)).await
+            }
             Verb::Create => Box::pin(self.subresources.post(&target, &request)).await,
             Verb::Update | Verb::Patch => Box::pin(self.writer.modify(&target, &request)).await,
             Verb::Delete => Box::pin(self.writer.delete(&target, &request)).await,

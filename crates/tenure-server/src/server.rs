@@ -210,7 +210,7 @@ impl Server {
         let flow_control = match concurrency {
             Some(seats) => {
                 let flow_control = FlowController::open(store, sizes.clone(), seats).await?;
-                flow_control.restore(&writer, &subresources).await?;
+                flow_control.restore(&writer).await?;
                 Some(flow_control)
             }
             None => None,
@@ -276,8 +276,7 @@ impl Server {
                 _ = stopping.changed() => {}
             }
         });
-        let writer =
-            AggregatorWriter { writer: self.writer.clone(), subresources: self.subresources.clone() };
+        let writer = AggregatorWriter { writer: self.writer.clone() };
         let aggregator = self.aggregator.clone();
         tokio::spawn(aggregator.run(Arc::new(writer), self.catalog.clone(), self.stop.subscribe()));
         if let Some(flow_control) = &self.flow_control {

@@ -2,10 +2,8 @@
 //! copy of the store, with the permissions, admission and rules of a request of its own; what they committed there is then committed
 //! to the store at once. If something that one of them relied on has changed in between, all are carried out again.
 
-use super::{Authenticated, Authorized, Endpoint, Received, RequestInfo, Server};
-use crate::{
-    admission::CONFIGURATION_PREFIX, audit::AuditTrail, fork::ForkOptions, subresources::is_connection,
-};
+use super::{Authenticated, Authorized, Received, RequestInfo, Route, Server};
+use crate::{admission::CONFIGURATION_PREFIX, audit::AuditTrail, fork::ForkOptions};
 use bytes::Bytes;
 use hyper::{
     HeaderMap, Method, StatusCode, Uri,
@@ -15,7 +13,7 @@ use hyper::{
 use std::sync::Arc;
 use tenure_authentication::Credential;
 use tenure_authorization::RBAC_PREFIX;
-use tenure_catalog::{Target, Verb, object::meta_text};
+use tenure_catalog::{Subresource, Target, Verb, object::meta_text};
 use tenure_http::{BoundedBody, ClientAddress, PLAIN, Request, Response, ResponseBody};
 use tenure_meta::{ApiError, Reason, UserInfo};
 use tenure_store::{Error, Revision, StagedTransactions, StagingStore, Store, limits::MAX_STAGED};
@@ -81,7 +79,7 @@ impl Server {
             (request.body, memory) = body.read(BODY_BYTES, &self.memory).await?;
         }
         if let Some(trail) = &mut seen.trail {
-            trail.set_body(&request.body);
+            trail.set_body(&request);
         }
         if let Some(memory) = &mut memory
             && !memory.grow(BYTES_PER_BODY_BYTE * request.body.len())
@@ -203,8 +201,7 @@ impl Server {
         }
         let permission = self.permission(&head, &mut received, &caller);
         let authorized = self.authorize(caller, permission, None, seen).await?;
-        let Endpoint::Resource(target, mut request) =
-            self.route(Box::new(head), received, &authorized, seen)?
+        let Route::Resource(target, mut request) = self.route(Box::new(head), received, &authorized, seen)?
         else {
             return Err(ApiError::bad_request(
                 "the path does not name an object or a collection of this server",
@@ -217,7 +214,7 @@ impl Server {
         }
         request.body = write.body.clone();
         if let Some(trail) = &mut seen.trail {
-            trail.set_body(&request.body);
+            trail.set_body(&request);
         }
         Box::pin(self.dispatch(target, request)).await
     }
@@ -345,8 +342,8 @@ fn read_writes(body: &[u8]) -> Result<Vec<Write>, ApiError> {
 /// Refuses what cannot be undone by not committing it.
 fn check_target(target: &Target) -> Result<(), ApiError> {
     let is_write = matches!(target.verb, Verb::Create | Verb::Update | Verb::Patch | Verb::Delete);
-    let is_stored = target.handler.resource.is_stored() && !is_connection(&target.subresource);
-    if is_write && is_stored && matches!(target.subresource.as_str(), "" | "status" | "scale") {
+    let is_part = matches!(target.part(), Some(Subresource::Status | Subresource::Scale));
+    if is_write && target.handler.resource.is_stored() && (is_part || target.subresource.is_empty()) {
         return Ok(());
     }
     Err(ApiError::bad_request(

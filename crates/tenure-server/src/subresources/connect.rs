@@ -3,26 +3,19 @@
 
 use super::Subresources;
 use tenure_builtin::role::{NODES, SERVICES};
-use tenure_catalog::{Target, Verb, object::fields};
+use tenure_catalog::{Subresource, Target, Verb, object::fields};
 use tenure_http::{Query, Request, ResourcePath, Response};
 use tenure_meta::{ApiError, Attributes, GroupVersionResource, Reason, ResourceAttributes};
 use tenure_value::{Text, Value};
 
-/// The subresources that connect to a node.
-const CONNECTIONS: [&str; 4] = ["attach", "exec", "portforward", "proxy"];
 /// The port of a kubelet that names none.
 const KUBELET_PORT: i64 = 10_250;
-
-/// Whether a subresource connects to a node.
-pub(crate) fn is_connection(subresource: &str) -> bool {
-    CONNECTIONS.contains(&subresource)
-}
 
 impl Subresources {
     /// Refuses a connection, with the reason for which a server without a way to the node would.
     pub(crate) async fn connect(&self, target: &Target, request: &Request) -> Result<Response, ApiError> {
         // A WebSocket is opened by a GET, and does what a POST does.
-        if target.verb == Verb::Get && target.subresource != "proxy" {
+        if target.verb == Verb::Get && target.part() != Some(Subresource::Proxy) {
             self.writer.authorizer.check(&request.user, &Attributes::Resource(creation(target)))?;
         }
         let options = connect_options(target, &request.query);
@@ -60,7 +53,7 @@ impl Subresources {
 
 /// Moves what follows `proxy` in a path to the query, where the options of a connection have it.
 pub(crate) fn take_proxied_path(path: &mut ResourcePath, query: &mut Query) {
-    if path.subresource == "proxy" && !path.rest.is_empty() {
+    if Subresource::named(&path.subresource) == Some(Subresource::Proxy) && !path.rest.is_empty() {
         query.set("path", format!("/{}", std::mem::take(&mut path.rest)).into());
     }
 }
@@ -75,9 +68,9 @@ fn connect_options(target: &Target, query: &Query) -> Value {
         let values: Vec<Value> = query.all(name).filter_map(read).collect();
         (!values.is_empty()).then(|| (name, Value::array(values)))
     };
-    match target.subresource.as_str() {
-        "proxy" => fields.extend(text("path")),
-        "portforward" => {
+    match target.part() {
+        Some(Subresource::Proxy) => fields.extend(text("path")),
+        Some(Subresource::PortForward) => {
             fields.extend(all("ports", |port| port.parse::<i32>().ok().map(|port| Value::Int(port.into()))))
         }
         _ => {
@@ -110,7 +103,7 @@ fn creation(target: &Target) -> ResourceAttributes {
 
 /// Checks that the pod has the container that a request names, or has one alone.
 fn check_container(target: &Target, request: &Request, pod: &Value) -> Result<(), ApiError> {
-    if !matches!(target.subresource.as_str(), "exec" | "attach") {
+    if !matches!(target.part(), Some(Subresource::Exec | Subresource::Attach)) {
         return Ok(());
     }
     let names = |list: &str| -> Vec<String> {

@@ -6,7 +6,7 @@ mod eviction;
 mod reviews;
 mod token;
 
-pub(crate) use connect::{is_connection, take_proxied_path};
+pub(crate) use connect::take_proxied_path;
 
 use crate::write::{Posted, Writer, body, check_namespace, scale_response};
 use hyper::StatusCode;
@@ -15,7 +15,7 @@ use tenure_admission::ResourceVariant;
 use tenure_authentication::Authenticator;
 use tenure_builtin::role::BINDINGS;
 use tenure_catalog::{
-    Target,
+    Subresource, Target,
     object::{Stored, meta_text},
     unknown_conversion,
 };
@@ -37,12 +37,12 @@ impl Subresources {
     /// Carries out a GET of a subresource.
     pub async fn get(&self, target: &Target, request: &Request) -> Result<Response, ApiError> {
         let format = request.format(target.offer())?;
-        match target.subresource.as_str() {
-            "scale" => {
+        match target.part() {
+            Some(Subresource::Scale) => {
                 let now = self.writer.objects.clock.now();
                 scale_response(target, &self.live(target).await?, format, now)
             }
-            "log" => log(&self.live(target).await?, request),
+            Some(Subresource::Log) => log(&self.live(target).await?, request),
             // The others show the whole object.
             _ => self.writer.reader.get(target, request).await,
         }
@@ -52,7 +52,7 @@ impl Subresources {
         self.writer.objects.read(target).await?.ok_or_else(|| target.not_found())
     }
 
-    /// Carries out a POST: creates an object, answers a review, or acts on an object.
+    /// Carries out a POST that creates nothing: answers a review, or acts on an object.
     pub async fn post(&self, target: &Target, request: &Request) -> Result<Response, ApiError> {
         let format = request.format(target.offer())?;
         let encoding = request.encoding(target.offer())?;
@@ -61,9 +61,6 @@ impl Subresources {
             return self.act(target, request, options, encoding, format).await;
         }
         let posted = Posted::read(target, request, encoding)?;
-        if target.handler.resource.is_stored() {
-            return self.writer.create(target, request, options, format, &posted).await;
-        }
         let (object, mut warnings) = self.writer.decode_posted(target, request, &options, &posted)?;
         let admitted = Box::pin(self.writer.admit_posted(target, request, &options, object));
         let (object, more) = admitted.await?;
@@ -84,9 +81,10 @@ impl Subresources {
         encoding: Encoding,
         format: Format,
     ) -> Result<Response, ApiError> {
-        let earlier: &[&str] = match target.subresource.as_str() {
-            "eviction" => &eviction::EARLIER_VERSIONS,
-            "binding" | "token" => &[],
+        let part = target.part();
+        let earlier: &[&str] = match part {
+            Some(Subresource::Eviction) => &eviction::EARLIER_VERSIONS,
+            Some(Subresource::Binding | Subresource::Token) => &[],
             _ => return Err(ApiError::method_not_allowed()),
         };
         let variant = ResourceVariant::of(&target.handler.resource, &target.subresource);
@@ -106,16 +104,16 @@ impl Subresources {
         check_namespace(target, &posted)?;
         let admitted = Box::pin(self.writer.admit_posted(target, request, &options, posted));
         let (posted, warnings) = admitted.await?;
-        if target.subresource != "token" && meta_text(&posted, "name") != &*target.name {
+        if part != Some(Subresource::Token) && meta_text(&posted, "name") != &*target.name {
             let why = format!("name in URL does not match name in {kind} object");
             return Err(ApiError::bad_request(why));
         }
-        let response = match target.subresource.as_str() {
-            "binding" => {
+        let response = match part {
+            Some(Subresource::Binding) => {
                 self.bind(target, request, options, &posted).await?;
                 success(format)
             }
-            "eviction" => {
+            Some(Subresource::Eviction) => {
                 Box::pin(self.evict(target, request, options.dry_run, &posted)).await?;
                 success(format)
             }

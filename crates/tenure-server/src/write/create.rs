@@ -11,7 +11,7 @@ use tenure_catalog::{
     Target, Verb,
     object::{Stored, key, meta_text, metadata, with_metadata},
 };
-use tenure_http::{Encoding, Format, Request, Response, TextErrors, WriteOptions};
+use tenure_http::{Encoding, Request, Response, TextErrors, WriteOptions};
 use tenure_meta::{ApiError, GroupVersionResource, Scope};
 use tenure_store::Revision;
 use tenure_value::{Text, Value};
@@ -40,15 +40,12 @@ impl ObjectUpdate for Create<'_> {
 }
 
 impl Writer {
-    /// Creates an object from the body of a request, which has been read already.
-    pub async fn create(
-        &self,
-        target: &Target,
-        request: &Request,
-        options: WriteOptions,
-        format: Format,
-        posted: &Posted,
-    ) -> Result<Response, ApiError> {
+    /// Creates an object from the body of a request.
+    pub async fn create(&self, target: &Target, request: &Request) -> Result<Response, ApiError> {
+        let format = request.format(target.offer())?;
+        let encoding = request.encoding(target.offer())?;
+        let options = request.query.write_options("CreateOptions")?;
+        let posted = Posted::read(target, request, encoding)?;
         let object = &posted.object;
         // Anything that is not a number is ignored, and so is zero.
         let version = meta_text(object, "resourceVersion").parse().ok().filter(|version| *version != 0);
