@@ -4,7 +4,7 @@
 use super::node::{Additional, Identity, Node};
 use tenure_meta::{
     DecodeError, Decoded, FieldError, FieldErrors, FieldPath, Previous,
-    object_meta::{self, Canonical, canonical},
+    object_meta::{self, Canonical, canonical, has_emptied_part},
 };
 use tenure_value::{Object, Value};
 
@@ -34,6 +34,15 @@ pub(crate) fn decode(body: &Value, before: Previous<'_>) -> Result<Decoded, Box<
         (Some(new), _) => fields.with("metadata", new).into(),
     };
     Ok(Decoded { value, strict_errors: read.strict_errors, warnings: read.warnings })
+}
+
+/// Returns a stored object as it reads, if that differs: parts of its metadata that are empty or `null`, which Kubernetes stores
+/// and never shows, are canonical again.
+pub(crate) fn read_stored(stored: &Value) -> Option<Value> {
+    let fields = stored.as_object()?;
+    let metadata = fields.get("metadata")?;
+    let read = has_emptied_part(metadata).then(|| canonical(Some(metadata)).ok())??.value?;
+    Some(fields.with("metadata", read).into())
 }
 
 /// Decodes the metadata of the embedded resources of an object in the same way.

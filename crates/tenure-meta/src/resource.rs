@@ -41,6 +41,8 @@ const NAMES: [(&str, NameFormat); 7] = [
 pub struct GenerationTriggers {
     /// Anything but metadata and status.
     pub content: bool,
+    /// Empty lists and maps in the content, although they are not stored.
+    pub emptied: bool,
     /// Annotations.
     pub annotations: bool,
     /// The status, if it is written like everything else.
@@ -184,8 +186,11 @@ impl StrategyOptions {
         for name in row.texts("bumps") {
             match name.as_str() {
                 "content" => bumps.content = true,
+                "emptied" => bumps.emptied = true,
                 "annotations" => bumps.annotations = true,
-                other => return Err(format!("unknown bumps {other:?}; known are content, annotations")),
+                other => {
+                    return Err(format!("unknown bumps {other:?}; known are content, emptied, annotations"));
+                }
             }
         }
         let text = |name: &str| row.get(name).and_then(Value::as_str);

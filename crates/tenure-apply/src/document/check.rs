@@ -3,7 +3,7 @@
 use super::granularity::below;
 use crate::error::{Mismatch, MismatchKind};
 use tenure_fields::PathElement;
-use tenure_schema::{Scalar, ScalarKind, Type, TypeRef, UnknownFields};
+use tenure_schema::{Relation, Scalar, ScalarKind, Struct, Type, TypeRef, UnknownFields};
 use tenure_value::Value;
 
 /// Checks a value that is owned as a whole, and everything inside it.
@@ -27,10 +27,18 @@ pub(crate) fn check(value: &Value, ty: TypeRef<'_>) -> Result<(), Box<Mismatch>>
                 .map_err(|mismatch| mismatch.under(PathElement::Index(index as i64)))
         }),
         (Type::Scalar(scalar), value) if fits(scalar, value) => Ok(()),
+        (Type::Struct(structure), _) if is_raw(structure, ty) => Ok(()),
         (expected_type, value) => {
             Err(MismatchKind::WrongType { expected: expected(expected_type), found: value.kind() }.into())
         }
     }
+}
+
+/// Whether a struct stands for any JSON: the schema calls it an object, and the rules of the kind say what it must be.
+fn is_raw(structure: &Struct, ty: TypeRef<'_>) -> bool {
+    structure.fields.is_empty()
+        && (structure.unknown, structure.relation) == (UnknownFields::Preserved, Relation::Atomic)
+        && ty.name().is_some_and(|name| name.ends_with(".RawExtension"))
 }
 
 /// Whether a value fits a scalar field, as far as Kubernetes looks when it compares fields: decoding and validation check

@@ -64,7 +64,11 @@ impl Definition {
                 .collect(),
             strategy: StrategyOptions {
                 generation: true,
-                bumps: GenerationTriggers { content: true, annotations: false, status: !version.has_status },
+                bumps: GenerationTriggers {
+                    content: true,
+                    status: !version.has_status,
+                    ..GenerationTriggers::default()
+                },
                 status_on_create: match version.has_status {
                     true => StatusOnCreate::Dropped,
                     false => StatusOnCreate::Taken,

@@ -193,9 +193,10 @@ impl Version {
     }
 
     /// Returns a stored object as it reads under the current schema: unknown fields are dropped, new defaults
-    /// filled in, and a `null` that is no longer allowed is dropped. For the storage version.
+    /// filled in, and a `null` that is no longer allowed and empty parts of the metadata are dropped. For the storage version.
     pub fn read_stored(&self, object: &Value) -> Value {
         let value = self.trim(object);
+        let value = metadata::read_stored(&value).unwrap_or(value);
         let value = node::drop_nulls(&self.node, &value, Previous::UNKNOWN).unwrap_or(value);
         match fill::fill_stored(&self.node, &value) {
             Some(filled) => self.with_embedded(filled),

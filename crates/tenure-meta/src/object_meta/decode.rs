@@ -31,6 +31,21 @@ pub struct Canonical {
     pub warnings: Vec<String>,
 }
 
+/// Whether a part of metadata is empty or `null`, or has a `null` in it: only then is it not as [`canonical`] leaves it, once it was
+/// decoded.
+pub fn has_emptied_part(metadata: &Value) -> bool {
+    metadata.as_object().is_some_and(|parts| parts.iter().any(|(_, part)| is_emptied(part)))
+}
+
+fn is_emptied(part: &Value) -> bool {
+    match part {
+        Value::Null => true,
+        Value::Object(fields) => fields.is_empty() || fields.iter().any(|(_, value)| value.is_null()),
+        Value::Array(items) => items.is_empty() || items.iter().any(is_emptied),
+        other => other.as_str().is_some_and(str::is_empty),
+    }
+}
+
 /// Decodes metadata: wrong types are errors, unknown fields are dropped and reported, the rest becomes
 /// canonical.
 pub fn canonical(metadata: Option<&Value>) -> Result<Canonical, Box<DecodeError>> {

@@ -26,8 +26,9 @@ use tenure_value::{Text, Value};
 struct Apply {
     config: Value,
     forced: Forced,
-    /// The `resourceVersion` and the uid that the configuration expects; empty for any.
-    version: Text,
+    /// The `resourceVersion` that the configuration names, which may be empty.
+    version: Option<Text>,
+    /// The uid that the configuration expects; empty for any.
     uid: Text,
 }
 
@@ -63,11 +64,12 @@ impl ObjectUpdate for Apply {
             check_name(target, config)?;
         }
         check_namespace(target, config)?;
-        match live {
-            _ if self.version.is_empty() => {}
-            Some(live) => write.check_version(live, &self.version)?,
-            None => {
-                parse_version(&self.version).map_err(|error| invalid_version(&self.version, error))?;
+        match (live, &self.version) {
+            (_, None) => {}
+            (Some(live), Some(version)) => write.check_version(live, version)?,
+            (None, Some(version)) if version.is_empty() => {}
+            (None, Some(version)) => {
+                parse_version(version).map_err(|error| invalid_version(version, error))?;
             }
         }
         Ok(Next::Applied(state))
@@ -112,7 +114,9 @@ impl Writer {
         write.applied_as = (meta_text(&config, "namespace").into(), meta_text(&config, "name").into());
         let apply = Apply {
             forced,
-            version: meta_text(&config, "resourceVersion").into(),
+            version: config
+                .at(["metadata", "resourceVersion"])
+                .map(|_| meta_text(&config, "resourceVersion").into()),
             uid: meta_text(&config, "uid").into(),
             config: bare(&write.as_read(&config)),
         };

@@ -247,9 +247,11 @@ impl WriteRequest<'_> {
     ) -> Result<Body, Undecodable> {
         let mut warnings = Vec::new();
         metadata_checks::check(document).map_err(|error| error.to_string())?;
-        let object = self.decode_object(&bare(&self.as_read(document)), live, errors, &mut warnings)?;
+        let sent = bare(&self.as_read(document));
+        let object = self.decode_object(&sent, live, errors, &mut warnings)?;
         Ok(Body {
             object,
+            sent,
             managers: document.at(["metadata", "managedFields"]).cloned(),
             version: meta_text(document, "resourceVersion").into(),
             warnings,

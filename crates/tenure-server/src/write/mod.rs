@@ -10,6 +10,8 @@ mod create;
 mod create_context;
 mod delete;
 mod delete_options;
+mod emptied_content;
+mod emptied_metadata;
 mod finalization;
 mod go_conversion;
 mod identity;

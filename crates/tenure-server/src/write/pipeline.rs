@@ -8,6 +8,8 @@ use super::{
     body::LIMITS,
     commit::{Outcome, Written},
     create_context::ServerContext,
+    emptied_content,
+    emptied_metadata::EmptiedMetadata,
     finalization::finalizers,
     identity::{identify, keep_identity, without_deletion_marks},
     ownership::{UNWRITTEN, as_live},
@@ -111,6 +113,10 @@ impl Writer {
         {
             write.request.audit.set_request_object(&body.object, &body.version);
         }
+        let sent = match &next {
+            Next::Whole(body) | Next::Unowned(body) => body.sent.clone(),
+            Next::Applied(state) => state.object.clone(),
+        };
         let state = match next {
             Next::Whole(body) => self.own(write, live, body, warnings).await?,
             Next::Unowned(body) => State {
@@ -126,6 +132,10 @@ impl Writer {
             self.remember_apply(write, live, warnings);
             return Ok(Some(self.unchanged(write, live, std::mem::take(warnings))));
         }
+        let emptied = match is_apply {
+            true => EmptiedMetadata::of_applied(write, &state.object),
+            false => EmptiedMetadata::default(),
+        };
         // Set defaults, and the metadata that only the server sets.
         let State { object, managers } = match is_apply {
             true => write.default_applied(state, live, warnings)?,
@@ -157,9 +167,13 @@ impl Writer {
         // Prepare by the strategy of the kind, and validate.
         let admitted = object;
         let object = self.prepare(write, live, &admitted).await?;
+        let object = match live.filter(|_| write.counts_emptied()) {
+            Some(live) => emptied_content::counted(&write.target.handler, &sent, &live.object, object),
+            None => object,
+        };
         let object = self.accept_definition(write, live, object, warnings).await?;
         self.authorize_grant(write, live, &object)?;
-        self.validate(write, live, &admitted, &object, &managers, is_apply).await?;
+        self.validate(write, live, [&sent, &admitted, &object], &managers, is_apply).await?;
         warnings.extend(write.target.handler.strategy().warnings(&object, live.map(|live| &live.object)));
         self.authorize_creation(write, live, &name)?;
         self.authorize_fields(write, live, &object, &managers, is_apply)?;
@@ -169,9 +183,13 @@ impl Writer {
         }
         // Bring the object into the form in which it is read, and see whether anything changes at all.
         let (object, at_storage) = self.canonicalize(write, object, live).await?;
+        let at_storage = match emptied.is_empty() {
+            true => at_storage,
+            false => Some(emptied.stored_in(at_storage.unwrap_or_else(|| object.clone()))),
+        };
         let State { object, managers } = match live {
             Some(live) => {
-                let times_differ = write.changes_own_time(&managers, &live.managers);
+                let times_differ = write.changes_own_time(&managers, &live.managers) || !emptied.is_empty();
                 let as_computed = managers.clone();
                 match (State { object, managers }).settle(as_live(live)) {
                     Settled::Unchanged(state) if times_differ => State { managers: as_computed, ..state },
@@ -368,13 +386,13 @@ impl Writer {
         Ok(tenure_crd::accept(&object, &names, write.now))
     }
 
-    /// Checks an object by the rules of its kind; `admitted` is the object before its kind filled in the rest.
+    /// Checks an object by the rules of its kind: as it was sent, as it was admitted before its kind filled in the rest, and as it is
+    /// now.
     async fn validate(
         &self,
         write: &WriteRequest<'_>,
         live: Option<&Stored>,
-        admitted: &Value,
-        object: &Value,
+        [sent, admitted, object]: [&Value; 3],
         managers: &Managers,
         is_apply: bool,
     ) -> Result<(), ApiError> {
@@ -394,6 +412,7 @@ impl Writer {
         if let Some(live) = live.filter(|_| is_apply && as_conflicts) {
             check_duplicates(write, object, &causes, [&live.managers, managers])?;
         }
+        emptied_content::quote(&mut causes, sent, handler.type_ref());
         Err(handler.invalid(meta_text(object, "name"), causes))
     }
 

@@ -66,6 +66,8 @@ pub(crate) enum Next {
 pub(crate) struct Body {
     /// The object with its defaults, without `managedFields` and `resourceVersion`.
     pub(super) object: Value,
+    /// The object as it was sent, with its empty lists and maps.
+    pub(super) sent: Value,
     /// The `managedFields` of the body.
     pub(super) managers: Option<Value>,
     /// The `resourceVersion` of the body; empty if it has none.
@@ -114,6 +116,13 @@ impl<'a> WriteRequest<'a> {
         self.endpoint == Endpoint::Scale
             && !self.profile.has(Improvement::IgnoreTimeChanges)
             && managers.iter().any(changed)
+    }
+
+    /// Whether empty lists and maps that were sent count as a change of the object, although they are not stored.
+    pub fn counts_emptied(&self) -> bool {
+        self.target.handler.resource.strategy.bumps.emptied
+            && self.endpoint == Endpoint::Main
+            && !self.profile.has(Improvement::IgnoreTimeChanges)
     }
 
     /// Returns how quotas apply to the write.
