@@ -56,6 +56,11 @@ impl<'o> Edit<'o> {
         }
     }
 
+    /// Whether something changed.
+    pub fn is_changed(&self) -> bool {
+        self.changed.is_some()
+    }
+
     /// Returns the changed object; `None` if nothing changed.
     pub fn finish(self) -> Option<Object> {
         self.changed.map(Object::from_sorted)

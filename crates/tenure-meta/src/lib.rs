@@ -14,6 +14,7 @@ mod field_errors;
 mod field_path;
 pub mod format;
 mod group_version_resource;
+mod name_filter;
 pub mod object_meta;
 mod openapi;
 mod previous;
@@ -39,8 +40,9 @@ pub use field_errors::FieldErrors;
 pub use field_path::FieldPath;
 pub use format::NameFormat;
 pub use group_version_resource::GroupVersionResource;
+pub use name_filter::NameFilter;
 pub use openapi::OpenApiVersion;
-pub use previous::{ChangedField, Previous};
+pub use previous::{ChangedField, Changes, Previous};
 pub use quantity::Quantity;
 pub use resource::{
     GenerationTriggers, Group, Refills, Registry, Resource, Scope, StatusOnCreate, StrategyOptions,

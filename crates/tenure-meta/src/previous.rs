@@ -2,7 +2,11 @@
 //! defaulted and validated, so they are skipped: a write costs what it changes. `UNKNOWN` is always correct,
 //! and only slower.
 
+use crate::NameFilter;
 use tenure_value::{Object, Text, Value};
+
+/// The most fields of an object whose changes are looked for one by one; no type of Kubernetes has as many.
+const MOST_FIELDS: usize = u64::BITS as usize;
 
 /// The value at the same path of the live object, if it is known; it must be decoded and valid.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +22,33 @@ pub struct ChangedField<'n, 'v> {
     pub value: &'n Value,
     /// The value before.
     pub before: Previous<'v>,
+}
+
+/// The fields of an object that have changed, in order.
+#[derive(Clone)]
+pub struct Changes<'n, 'v> {
+    before: &'v [(Text, Value)],
+    now: &'n [(Text, Value)],
+    /// A bit for the index of each changed field.
+    places: u64,
+}
+
+impl Changes<'_, '_> {
+    /// Returns the names of the changed fields.
+    pub fn names(&self) -> NameFilter {
+        self.clone().map(|change| change.name.as_str()).collect()
+    }
+}
+
+impl<'n, 'v> Iterator for Changes<'n, 'v> {
+    type Item = ChangedField<'n, 'v>;
+
+    fn next(&mut self) -> Option<ChangedField<'n, 'v>> {
+        let place = self.places.trailing_zeros() as usize;
+        let ((_, before), (name, value)) = self.before.get(place).zip(self.now.get(place))?;
+        self.places &= self.places - 1;
+        Some(ChangedField { place, name, value, before: Previous(Some(before)) })
+    }
 }
 
 impl<'v> Previous<'v> {
@@ -45,23 +76,30 @@ impl<'v> Previous<'v> {
 
     /// Returns the changed fields with their indices and live values, if the names of all fields are
     /// unchanged: then no field that is always shown is missing, and none is new.
-    pub fn changes<'n>(self, now: &'n Object) -> Option<impl Iterator<Item = ChangedField<'n, 'v>>> {
+    pub fn changes<'n>(self, now: &'n Object) -> Option<Changes<'n, 'v>> {
         let before = self.0.and_then(Value::as_object).map(Object::fields)?;
         let now = now.fields();
-        if before.len() != now.len() || !before.iter().zip(now).all(|(before, now)| before.0 == now.0) {
+        if before.len() != now.len() || now.len() > MOST_FIELDS {
             return None;
         }
-        let pairs = before.iter().zip(now).enumerate();
-        let changed = pairs.filter(|(_, ((_, before), (_, now)))| match now.is_scalar() {
-            true => now != before,
-            false => !now.ptr_eq(before),
-        });
-        Some(changed.map(|(place, ((_, before), (name, now)))| ChangedField {
-            place,
-            name,
-            value: now,
-            before: Previous(Some(before)),
-        }))
+        let (mut places, mut bit) = (0, 1);
+        for ((name_before, before), (name, now)) in before.iter().zip(now) {
+            if name_before != name {
+                return None;
+            }
+            let is_changed = match now.is_scalar() {
+                true => now != before,
+                false => !now.ptr_eq(before),
+            };
+            places |= if is_changed { bit } else { 0 };
+            bit <<= 1;
+        }
+        Some(Changes { before, now, places })
+    }
+
+    /// Returns the live value at a path of fields.
+    pub fn at(self, path: &[&str]) -> Previous<'v> {
+        Previous(self.0.and_then(|before| before.at(path.iter().copied())))
     }
 
     /// Returns the live item at an index of a list.
@@ -98,6 +136,22 @@ mod tests {
     }
 
     #[test]
+    fn as_many_fields_as_there_are_bits_are_compared() {
+        for count in [63, 64, 65] {
+            let object = |last: i64| {
+                let fields =
+                    (0..count).map(|at| (format!("f{at:02}"), if at + 1 == count { last } else { at }));
+                Value::object(fields.map(|(name, value)| (name, Value::from(value))))
+            };
+            let (live, now) = (object(-1), object(-2));
+            let changes = Previous::of(&live).changes(now.as_object().unwrap());
+            let places: Option<Vec<usize>> =
+                changes.map(|changes| changes.map(|change| change.place).collect());
+            assert_eq!(places, (count <= 64).then(|| vec![count as usize - 1]), "{count}");
+        }
+    }
+
+    #[test]
     fn changes_are_returned_only_if_all_names_are_unchanged() {
         let live: Value = r#"{"a":{"x":1},"b":1,"c":"t","d":null}"#.parse().unwrap();
         let fields = live.as_object().unwrap();
@@ -106,6 +160,9 @@ mod tests {
             Some(changes.map(|change| (change.place, change.name.to_string())).collect())
         };
         assert_eq!(changes(fields), Some(vec![]));
+        let names = |now: &Object| Previous::of(&live).changes(now).map(|changes| changes.names());
+        assert_eq!(names(fields), Some(NameFilter::NONE));
+        assert_eq!(names(&fields.with("b", 2).with("d", 1)), Some(["b", "d"].into_iter().collect()));
         let other = fields.with("b", 2).with("c", "t").with("d", "new");
         assert_eq!(changes(&other), Some(vec![(1, "b".into()), (3, "d".into())]));
         let copied = fields.with("a", r#"{"x":1}"#.parse::<Value>().unwrap());

@@ -2,7 +2,7 @@
 
 use super::image;
 use tenure_meta::{
-    Edit,
+    Edit, NameFilter,
     codec::{Shape, Shapes, StructShape, is_absent},
 };
 use tenure_value::{Text, Value};
@@ -88,6 +88,16 @@ impl Place {
         Ok(Place { steps, keeps_zero, is_struct })
     }
 
+    /// Returns the field of the node that the path begins with.
+    pub(crate) fn reads(&self) -> NameFilter {
+        match self.steps.first() {
+            // A row about a whole node has an empty path.
+            Some(name) if name.is_empty() => NameFilter::ALL,
+            Some(name) => NameFilter::of(name),
+            None => NameFilter::ALL,
+        }
+    }
+
     pub(crate) fn find<'n>(&self, node: &'n Edit<'_>) -> Option<&'n Value> {
         match &*self.steps {
             [] => None,
@@ -133,6 +143,22 @@ impl Condition {
             "notTagLatest" => Condition::NotTagLatest(at()?),
             _ => return Err(format!("unknown condition {op:?}: {row}")),
         })
+    }
+
+    /// Returns the fields of the node that the condition is about.
+    pub(crate) fn reads(&self) -> NameFilter {
+        match self {
+            Condition::Absent(place)
+            | Condition::Present(place)
+            | Condition::Missing(place)
+            | Condition::Eq(place, _)
+            | Condition::Ne(place, _)
+            | Condition::In(place, _)
+            | Condition::TagLatest(place)
+            | Condition::NotTagLatest(place) => place.reads(),
+            Condition::Same(one, other) => one.reads().or(other.reads()),
+            Condition::NoFieldsExcept(_) => NameFilter::ALL,
+        }
     }
 
     pub(crate) fn holds(&self, node: &Edit<'_>) -> bool {

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::data::only_known;
 use tenure_meta::{
-    CreateContext, Edit, ValueExt,
+    CreateContext, Edit, NameFilter, ValueExt,
     codec::{FieldShape, Shapes, StructShape, is_absent, is_zero},
     map_items,
 };
@@ -41,6 +41,9 @@ const MEMBERS: [&str; 21] = [
 /// A compiled rule.
 #[derive(Debug)]
 pub(crate) struct Rule {
+    /// The fields of the node that decide what the rule does. Where they are as in an object that it was applied to, it has nothing
+    /// to do.
+    pub(super) reads: NameFilter,
     /// The admission plugin that the rule belongs to.
     plugin: Option<Text>,
     /// The path of the parent of the target.
@@ -123,6 +126,7 @@ impl Rule {
     pub(crate) fn of_schema(field: &FieldShape) -> Option<Rule> {
         let value = field.default.clone()?;
         Some(Rule {
+            reads: NameFilter::of(&field.name),
             plugin: None,
             parents: Box::default(),
             target: field.name.clone(),
@@ -161,7 +165,8 @@ impl Rule {
                 false => when.push(Condition::compile(shapes, node, condition)?),
             }
         }
-        Ok(Rule {
+        let mut rule = Rule {
+            reads: NameFilter::ALL,
             plugin: row.get("plugin").and_then(Value::as_str).map(Text::new),
             parents: parents.into(),
             target: target.into(),
@@ -172,7 +177,31 @@ impl Rule {
             when: when.into(),
             when_beside: when_beside.into(),
             action: action_of(shapes, node, &beside, row)?,
-        })
+        };
+        rule.reads = rule.fields_read();
+        Ok(rule)
+    }
+
+    /// Returns the fields of the node that a rule reads and writes. Only of those that set an absent field is it known that they
+    /// have nothing more to do once they were applied.
+    fn fields_read(&self) -> NameFilter {
+        let source = match &self.action {
+            Action::Put(Literal::Fixed(_)) => NameFilter::NONE,
+            Action::Copy(Source::Node(place)) => place.reads(),
+            // What is beside the target is below its parents, if it has any.
+            Action::Copy(Source::Beside(place)) if self.parents.is_empty() => place.reads(),
+            Action::Copy(Source::Beside(_)) => NameFilter::NONE,
+            _ => return NameFilter::ALL,
+        };
+        if self.force || self.plugin.is_some() {
+            return NameFilter::ALL;
+        }
+        let (own, beside) = match self.parents.first() {
+            Some(Step::Field(name)) => (NameFilter::of(name), &[][..]),
+            Some(Step::Each) => return NameFilter::ALL,
+            None => (NameFilter::of(&self.target), &self.when_beside[..]),
+        };
+        self.when.iter().chain(beside).map(Condition::reads).fold(own.or(source), NameFilter::or)
     }
 
     /// Whether the rule overwrites existing values.

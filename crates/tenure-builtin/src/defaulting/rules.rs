@@ -4,7 +4,7 @@ use super::rule::Rule;
 use crate::data::{self, DEFAULTS, DataError};
 use std::{collections::HashMap, sync::OnceLock};
 use tenure_meta::{
-    CreateContext, Edit, ValueExt,
+    CreateContext, Edit, NameFilter, ValueExt,
     codec::{NodeRules, Shape, ShapeId, Shapes},
 };
 use tenure_value::Value;
@@ -96,9 +96,13 @@ struct DefaultRules<'r> {
 }
 
 impl NodeRules for DefaultRules<'_> {
-    fn run(&mut self, shape: ShapeId, node: &mut Edit<'_>) {
+    fn run(&mut self, shape: ShapeId, node: &mut Edit<'_>, mut changed: NameFilter) {
         for rule in self.rules.default_of(self.shapes, shape) {
-            rule.run(node, self.context);
+            if rule.reads.meets(changed) {
+                rule.run(node, self.context);
+                // What a rule changes, others may read.
+                changed = if node.is_changed() { NameFilter::ALL } else { changed };
+            }
         }
     }
 }

@@ -15,7 +15,8 @@ use std::{
     sync::OnceLock,
 };
 use tenure_meta::{
-    Edit, Endpoint, FieldError, FieldErrorKind, FieldErrors, FieldPath, Previous, Registry, Seen, ValueExt,
+    ChangedField, Changes, Edit, Endpoint, FieldError, FieldErrorKind, FieldErrors, FieldPath, NameFilter,
+    Previous, Registry, Seen, ValueExt,
     codec::{Absent, Shape, ShapeId, Shapes, StructShape, is_absent},
     format::Format,
 };
@@ -37,6 +38,8 @@ pub(crate) struct Checks {
 /// One check at a node.
 #[derive(Debug)]
 struct Check {
+    /// The fields of the node that decide the outcome: it is the same where they are.
+    reads: NameFilter,
     at: Place,
     when: Box<[Condition]>,
     test: Test,
@@ -78,6 +81,18 @@ enum Test {
     /// Not greater than another field.
     AtMost(Place),
     Call(Function),
+}
+
+impl Test {
+    /// Returns the fields of a node that the test of a place reads.
+    fn reads(&self, at: &Place) -> NameFilter {
+        match self {
+            Test::Call(function) => function.reads(),
+            Test::Count { names, .. } => names.iter().map(|name| name.as_str()).collect(),
+            Test::AtLeast(other) | Test::AtMost(other) => at.reads().or(other.reads()),
+            _ => at.reads(),
+        }
+    }
 }
 
 /// The prefixes that rows omit from type names.
@@ -169,6 +184,7 @@ impl Checks {
             let is_struct = matches!(shapes.get(field.shape), Shape::Struct(_));
             let at = || Place { steps: [field.name.clone()].into(), keeps_zero: field.keeps_zero, is_struct };
             let from_schema = |test| Check {
+                reads: NameFilter::of(&field.name),
                 at: at(),
                 when: Box::default(),
                 test,
@@ -306,11 +322,13 @@ fn tests(shapes: &Shapes, shape: &StructShape, row: &Value) -> Result<Vec<Check>
     }
     let path = text("at")?.unwrap_or_default();
     let detail = text("detail")?.unwrap_or_default();
-    let check = |test| {
+    let check = |test: Test| {
         let when = row.items("when").iter().map(|condition| Condition::compile(shapes, node, condition));
+        let (at, when) = (place(path)?, when.collect::<Result<Box<[Condition]>, String>>()?);
         Ok(Check {
-            at: place(path)?,
-            when: when.collect::<Result<_, String>>()?,
+            reads: when.iter().map(Condition::reads).fold(test.reads(&at), NameFilter::or),
+            at,
+            when,
             test,
             detail: detail.into(),
             from_schema: false,
@@ -331,6 +349,17 @@ enum When {
     Last,
 }
 
+/// A node of an object.
+#[derive(Clone, Copy)]
+struct At<'n> {
+    fields: &'n Object,
+    path: &'n FieldPath<'n>,
+    /// The node of the live object.
+    before: Previous<'n>,
+    /// The fields that differ from those of the live object; all if that is not known.
+    changed: NameFilter,
+}
+
 /// One traversal of an object.
 pub(crate) struct Walk<'w> {
     pub shapes: &'w Shapes,
@@ -344,8 +373,9 @@ impl Walk<'_> {
     /// Validates an object: its status at the status endpoint, everything else at other endpoints.
     pub(crate) fn object(&mut self, id: ShapeId, object: &Value, before: Previous<'_>, path: &FieldPath<'_>) {
         let (Shape::Struct(shape), Value::Object(fields)) = (self.shapes.get(id), object) else { return };
+        let root = At { fields, path, before, changed: NameFilter::ALL };
         if self.endpoint != Endpoint::Status {
-            self.node(id, shape, fields, path, When::First);
+            self.node(id, shape, root, When::First);
         }
         let mut known = shape.steps();
         for (place, (name, value)) in fields.iter().enumerate() {
@@ -355,7 +385,7 @@ impl Walk<'_> {
             }
         }
         if self.endpoint != Endpoint::Status {
-            self.node(id, shape, fields, path, When::Last);
+            self.node(id, shape, root, When::Last);
         }
     }
 
@@ -365,18 +395,23 @@ impl Walk<'_> {
         }
         match (self.shapes.get(id), value) {
             (Shape::Struct(shape), Value::Object(fields)) => {
-                self.node(id, shape, fields, path, When::First);
-                let mut known = shape.steps();
-                let parts = fields.iter().enumerate().filter(|(_, (_, value))| !value.is_scalar());
-                for (place, (name, value)) in parts {
-                    let before = before.field(place, name, value);
-                    if !before.is_unchanged(value)
-                        && let (_, Some(field)) = known.to(name)
-                    {
-                        self.value(field.shape, value, before, &path.field(name));
+                let changes = before.changes(fields);
+                let changed = changes.as_ref().map_or(NameFilter::ALL, Changes::names);
+                let node = At { fields, path, before, changed };
+                self.node(id, shape, node, When::First);
+                match changes {
+                    Some(changes) => {
+                        for ChangedField { name, value, before, .. } in changes {
+                            if !value.is_scalar()
+                                && let Some(field) = shape.field(name)
+                            {
+                                self.value(field.shape, value, before, &path.field(name));
+                            }
+                        }
                     }
+                    None => self.parts(shape, fields, before, path),
                 }
-                self.node(id, shape, fields, path, When::Last);
+                self.node(id, shape, node, When::Last);
             }
             (Shape::List(item_shape), Value::Array(items)) if self.is_struct(*item_shape) => {
                 for (at, item) in items.iter().enumerate() {
@@ -392,33 +427,50 @@ impl Walk<'_> {
         }
     }
 
+    /// Validates the parts of a node of which it is not known what changed.
+    fn parts(&mut self, shape: &StructShape, fields: &Object, before: Previous<'_>, path: &FieldPath<'_>) {
+        let mut known = shape.steps();
+        let parts = fields.iter().enumerate().filter(|(_, (_, value))| !value.is_scalar());
+        for (place, (name, value)) in parts {
+            let before = before.field(place, name, value);
+            if !before.is_unchanged(value)
+                && let (_, Some(field)) = known.to(name)
+            {
+                self.value(field.shape, value, before, &path.field(name));
+            }
+        }
+    }
+
     fn is_struct(&self, id: ShapeId) -> bool {
         matches!(self.shapes.get(id), Shape::Struct(_))
     }
 
-    fn node(&mut self, id: ShapeId, shape: &StructShape, fields: &Object, path: &FieldPath<'_>, when: When) {
+    /// Runs the checks of a node that read one of the changed fields; the others have the outcome that they had for the live object,
+    /// which is valid.
+    fn node(&mut self, id: ShapeId, shape: &StructShape, at: At<'_>, when: When) {
         if self.endpoint == Endpoint::Status && self.checks.spec_only.contains(&id) {
             return;
         }
-        let node = Edit::new(fields);
+        let node = Edit::new(at.fields);
         for check in self.checks.of(self.shapes, id, shape) {
-            let is_now = check.is_late == (when == When::Last);
+            let is_now = check.is_late == (when == When::Last) && check.reads.meets(at.changed);
             if !is_now || check.from_schema && self.endpoint == Endpoint::Status {
                 continue;
             }
             if check.when.iter().all(|condition| condition.holds(&node)) {
-                self.run(check, fields, &node, path);
+                self.run(check, at, &node);
             }
         }
     }
 
-    fn run(&mut self, check: &Check, fields: &Object, node: &Edit<'_>, path: &FieldPath<'_>) {
+    fn run(&mut self, check: &Check, at: At<'_>, node: &Edit<'_>) {
+        let At { fields, path, before, .. } = at;
         let found = check.at.find(node);
         let given = found.filter(|value| !is_absent(Some(value), check.at.keeps_zero));
         let report = Report { check, path, errors: self.errors };
         match (&check.test, given) {
             (Test::Call(function), _) => {
-                let context = Context { root: self.root, node: fields, path };
+                let context = Context { root: self.root, node: fields, path, before };
                 function.call(&context, self.errors);
             }
             (Test::Count { names, least, most, noun }, _) => {

@@ -1,7 +1,7 @@
 //! The input of a function that validates a node.
 
 use super::go_form;
-use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, FieldPath, format::Verdict};
+use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, FieldPath, Previous, format::Verdict};
 use tenure_value::{Object, Text, Value};
 
 /// The input of a validation function.
@@ -12,12 +12,19 @@ pub(crate) struct Context<'c> {
     pub node: &'c Object,
     /// The path of the node.
     pub path: &'c FieldPath<'c>,
+    /// The node of the live object, which is valid.
+    pub before: Previous<'c>,
 }
 
 impl Context<'_> {
     /// Returns a field of the node.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.node.get(name).filter(|value| !value.is_null())
+    }
+
+    /// Whether the value at a path below the node is known to be that of the live object.
+    pub fn is_unchanged(&self, path: &[&str]) -> bool {
+        self.at(path).is_some_and(|value| self.before.at(path).is_unchanged(value))
     }
 
     /// Returns a string of the node; empty if there is none.

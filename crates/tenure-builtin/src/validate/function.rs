@@ -4,11 +4,14 @@ use super::{
     admission, aggregation, autoscaler, certificate, conditions, content, context::Context, device, event,
     flow, job, placement, pod, quota, resources, selector, service, source, trust_bundle, volume, workload,
 };
-use tenure_meta::FieldErrors;
+use tenure_meta::{FieldErrors, NameFilter};
 
 /// A validation function.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Function(Body);
+pub(crate) struct Function {
+    body: Body,
+    reads: NameFilter,
+}
 
 type Body = fn(&Context<'_>, &mut FieldErrors);
 
@@ -100,12 +103,27 @@ const FUNCTIONS: [(&str, Body); 84] = [
     ("podClaims", device::pod_claims),
 ];
 
+/// The fields that functions read which look at little of their node, and so need not run whenever something in it changes.
+const READS: [(&str, &[&str]); 3] = [
+    ("rollingUpdate", &["minReadySeconds", "progressDeadlineSeconds", "strategy"]),
+    ("selectsTemplate", &["selector", "template"]),
+    ("templateMetadata", &["metadata"]),
+];
+
 impl Function {
     pub(crate) fn named(name: &str) -> Option<Function> {
-        FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(_, function)| Function(*function))
+        let (_, body) = FUNCTIONS.iter().find(|(known, _)| *known == name)?;
+        let known = READS.iter().find(|(known, _)| *known == name);
+        let reads = known.map_or(NameFilter::ALL, |(_, fields)| fields.iter().copied().collect());
+        Some(Function { body: *body, reads })
+    }
+
+    /// Returns the fields of a node that the function reads; all where that is not known.
+    pub(crate) fn reads(self) -> NameFilter {
+        self.reads
     }
 
     pub(crate) fn call(self, context: &Context<'_>, errors: &mut FieldErrors) {
-        (self.0)(context, errors)
+        (self.body)(context, errors)
     }
 }

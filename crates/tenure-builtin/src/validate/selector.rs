@@ -1,7 +1,7 @@
 //! Validation of label selectors, and that a workload selects its own pods.
 
 use super::context::Context;
-use tenure_meta::{FieldErrorKind, FieldErrors, format, object_meta};
+use tenure_meta::{FieldErrorKind, FieldErrors, Previous, format, object_meta};
 use tenure_value::{Object, Value};
 
 /// Validates a label selector.
@@ -95,6 +95,9 @@ pub(super) fn selects(selector: Option<&Value>, labels: &Object) -> bool {
 
 /// Validates that the selector of a workload matches the labels of its template.
 pub(crate) fn selects_template(context: &Context<'_>, errors: &mut FieldErrors) {
+    if context.is_unchanged(&["selector"]) && context.is_unchanged(&["template", "metadata"]) {
+        return;
+    }
     let selector = context.get("selector");
     let empty = |name: &str| {
         selector.and_then(|selector| selector.get(name)).is_none_or(|part| match part {
@@ -131,7 +134,7 @@ pub(crate) fn selects_template(context: &Context<'_>, errors: &mut FieldErrors) 
 fn is_valid(context: &Context<'_>, selector: &Value) -> bool {
     let mut found = FieldErrors::default();
     if let Some(node) = selector.as_object() {
-        label_selector(&Context { root: context.root, node, path: context.path }, &mut found);
+        label_selector(&Context { node, before: Previous::UNKNOWN, ..*context }, &mut found);
     }
     found.is_empty()
 }

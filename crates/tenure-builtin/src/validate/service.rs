@@ -5,7 +5,7 @@ use super::{
     go_form, pod,
 };
 use crate::allocate::AddressRange;
-use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, Seen, format, object_meta};
+use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, Previous, Seen, format, object_meta};
 use tenure_value::Value;
 
 /// Validates the spec of a service.
@@ -83,7 +83,7 @@ fn ports(cx: &Context<'_>, headless: bool, errors: &mut FieldErrors) {
         if let Some(fields) = port.as_object() {
             let path = cx.path.field("ports");
             let path = path.index(at);
-            let context = Context { root: cx.root, node: fields, path: &path };
+            let context = Context { root: cx.root, node: fields, path: &path, before: Previous::UNKNOWN };
             pod::number_or_name(&context, "targetPort", errors);
         }
         if !numbers.insert((number(port, "port"), protocol)) {

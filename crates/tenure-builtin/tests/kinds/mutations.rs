@@ -7,7 +7,7 @@ use crate::{
     validation::create,
 };
 use tenure_builtin::{CreateContext, Kinds};
-use tenure_meta::{Endpoint, FieldError};
+use tenure_meta::{Endpoint, FieldError, Previous};
 use tenure_value::Value;
 
 /// Returns a value with the one at a path replaced, or deleted.
@@ -126,4 +126,55 @@ fn changed_statuses_are_accepted_and_refused_as_recorded() {
 /// Returns the example that a row is about.
 pub fn example_of<'v>(examples: &'v [Value], row: &Value) -> &'v Value {
     &examples[usize::try_from(row.get("example").and_then(Value::as_i64).unwrap()).unwrap()]
+}
+
+/// Whether a value has the parent of what a path leads to.
+fn reaches(value: &Value, path: &[Value]) -> bool {
+    match (value, path) {
+        (Value::Object(_), [_]) | (_, []) => true,
+        (Value::Array(items), [Value::Int(at), rest @ ..]) => {
+            usize::try_from(*at).ok().and_then(|at| items.get(at)).is_some_and(|item| reaches(item, rest))
+        }
+        (Value::Object(fields), [Value::String(name), rest @ ..]) => {
+            fields.get(name).is_some_and(|value| reaches(value, rest))
+        }
+        _ => false,
+    }
+}
+
+#[test]
+fn what_is_as_in_the_live_object_is_not_looked_at_again() {
+    let examples = facts::read("defaults-examples.json");
+    let examples = items(&examples, "examples");
+    let rows =
+        ["mutations.json", "updates.json"].map(|file| items(&facts::read(file), "rows").to_vec()).concat();
+    let (kinds, mut failures, mut compared) = (Kinds::at(recordings::version()), Vec::new(), 0);
+    for (number, row) in rows.iter().enumerate() {
+        let example = example_of(examples, row);
+        let output = example.get("output").unwrap();
+        let around = &mut Recorded::of(output);
+        let Ok(live) = create(&named(example.get("input").unwrap(), output), around) else { continue };
+        let resource = kinds.registry().of_kind(text(&live, "apiVersion"), text(&live, "kind")).unwrap();
+        if !reaches(&live, items(row, "path")) {
+            continue;
+        }
+        let given = changed(&live, items(row, "path"), replacement(row).as_ref());
+        let complete = |before| {
+            let completed = kinds.complete_after(resource, &given, before, around.now());
+            completed.map(|completed| completed.value).map_err(|error| error.message)
+        };
+        let (whole, part) = (complete(Previous::UNKNOWN), complete(Previous::of(&live)));
+        if whole != part {
+            failures.push(format!("{number}: {row}: {whole:?} is {part:?}"));
+        }
+        let Ok(new) = part else { continue };
+        let validate = |before| kinds.validate_update_after(resource, Endpoint::Main, &live, &new, before);
+        let (whole, part) = (validate(Previous::UNKNOWN), validate(Previous::of(&live)));
+        if whole != part {
+            failures.push(format!("{number}: {row}: {whole:?} are {part:?}"));
+        }
+        compared += 1;
+    }
+    assert!(failures.is_empty(), "{} of {compared}\n{}", failures.len(), failures.join("\n"));
+    assert!(compared > 1_000, "{compared}");
 }

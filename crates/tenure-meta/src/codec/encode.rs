@@ -2,20 +2,21 @@
 //! are added, zeros and empty lists and maps are dropped.
 
 use super::shape::{Absent, FieldShape, ScalarShape, Shape, ShapeId, Shapes, Shown, StructShape, is_zero};
-use crate::{ChangedField, Edit, Previous, Rebuild, map_items};
+use crate::{ChangedField, Changes, Edit, NameFilter, Previous, Rebuild, map_items};
 use tenure_value::{Object, Value};
 
 /// Rules that run at every struct of an object, parents before children.
 pub trait NodeRules {
-    /// Changes a node.
-    fn run(&mut self, shape: ShapeId, node: &mut Edit<'_>);
+    /// Changes a node. The fields with these names differ from those of the live object, to which all rules were applied: a rule
+    /// that reads no such field has nothing to do.
+    fn run(&mut self, shape: ShapeId, node: &mut Edit<'_>, changed: NameFilter);
 }
 
 /// No rules.
 pub struct NoRules;
 
 impl NodeRules for NoRules {
-    fn run(&mut self, _: ShapeId, _: &mut Edit<'_>) {}
+    fn run(&mut self, _: ShapeId, _: &mut Edit<'_>, _: NameFilter) {}
 }
 
 /// What a traversal does at every node.
@@ -86,19 +87,29 @@ impl Encoder<'_> {
         fields: &Object,
         before: Previous<'_>,
     ) -> Option<Object> {
-        let mut edit = Edit::new(fields);
+        let changes = before.changes(fields);
         if self.walk != Walk::Encode {
-            self.rules.run(shape, &mut edit);
+            let mut edit = Edit::new(fields);
+            let changed = changes.as_ref().map_or(NameFilter::ALL, Changes::names);
+            self.rules.run(shape, &mut edit, changed);
+            if let Some(ruled) = edit.finish() {
+                let changed = self.parts(structure, &ruled, before, before.changes(&ruled));
+                return changed.or(Some(ruled));
+            }
         }
-        let ruled = edit.finish();
-        let changed = self.parts(structure, ruled.as_ref().unwrap_or(fields), before);
-        changed.or(ruled)
+        self.parts(structure, fields, before, changes)
     }
 
     /// Traverses the children of a node together with the type.
-    fn parts(&mut self, shape: &StructShape, fields: &Object, before: Previous<'_>) -> Option<Object> {
+    fn parts(
+        &mut self,
+        shape: &StructShape,
+        fields: &Object,
+        before: Previous<'_>,
+        changes: Option<Changes<'_, '_>>,
+    ) -> Option<Object> {
         let mut walk = Rebuild::new(fields.fields());
-        if let Some(changes) = before.changes(fields) {
+        if let Some(changes) = changes {
             for ChangedField { place, name, value, before } in changes {
                 if let Some(field) = shape.field(name) {
                     walk.keep_to(place);
