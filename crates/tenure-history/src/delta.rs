@@ -30,11 +30,13 @@ pub(crate) struct DeltaWriter<'a, 'v> {
     names: Vec<Option<&'v str>>,
     /// The changed fields, with `[]` for any item of a list.
     paths: Vec<String>,
+    /// The path of the field that changed last, whose memory is used again.
+    path: String,
 }
 
 impl<'a, 'v> DeltaWriter<'a, 'v> {
     pub(crate) fn new(encoder: &'a mut Encoder) -> DeltaWriter<'a, 'v> {
-        DeltaWriter { encoder, names: Vec::new(), paths: Vec::new() }
+        DeltaWriter { encoder, names: Vec::with_capacity(16), paths: Vec::new(), path: String::new() }
     }
 
     /// Writes the edit that leads from the newer document to the older one.
@@ -47,14 +49,16 @@ impl<'a, 'v> DeltaWriter<'a, 'v> {
 
     /// Writes an edit, or nothing if both values are the same; returns whether they differ.
     fn edit(&mut self, newer: &'v Value, older: &'v Value, place: Place) -> bool {
-        if is_same_at_once(newer, older) {
-            return false;
-        }
+        !is_same_at_once(newer, older) && self.edit_other(newer, older, place)
+    }
+
+    /// The same for values that are not the same at once, so that scalars differ.
+    fn edit_other(&mut self, newer: &'v Value, older: &'v Value, place: Place) -> bool {
         match (newer, older) {
             (_, _) if place == Place::Hidden => newer != older && self.replace(older, place),
             (Value::Object(newer), Value::Object(older)) => self.object(newer, older, place),
             (Value::Array(newer), Value::Array(older)) => self.array(newer, older, place),
-            _ => newer != older && self.replace(older, place),
+            _ => self.replace(older, place),
         }
     }
 
@@ -73,17 +77,19 @@ impl<'a, 'v> DeltaWriter<'a, 'v> {
     fn object(&mut self, newer: &'v Object, older: &'v Object, place: Place) -> bool {
         let start = self.encoder.out.len();
         self.encoder.byte(OBJECT);
-        let (mut new, mut old) = (newer.fields().iter().peekable(), older.fields().iter().peekable());
-        let mut differs = false;
+        let (new, old) = (newer.fields(), older.fields());
+        let (mut new_at, mut old_at, mut differs) = (0, 0, false);
         loop {
-            let order = match (new.peek(), old.peek()) {
+            // Most names are in the same place of both.
+            let (is, was) = match (new.get(new_at), old.get(old_at)) {
                 (None, None) => break,
-                (Some(_), None) => std::cmp::Ordering::Less,
-                (None, Some(_)) => std::cmp::Ordering::Greater,
-                (Some((a, _)), Some((b, _))) => a.as_str().cmp(b.as_str()),
+                (Some(is), Some(was)) if is.0 == was.0 => (Some(is), Some(was)),
+                (Some(is), Some(was)) if was.0 < is.0 => (None, Some(was)),
+                (None, was) => (None, was),
+                (is, _) => (is, None),
             };
-            let was = if order.is_ge() { old.next() } else { None };
-            let is = if order.is_le() { new.next() } else { None };
+            new_at += usize::from(is.is_some());
+            old_at += usize::from(was.is_some());
             let (name, mark) = match (is, was) {
                 (Some((_, is)), Some((_, was))) if is_same_at_once(is, was) => continue,
                 (Some((name, _)), _) | (_, Some((name, _))) => (name.as_str(), self.encoder.out.len()),
@@ -93,7 +99,7 @@ impl<'a, 'v> DeltaWriter<'a, 'v> {
             self.names.push(Some(name));
             let place = place.below(name);
             let changed = match (is, was) {
-                (Some((_, is)), Some((_, was))) => self.edit(is, was, place),
+                (Some((_, is)), Some((_, was))) => self.edit_other(is, was, place),
                 (_, Some((_, was))) => self.replace(was, place),
                 _ => {
                     self.changed();
@@ -117,7 +123,7 @@ impl<'a, 'v> DeltaWriter<'a, 'v> {
     fn array(&mut self, newer: &'v Array, older: &'v Array, place: Place) -> bool {
         let (new, old) = (newer.items(), older.items());
         let shorter = new.len().min(old.len());
-        let same = |(a, b): &(&Value, &Value)| is_same_at_once(a, b) || a == b;
+        let same = |(a, b): &(&Value, &Value)| a == b;
         let first = new.iter().zip(old).take_while(same).count();
         if first == new.len() && first == old.len() {
             return false;
@@ -149,8 +155,8 @@ impl<'a, 'v> DeltaWriter<'a, 'v> {
         if self.paths.len() >= MOST_PATHS {
             return;
         }
-        let length = self.names.iter().map(|name| name.map_or(2, |name| name.len() + 1)).sum();
-        let mut path = String::with_capacity(length);
+        let path = &mut self.path;
+        path.clear();
         for name in &self.names {
             match name {
                 Some(name) => {
@@ -160,8 +166,8 @@ impl<'a, 'v> DeltaWriter<'a, 'v> {
                 None => path.push_str("[]"),
             }
         }
-        if self.paths.last() != Some(&path) {
-            self.paths.push(path);
+        if self.paths.last() != Some(path) {
+            self.paths.push(path.clone());
         }
     }
 }
