@@ -9,7 +9,7 @@ use tenure_meta::{ApiError, Resource};
 use tenure_store::{Entry, Revision};
 use tenure_value::{
     Limits, Object, Text, Value,
-    json::{self, Style},
+    json::{self, ObjectPrinter, Style},
 };
 
 /// The first byte of every stored value.
@@ -114,16 +114,18 @@ fn print(object: &Value, out: &mut Vec<u8>) -> Option<[usize; 2]> {
         return None;
     };
     let mut seams = [0, 0];
-    members(fields, out, |_, name, value, out| match name {
-        "metadata" => members(metadata, out, |start, name, value, out| {
-            for (seam, added) in seams.iter_mut().zip(ADDED) {
-                if *seam == 0 && name > added {
-                    *seam = start;
+    ObjectPrinter::append(out, Style::Kubernetes, |printer| {
+        printer.object(fields, |printer, _, name, value| match name {
+            "metadata" => printer.object(metadata, |printer, start, name, value| {
+                for (seam, added) in seams.iter_mut().zip(ADDED) {
+                    if *seam == 0 && name > added {
+                        *seam = start;
+                    }
                 }
-            }
-            json::write(value, out);
-        }),
-        _ => json::write(value, out),
+                printer.value(value);
+            }),
+            _ => printer.value(value),
+        });
     });
     Some(seams)
 }
@@ -135,19 +137,6 @@ const ADDED: [&str; 2] = ["managedFields", "resourceVersion"];
 fn has_seams(metadata: &Object) -> bool {
     metadata.fields().last().is_some_and(|(last, _)| last.as_str() > ADDED[1])
         && !ADDED.iter().any(|name| metadata.contains(name))
-}
-
-/// Prints the members of an object; `print` is given where a member starts, and prints its value.
-fn members(object: &Object, out: &mut Vec<u8>, mut print: impl FnMut(usize, &str, &Value, &mut Vec<u8>)) {
-    let mut separator = b'{';
-    for (name, value) in object {
-        out.push(std::mem::replace(&mut separator, b','));
-        let start = out.len();
-        json::write_text(name, Style::Kubernetes, out);
-        out.push(b':');
-        print(start, name, value, out);
-    }
-    out.extend_from_slice(if separator == b'{' { b"{}" } else { b"}" });
 }
 
 /// An object as it goes into the store.

@@ -29,24 +29,35 @@ impl Size {
         size
     }
 
+    /// Adds a value at a depth. Most values are scalars, which are added where they are seen.
     fn add(&mut self, value: &Value, depth: usize) {
         self.values += 1;
         match value {
-            Value::String(text) => self.bytes += text.len() + 2,
             Value::Array(items) => {
                 self.depth = self.depth.max(depth + 1);
                 self.bytes += items.len() + 1;
-                items.iter().for_each(|item| self.add(item, depth + 1));
+                items.iter().for_each(|item| self.add_part(item, depth + 1));
             }
             Value::Object(fields) => {
                 self.depth = self.depth.max(depth + 1);
                 self.bytes += 1;
-                for (name, value) in fields.iter() {
+                for (name, value) in fields {
                     self.bytes += name.len() + 4;
-                    self.add(value, depth + 1);
+                    self.add_part(value, depth + 1);
                 }
             }
-            _ => self.bytes += 2,
+            scalar => self.bytes += scalar_bytes(scalar),
+        }
+    }
+
+    #[inline]
+    fn add_part(&mut self, part: &Value, depth: usize) {
+        match part {
+            Value::Array(_) | Value::Object(_) => self.add(part, depth),
+            scalar => {
+                self.values += 1;
+                self.bytes += scalar_bytes(scalar);
+            }
         }
     }
 
@@ -60,6 +71,12 @@ impl Size {
         .into_iter()
         .find(|(_, limit, size)| size > limit)
     }
+}
+
+/// Returns the bytes of a scalar without escapes, at least.
+#[inline]
+fn scalar_bytes(scalar: &Value) -> usize {
+    scalar.as_str().map_or(0, str::len) + 2
 }
 
 /// Checks that an object can be written back as clients see it, in a body within these limits. One that was larger before may become

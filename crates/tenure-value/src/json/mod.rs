@@ -14,7 +14,7 @@ mod string;
 pub(crate) use number::rewritten;
 pub(crate) use parse::parse_as_yaml;
 pub use parse::{parse, parse_checked};
-pub use print::{Style, write_styled, write_text};
+pub use print::{ObjectPrinter, Style, write_styled, write_text};
 pub use reader::Reader;
 
 use crate::{Error, Limits, Value};

@@ -2,7 +2,7 @@
 //! bytes at a time; the escapes come from a table.
 
 use super::number;
-use crate::Value;
+use crate::{Object, Value};
 
 /// Which characters are escaped in addition to those required by JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,6 +63,39 @@ pub fn write_text(text: &str, style: Style, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
+/// Prints objects whose members the caller goes through itself, to know where they begin.
+pub struct ObjectPrinter(Printer);
+
+impl ObjectPrinter {
+    /// Calls `print` with a printer that appends to `out`.
+    pub fn append(out: &mut Vec<u8>, style: Style, print: impl FnOnce(&mut ObjectPrinter)) {
+        let mut printer = ObjectPrinter(Printer::start(out, style));
+        print(&mut printer);
+        *out = printer.0.finish();
+    }
+
+    /// Prints an object; `print` is given the offset at which a member begins, and prints its value.
+    pub fn object(
+        &mut self,
+        object: &Object,
+        mut print: impl FnMut(&mut ObjectPrinter, usize, &str, &Value),
+    ) {
+        let mut separator = b'{';
+        for (name, value) in object {
+            let start = self.0.length + 1;
+            self.0.name(separator, name);
+            separator = b',';
+            print(self, start, name, value);
+        }
+        self.0.bytes(if separator == b'{' { b"{}" } else { b"}" });
+    }
+
+    /// Prints a value.
+    pub fn value(&mut self, value: &Value) {
+        self.0.value(value);
+    }
+}
+
 /// Whether no byte needs escaping in any style. The last words may overlap.
 fn is_plain(bytes: &[u8]) -> bool {
     let plain = |word: &[u8; 8]| special(u64::from_le_bytes(*word)) == 0;
@@ -91,15 +124,24 @@ struct Printer {
 impl Printer {
     /// Calls `print` with a printer that appends to `out`.
     fn append(out: &mut Vec<u8>, style: Style, print: impl FnOnce(&mut Printer)) {
+        let mut printer = Printer::start(out, style);
+        print(&mut printer);
+        *out = printer.finish();
+    }
+
+    fn start(out: &mut Vec<u8>, style: Style) -> Printer {
         let escapes = match style {
             Style::Kubernetes => &KUBERNETES,
             Style::Plain => &PLAIN,
         };
         let start = out.len();
-        let mut printer = Printer { buffer: std::mem::take(out), start, length: start, escapes };
-        print(&mut printer);
-        printer.buffer.truncate(printer.length);
-        *out = printer.buffer;
+        Printer { buffer: std::mem::take(out), start, length: start, escapes }
+    }
+
+    /// Returns the buffer with what was printed.
+    fn finish(mut self) -> Vec<u8> {
+        self.buffer.truncate(self.length);
+        self.buffer
     }
 
     fn value(&mut self, value: &Value) {
@@ -108,10 +150,8 @@ impl Printer {
             Value::Object(object) => {
                 let mut separator = b'{';
                 for (name, value) in object {
-                    self.byte(separator);
+                    self.name(separator, name);
                     separator = b',';
-                    self.string(name);
-                    self.byte(b':');
                     match value {
                         Value::String(text) => self.string(text),
                         value => self.value(value),
@@ -139,6 +179,22 @@ impl Printer {
             Value::Bool(false) => self.bytes(b"false"),
             Value::Null => self.bytes(b"null"),
         }
+    }
+
+    /// Writes what is before the value of a member.
+    #[inline]
+    fn name(&mut self, separator: u8, name: &str) {
+        let bytes = name.as_bytes();
+        if let [before, open, body @ .., close, colon] = self.room(bytes.len() + 4)
+            && copy_plain(bytes, body)
+        {
+            (*before, *open, *close, *colon) = (separator, b'"', b'"', b':');
+            self.length += bytes.len() + 4;
+            return;
+        }
+        self.byte(separator);
+        self.escaped(bytes);
+        self.byte(b':');
     }
 
     #[inline]
