@@ -1,6 +1,7 @@
 //! The one cache of the server: bounded by weight, evicting in second-chance order. A slot that was read since it was last
 //! considered for eviction gets another round; all others are evicted in the order of insertion.
 
+use foldhash::quality::RandomState;
 use parking_lot::Mutex;
 use std::{
     borrow::Borrow,
@@ -16,7 +17,7 @@ pub struct Cache<K, V> {
 }
 
 struct Slots<K, V> {
-    by_key: HashMap<K, Slot<V>>,
+    by_key: HashMap<K, Slot<V>, RandomState>,
     /// The keys of all slots; the first is the next candidate for eviction.
     queue: VecDeque<K>,
     weight: usize,
@@ -31,7 +32,7 @@ struct Slot<V> {
 impl<K: Clone + Eq + Hash, V> Cache<K, V> {
     /// Creates a cache that holds values up to a total weight.
     pub fn new(capacity: usize, weigh: fn(&V) -> usize) -> Cache<K, V> {
-        let slots = Slots { by_key: HashMap::new(), queue: VecDeque::new(), weight: 0 };
+        let slots = Slots { by_key: HashMap::default(), queue: VecDeque::new(), weight: 0 };
         Cache { capacity, weigh, slots: Mutex::new(slots) }
     }
 
