@@ -14,9 +14,10 @@ use figures::{Figures, Toolchain};
 use path::HotPath;
 use std::{error::Error, process::ExitCode, time::Instant};
 
-/// The allocator of the binary.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+/// The allocator of the binary, which takes the place of `malloc`.
+#[used]
+static ALLOCATOR: unsafe fn(&mimalloc::MiMalloc, std::alloc::Layout) -> *mut u8 =
+    <mimalloc::MiMalloc as std::alloc::GlobalAlloc>::alloc;
 
 const USAGE: &str = "usage: tenure-instructions [check | update | list | time NAME [ROUNDS]]
 
