@@ -1,5 +1,9 @@
 //! Tokens that a webhook knows: who they are, for which audiences, and how long an answer counts.
 
+#[path = "../../tenure-authorization/tests/support/http.rs"]
+mod http;
+
+use http::read_request;
 use hyper::{HeaderMap, header};
 use std::{
     sync::{Arc, Mutex},
@@ -11,10 +15,7 @@ use tenure_http::Administrator;
 use tenure_store::MemoryStore;
 use tenure_transport::ReviewVersion;
 use tenure_value::{Text, Value};
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
-};
+use tokio::{io::AsyncWriteExt, net::TcpListener};
 
 /// Starts a webhook that knows a token, and returns the directory of its kubeconfig and the reviews that it was sent.
 async fn webhook(status: &'static str) -> (tempfile::TempDir, Arc<Mutex<Vec<Value>>>) {
@@ -32,7 +33,7 @@ async fn webhook(status: &'static str) -> (tempfile::TempDir, Arc<Mutex<Vec<Valu
         while let Ok((mut stream, _)) = listener.accept().await {
             let record = record.clone();
             tokio::spawn(async move {
-                while let Some(body) = read_request(&mut stream).await {
+                while let Some((_, body)) = read_request(&mut stream).await {
                     let review: Value = body.parse().unwrap();
                     let token = review.at(["spec", "token"]).and_then(Value::as_str);
                     let status = if token == Some("known") { status } else { r#"{"authenticated":false}"# };
@@ -47,22 +48,6 @@ async fn webhook(status: &'static str) -> (tempfile::TempDir, Arc<Mutex<Vec<Valu
         }
     });
     (directory, seen)
-}
-
-async fn read_request(stream: &mut TcpStream) -> Option<String> {
-    let mut bytes = Vec::new();
-    loop {
-        let mut buffer = [0; 4096];
-        let read = stream.read(&mut buffer).await.ok().filter(|read| *read > 0)?;
-        bytes.extend_from_slice(&buffer[..read]);
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
-        let length =
-            head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
-        if body.len() >= length.unwrap_or(0) {
-            return Some(body.to_owned());
-        }
-    }
 }
 
 async fn authenticator(directory: &tempfile::TempDir, cache_ttl: Duration) -> Authenticator {

@@ -1,5 +1,9 @@
 //! The authorization webhook: what it is sent, how long its answers count, and what counts if it fails.
 
+#[path = "support/http.rs"]
+mod http;
+
+use http::read_request;
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex},
@@ -13,7 +17,7 @@ use tenure_store::MemoryStore;
 use tenure_transport::ReviewVersion;
 use tenure_value::Value;
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::AsyncWriteExt,
     net::{TcpListener, TcpStream},
 };
 
@@ -79,22 +83,6 @@ async fn serve(
         );
         if stream.write_all(answer.as_bytes()).await.is_err() {
             return;
-        }
-    }
-}
-
-async fn read_request(stream: &mut TcpStream) -> Option<(String, String)> {
-    let mut bytes = Vec::new();
-    loop {
-        let mut buffer = [0; 4096];
-        let read = stream.read(&mut buffer).await.ok().filter(|read| *read > 0)?;
-        bytes.extend_from_slice(&buffer[..read]);
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
-        let length =
-            head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
-        if body.len() >= length.unwrap_or(0) {
-            return Some((head.to_owned(), body.to_owned()));
         }
     }
 }

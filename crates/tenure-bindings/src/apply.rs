@@ -5,7 +5,7 @@ use tenure_apply::{
     Force, Live, Managers, Presence, Requested, ResetFields, Settled, State, Timestamp, Versions, Write,
 };
 use tenure_fields::{FieldSet, Path, PathElement};
-use tenure_ownership::{LiveObject, Manifest};
+use tenure_ownership::{LiveObject, Manifest, without_managers};
 use tenure_schema::{Type, TypeRef};
 use tenure_value::{Object, Value};
 
@@ -149,16 +149,6 @@ pub(crate) fn time(text: &str) -> Result<Timestamp, Error> {
 pub(crate) fn paths(texts: &[String], manifest: &Manifest<'_>) -> Result<FieldSet, Error> {
     let paths = texts.iter().map(|text| manifest.field(text)).collect::<Result<Vec<Path>, _>>()?;
     Ok(paths.iter().collect())
-}
-
-/// Returns an object without `managedFields`.
-fn without_managers(object: &Value) -> Value {
-    match (object.as_object(), object.get("metadata").and_then(Value::as_object)) {
-        (Some(fields), Some(metadata)) if metadata.contains("managedFields") => {
-            fields.with("metadata", metadata.without("managedFields")).into()
-        }
-        _ => object.clone(),
-    }
 }
 
 /// Returns the new object with what its endpoint takes from the live one.

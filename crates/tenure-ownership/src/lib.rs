@@ -80,7 +80,7 @@ pub use conflict::Conflict;
 pub use diagnosis::{ConflictCause, Diagnosis};
 pub use error::OwnershipError;
 pub use handover::{Handover, Undo};
-pub use live::LiveObject;
+pub use live::{LiveObject, without_managers};
 pub use manifest::{Applier, ForcedFields, Manifest};
 pub use overview::Overview;
 pub use owned::OwnedFields;

@@ -72,7 +72,8 @@ impl From<State> for LiveObject {
     }
 }
 
-fn without_managers(shown: &Value) -> Value {
+/// Returns an object without `managedFields`.
+pub fn without_managers(shown: &Value) -> Value {
     let (Some(object), Some(metadata)) =
         (shown.as_object(), shown.get("metadata").and_then(Value::as_object))
     else {

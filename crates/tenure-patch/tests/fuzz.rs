@@ -1,8 +1,11 @@
 //! A bounded run of the fuzz target over its saved corpus and mutations of it, the same in every run.
 
 mod fuzzed;
+#[allow(dead_code, reason = "tests of several crates include it")]
+#[path = "../../tenure-value/tests/support/mutation.rs"]
+mod mutation;
 
-use std::path::Path;
+use mutation::Random;
 
 /// How many mutations of each saved input are tried.
 const MUTATIONS: u64 = 250;
@@ -35,17 +38,8 @@ const LIKELY: [&str; 22] = [
 
 #[test]
 fn patching_accepts_or_refuses_any_bytes() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/patch");
-    let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    assert!(!files.is_empty(), "{} is empty", folder.display());
-    for (number, file) in (0..).zip(files) {
-        let saved = std::fs::read(&file).unwrap();
-        fuzzed::patch(&saved);
-        for seed in 0..MUTATIONS {
-            fuzzed::patch(&mutated(&saved, Random(seed ^ number << 32)));
-        }
-    }
+    let inputs = mutation::corpus(env!("CARGO_MANIFEST_DIR"), "patch");
+    mutation::run(inputs, MUTATIONS, mutated, fuzzed::patch);
 }
 
 /// Inserts likely fragments, removes, repeats or replaces a few bytes.
@@ -68,14 +62,4 @@ fn mutated(saved: &[u8], mut random: Random) -> Vec<u8> {
         }
     }
     bytes
-}
-
-/// A small random number generator, so that failures are reproducible.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound.max(1)
-    }
 }

@@ -1,20 +1,21 @@
 //! Runs the fuzz target over its corpus and mutations of it, as an ordinary test.
 
+#[allow(dead_code, reason = "tests of several crates include it")]
+#[path = "../../tenure-value/tests/support/mutation.rs"]
+mod mutation;
 #[path = "fuzz_bodies/schema.rs"]
 mod schema;
 
+use mutation::{parts_of, replaced};
 use proptest::{
     prelude::*,
     sample::select,
     test_runner::{RngAlgorithm, TestRng, TestRunner},
 };
-use std::{fs, path::Path};
-use tenure_value::{Limits, Object, Value, json};
+use tenure_value::{Limits, Value, json};
 
 fn corpus() -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/schema");
-    let files = fs::read_dir(folder).unwrap().map(|file| fs::read(file.unwrap().path()).unwrap());
-    files.collect()
+    mutation::corpus(env!("CARGO_MANIFEST_DIR"), "schema")
 }
 
 /// A deterministic runner: new cases are found by the fuzz target.
@@ -61,34 +62,4 @@ fn mutated_documents_never_panic() {
             Ok(())
         })
         .unwrap();
-}
-
-fn parts_of(tree: &Value, depth: usize) -> Vec<Value> {
-    let below: Vec<&Value> = match tree {
-        _ if depth == 0 => Vec::new(),
-        Value::Object(object) => object.iter().map(|(_, value)| value).collect(),
-        Value::Array(array) => array.iter().collect(),
-        _ => Vec::new(),
-    };
-    let inner = below.into_iter().flat_map(|value| parts_of(value, depth - 1));
-    std::iter::once(tree.clone()).chain(inner).collect()
-}
-
-/// Replaces a value of the document, selected by the seed.
-fn replaced(tree: &Value, seed: u64, part: &Value) -> Value {
-    let next = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-    let pick = (seed >> 33) as usize;
-    match tree {
-        Value::Object(object) if !object.is_empty() && !pick.is_multiple_of(5) => {
-            let (name, value) = &object.fields()[pick % object.len()];
-            Object::with(object, name.clone(), replaced(value, next, part)).into()
-        }
-        Value::Array(array) if !array.is_empty() && !pick.is_multiple_of(5) => {
-            let mut items = array.to_vec();
-            let at = pick % items.len();
-            items[at] = replaced(&items[at], next, part);
-            Value::array(items)
-        }
-        _ => part.clone(),
-    }
 }

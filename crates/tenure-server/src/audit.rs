@@ -283,15 +283,10 @@ fn without_managers(value: Value) -> Value {
         }
         None => object,
     };
-    match object
-        .get("metadata")
-        .and_then(Value::as_object)
-        .filter(|metadata| metadata.contains("managedFields"))
-    {
-        Some(metadata) => {
-            let metadata = Value::Object(metadata.without("managedFields"));
-            Value::Object(object.with("metadata", metadata))
+    match object.get("metadata").and_then(Value::as_object) {
+        Some(metadata) if metadata.contains("managedFields") => {
+            object.with("metadata", metadata.without("managedFields")).into()
         }
-        None => Value::Object(object),
+        _ => Value::Object(object),
     }
 }

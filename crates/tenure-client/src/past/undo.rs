@@ -83,25 +83,6 @@ impl PastChange {
         Ok(PastChange { past, revision: revision.unwrap_or_default(), before, after, live, path })
     }
 
-    /// Whether the object is still as the change left it.
-    pub fn is_last(&self) -> bool {
-        self.live.resource_version() == self.after.resource_version()
-    }
-
-    /// Brings back the values and all owners of before the change, which must be the last one.
-    pub async fn carry_out_wholly(&self, plan: &Plan, cluster: &Cluster) -> Result<(), ClientError> {
-        let written = match plan.edits.is_empty() {
-            true => None,
-            false => Some(self.put(plan, cluster).await?),
-        };
-        let version = match &written {
-            Some(written) => written.at(["metadata", "resourceVersion"]).cloned().unwrap_or_default(),
-            None => self.live.resource_version(),
-        };
-        let patch = managers_patch(version, &self.before.managers);
-        self.patch_owners(&patch, cluster).await
-    }
-
     /// Plans the undo. The values of a Secret must have been kept.
     pub fn plan(&self, ty: TypeRef<'_>, on_conflict: OnConflict) -> Result<Plan, ClientError> {
         let plan = undo::plan(&self.live.object, &self.before.object, &self.after.object, ty, on_conflict);

@@ -14,7 +14,9 @@ use recording::Before;
 use scenario::{Scenario, Step};
 use std::collections::{BTreeMap, BTreeSet};
 use tenure_apply::{Identity, Operation, Timestamp};
-use tenure_ownership::{Applier, ForcedFields, LiveObject, Manifest, Profile, Verdict, plan};
+use tenure_ownership::{
+    Applier, ForcedFields, LiveObject, Manifest, Profile, Verdict, plan, without_managers,
+};
 use tenure_patch::{json, merge, strategic};
 use tenure_schema::{Schema, Type, TypeRef, crd};
 use tenure_value::{Object, Value};
@@ -341,11 +343,4 @@ fn with_kind(object: &Value, other: &Value) -> Value {
     let named = ["apiVersion", "kind"].into_iter().filter_map(|name| Some((name, other.get(name)?.clone())));
     let object = object.as_object().cloned().unwrap_or_default();
     Value::Object(named.fold(object, |object, (name, value)| object.with(name, value)))
-}
-
-/// Returns an object without `managedFields`, whose times are masked.
-fn without_managers(object: &Value) -> Value {
-    let metadata = object.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
-    let fields: Object = object.as_object().cloned().unwrap_or_default();
-    Value::Object(fields.with("metadata", metadata.without("managedFields")))
 }
