@@ -4,7 +4,8 @@ use crate::{
     engine::Kinds,
     part::Part,
     validate::{
-        Step, Walk, generated_selector, new_event, new_pod, new_revision, new_stateful_set, scale_target,
+        Step, Walk, changed_scale_target, generated_selector, new_event, new_pod, new_revision,
+        new_stateful_set,
     },
 };
 use std::collections::HashSet;
@@ -20,21 +21,15 @@ impl Kinds {
         if (&*resource.api_version, &*resource.kind) == ("batch/v1", "Job") {
             generated_selector(object, &mut errors);
         }
-        self.check_content(resource, object, Previous::UNKNOWN, Endpoint::Main, &mut errors);
+        self.check_content(resource, None, object, Previous::UNKNOWN, Endpoint::Main, &mut errors);
         match (&*resource.api_version, &*resource.kind) {
             ("events.k8s.io/v1", _) => new_event(object, &mut errors),
             ("v1", "Pod") => new_pod(object, &mut errors),
             ("apps/v1", "ControllerRevision") => new_revision(object, &mut errors),
             ("apps/v1", "StatefulSet") => new_stateful_set(object, &mut errors),
-            (_, "HorizontalPodAutoscaler") => errors.extend(scale_target(object)),
             _ => {}
         }
-        let mut errors = errors.into_vec();
-        // What is reported last comes after the target, too.
-        if let ("HorizontalPodAutoscaler", Some(shape)) = (&*resource.kind, self.shape_of(resource)) {
-            self.checks().order.sort(self.shapes(), shape, &mut errors);
-        }
-        errors
+        errors.into_vec()
     }
 
     /// Returns the errors of an updated object, prepared by [`Kinds::prepare_update`].
@@ -69,7 +64,7 @@ impl Kinds {
                 }
                 Step::Metadata | Step::MetadataChanges => {}
                 Step::GeneratedSelector => generated_selector(new, &mut errors),
-                Step::Content => self.check_content(resource, new, before, endpoint, &mut errors),
+                Step::Content => self.check_content(resource, Some(old), new, before, endpoint, &mut errors),
                 Step::Changes => self.check_changes(resource, endpoint, old, new, &mut errors),
             }
         }
@@ -111,9 +106,11 @@ impl Kinds {
         }
     }
 
+    /// Validates the content of an object, which replaces an old one if there is one.
     fn check_content(
         &self,
         resource: &Resource,
+        old: Option<&Value>,
         object: &Value,
         before: Previous<'_>,
         endpoint: Endpoint<'_>,
@@ -125,6 +122,14 @@ impl Kinds {
         let mut walk = Walk { shapes, checks, endpoint, root: object, errors: &mut found };
         walk.object(shape, object, before, &FieldPath::root());
         let mut found = found.into_vec();
+        match (&*resource.api_version, &*resource.kind, endpoint) {
+            (_, "HorizontalPodAutoscaler", Endpoint::Main) => found.extend(changed_scale_target(old, object)),
+            // Claims never change, so that an update tolerates those that are stored.
+            ("apps/v1", "StatefulSet", _) if old.is_some() => {
+                found.retain(|error| !error.path.starts_with("spec.volumeClaimTemplates["));
+            }
+            _ => {}
+        }
         checks.order.sort(shapes, shape, &mut found);
         errors.extend(found);
     }

@@ -127,10 +127,38 @@ fn content(object: &Object) -> impl Iterator<Item = &(Text, Value)> {
     object.fields().iter().filter(move |(name, _)| !outside.contains(&name.as_str()))
 }
 
+/// Whether the content is the same; an empty list or map is the same as `null`.
+fn same_content(old: &Object, new: &Object) -> bool {
+    fn is_empty(value: &Value) -> bool {
+        match value {
+            Value::Null => true,
+            Value::Array(items) => items.is_empty(),
+            Value::Object(fields) => fields.is_empty(),
+            _ => false,
+        }
+    }
+    fn same(old: &Value, new: &Value) -> bool {
+        match (old, new) {
+            _ if old == new || is_empty(old) && is_empty(new) => true,
+            (Value::Object(old), Value::Object(new)) => {
+                old.len() == new.len()
+                    && old.iter().zip(new.iter()).all(|(a, b)| a.0 == b.0 && same(a.1, b.1))
+            }
+            (Value::Array(old), Value::Array(new)) => {
+                old.len() == new.len() && old.iter().zip(new.iter()).all(|(a, b)| same(a, b))
+            }
+            _ => false,
+        }
+    }
+    content(old).eq(content(new))
+        || content(old).count() == content(new).count()
+            && content(old).zip(content(new)).all(|(a, b)| a.0 == b.0 && same(&a.1, &b.1))
+}
+
 /// Whether a change increments the generation.
 fn raises_generation(resource: &Resource, old: &Object, new: &Object) -> bool {
     let bumps = resource.strategy.bumps;
-    bumps.content && !content(old).eq(content(new))
+    bumps.content && !same_content(old, new)
         || bumps.status && old.get("status") != new.get("status")
         || bumps.annotations && at(old, &["metadata", "annotations"]) != at(new, &["metadata", "annotations"])
 }

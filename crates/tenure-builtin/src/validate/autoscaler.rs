@@ -108,7 +108,7 @@ pub(crate) fn metric(context: &Context<'_>, errors: &mut FieldErrors) {
 }
 
 /// Returns the error in the API version of what an autoscaler scales.
-pub(crate) fn scale_target(autoscaler: &Value) -> Option<FieldError> {
+fn scale_target(autoscaler: &Value) -> Option<FieldError> {
     let target = autoscaler.at(["spec", "scaleTargetRef"]);
     let text =
         |name: &str| target.and_then(|target| target.get(name)).and_then(Value::as_str).unwrap_or_default();
@@ -123,11 +123,11 @@ pub(crate) fn scale_target(autoscaler: &Value) -> Option<FieldError> {
     Some(FieldError::invalid("spec.scaleTargetRef.apiVersion", &version.into(), detail))
 }
 
-/// The same for an update, which leaves a target alone that it does not change.
-pub(crate) fn updated_scale_target(old: &Value, new: &Value) -> Vec<FieldError> {
-    let target = |metric: &Value| {
-        let part = |name| metric.at(["spec", "scaleTargetRef", name]).cloned().unwrap_or_default();
+/// Returns that error of an object, unless it leaves the target of an old one alone.
+pub(crate) fn changed_scale_target(old: Option<&Value>, new: &Value) -> Option<FieldError> {
+    let target = |autoscaler: &Value| {
+        let part = |name| autoscaler.at(["spec", "scaleTargetRef", name]).cloned().unwrap_or_default();
         [part("apiVersion"), part("kind")]
     };
-    scale_target(new).filter(|_| target(old) != target(new)).into_iter().collect()
+    scale_target(new).filter(|_| old.is_none_or(|old| target(old) != target(new)))
 }

@@ -2,7 +2,8 @@
 
 use super::{
     admission, aggregation, autoscaler, certificate, conditions, content, context::Context, device, event,
-    flow, job, placement, pod, quota, resources, selector, service, source, trust_bundle, volume, workload,
+    flow, job, placement, pod, pod_parts, quota, resources, selector, service, source, trust_bundle, volume,
+    workload,
 };
 use tenure_meta::{FieldErrors, NameFilter};
 
@@ -16,12 +17,17 @@ pub(crate) struct Function {
 type Body = fn(&Context<'_>, &mut FieldErrors);
 
 /// The functions by name.
-const FUNCTIONS: [(&str, Body); 84] = [
+const FUNCTIONS: [(&str, Body); 89] = [
     ("trustBundle", trust_bundle::bundle),
     ("trustBundleName", trust_bundle::name),
     ("labelSelector", selector::label_selector),
     ("selectsTemplate", selector::selects_template),
     ("selectsTemplateByMap", selector::selects_template_by_map),
+    ("schedulingGate", pod_parts::scheduling_gate),
+    ("operatingSystem", pod_parts::operating_system),
+    ("resizePolicies", pod_parts::resize_policies),
+    ("aggregatedSelectors", selector::aggregated),
+    ("provisioner", volume::provisioner),
     ("podSpec", pod::spec),
     ("container", pod::container),
     ("env", pod::env),

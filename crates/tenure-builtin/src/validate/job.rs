@@ -42,6 +42,13 @@ pub(crate) fn job(context: &Context<'_>, errors: &mut FieldErrors) {
             "requires indexed completion mode",
         ));
     }
+    if let Some(value) = context.get("maxFailedIndexes").filter(|_| !indexed) {
+        let detail = "requires indexed completion mode";
+        errors.push(context.fault("maxFailedIndexes", FieldErrorKind::Invalid, value, detail));
+    }
+    if let Some(policy) = context.get("successPolicy").filter(|_| !indexed) {
+        errors.push(context.fault_of_struct("successPolicy", policy, "requires indexed completion mode"));
+    }
     if context.get("maxFailedIndexes").is_some() && context.get("backoffLimitPerIndex").is_none() {
         let detail = "when maxFailedIndexes is specified";
         errors.push(context.fault("backoffLimitPerIndex", FieldErrorKind::Required, &Value::Null, detail));

@@ -25,6 +25,7 @@ mod migration;
 mod order;
 mod placement;
 mod pod;
+mod pod_parts;
 mod pod_status;
 mod pod_update;
 mod quota;
@@ -38,7 +39,7 @@ mod update;
 mod volume;
 mod workload;
 
-pub(crate) use autoscaler::scale_target;
+pub(crate) use autoscaler::changed_scale_target;
 pub(crate) use check::{Checks, Walk};
 pub(crate) use content::new_revision;
 pub(crate) use event::new_event;

@@ -10,7 +10,8 @@ use tenure_meta::{
 use tenure_value::{Text, Value};
 
 /// The order of the fields of types. An entry is a field; the node itself, if it is empty; a field and a kind of error, such as
-/// `name Duplicate value`, where that comes later; or the whole path of an error below the node, such as `template.metadata.labels`.
+/// `name Duplicate value`, or the end of its message, where that comes later (what Kubernetes generates from tags comes after what it
+/// checks by hand); or the whole path of an error below the node, such as `template.metadata.labels`.
 pub(crate) struct Order(HashMap<ShapeId, Box<[Text]>>);
 
 /// A step of the path of an error.
@@ -47,8 +48,8 @@ impl Order {
             let Some(id) = shape else { break };
             match (shapes.get(id), step) {
                 (Shape::Struct(structure), Step::Name(name, rest)) => {
-                    let kind = (at + 1 == steps.len()).then(|| error.message.split(": ").next()).flatten();
-                    key.push(self.rank(id, name, rest, kind));
+                    let message = (at + 1 == steps.len()).then_some(error.message.as_str());
+                    key.push(self.rank(id, name, rest, message));
                     shape = structure.field(*name).map(|field| field.shape);
                 }
                 (Shape::List(item), Step::Part(index)) => {
@@ -65,11 +66,17 @@ impl Order {
         key
     }
 
-    fn rank(&self, id: ShapeId, field: &str, path: &str, kind: Option<&str>) -> usize {
+    fn rank(&self, id: ShapeId, field: &str, path: &str, message: Option<&str>) -> usize {
         let Some(order) = self.0.get(&id) else { return 0 };
-        let with_kind = kind.map(|kind| format!("{field} {kind}"));
         let place = |wanted: &str| order.iter().position(|entry| entry == wanted);
-        let known = with_kind.as_deref().and_then(place).or_else(|| place(path)).or_else(|| place(field));
+        let told_apart = message.and_then(|message| {
+            let kind = message.split(": ").next().unwrap_or_default();
+            order.iter().position(|entry| {
+                let rest = entry.strip_prefix(field).and_then(|rest| rest.strip_prefix(' '));
+                rest.is_some_and(|rest| rest == kind || message.ends_with(rest))
+            })
+        });
+        let known = told_apart.or_else(|| place(path)).or_else(|| place(field));
         known.unwrap_or(if field.is_empty() { 0 } else { order.len() })
     }
 }

@@ -130,6 +130,17 @@ pub(crate) fn selects_template(context: &Context<'_>, errors: &mut FieldErrors) 
     }
 }
 
+/// Validates that the selectors of a cluster role that aggregates others can be read.
+pub(crate) fn aggregated(context: &Context<'_>, errors: &mut FieldErrors) {
+    for (at, selector) in context.items("clusterRoleSelectors").iter().enumerate() {
+        if !is_valid(context, selector) {
+            let path = format!("clusterRoleSelectors[{at}]");
+            let detail = "invalid label selector.";
+            errors.push(context.fault(&path, FieldErrorKind::Invalid, &Value::Null, detail));
+        }
+    }
+}
+
 /// Whether a selector can be read.
 fn is_valid(context: &Context<'_>, selector: &Value) -> bool {
     let mut found = FieldErrors::default();

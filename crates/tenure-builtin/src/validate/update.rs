@@ -2,7 +2,7 @@
 //! fields.
 
 use super::{
-    autoscaler, device,
+    device,
     diff::diff,
     event,
     go_form::{self, PodLayout},
@@ -18,13 +18,12 @@ use tenure_value::{Text, Value};
 type Function = fn(&Value, &Value) -> Vec<FieldError>;
 
 /// Functions that rows name.
-const FUNCTIONS: [(&str, Function); 10] = [
+const FUNCTIONS: [(&str, Function); 9] = [
     ("migrationStatus", migration::migration_status),
     ("nodeTaints", workload::updated_taints),
     ("claimStatus", device::claim_status),
     ("eventSeries", event::updated_series),
     ("jobStatus", job_status::job_status),
-    ("scaleTarget", autoscaler::updated_scale_target),
     ("volumeNodeAffinity", volume::node_affinity),
     ("claimedStorage", claimed_storage),
     ("serviceCidrs", service_cidrs),

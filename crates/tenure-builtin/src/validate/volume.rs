@@ -7,6 +7,14 @@ use tenure_meta::{
 };
 use tenure_value::{Object, Value};
 
+/// Validates the name of the driver of a storage class, which counts in lower case.
+pub(crate) fn provisioner(context: &Context<'_>, errors: &mut FieldErrors) {
+    let name = context.text("provisioner").to_lowercase();
+    if !name.is_empty() {
+        context.invalid("provisioner", &name.as_str().into(), format::qualified_name(&name), errors);
+    }
+}
+
 /// The forms of names of iSCSI targets and initiators that have a fixed number of letters and digits after the prefix.
 const ISCSI_NUMBERS: [(&str, usize); 2] = [("eui", 16), ("naa", 32)];
 

@@ -157,6 +157,8 @@ pub(crate) fn stateful_claims(context: &Context<'_>, errors: &mut FieldErrors) {
         let path = format!("template.spec.volumes[{at}].name");
         let name = claim.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
         if name.is_empty() {
+            let claim = format!("template.spec.volumes[{at}].persistentVolumeClaim.claimName");
+            errors.push(context.fault(&claim, FieldErrorKind::Required, &Value::Null, ""));
             errors.push(context.fault(&path, FieldErrorKind::Required, &Value::Null, ""));
         } else {
             context.invalid(&path, &name.into(), format::dns_label(name), errors);

@@ -11,11 +11,13 @@ use tenure_schema::{Type, TypeRef};
 use tenure_value::Value;
 
 /// How an error quotes a value that is missing.
-const MISSING: &str = "Invalid value: null: ";
+const MISSING: [&str; 2] = ["Invalid value: null: ", "Unsupported value: null: "];
 
 /// Quotes what was sent as it was sent, in the causes that take it for missing.
 pub(super) fn quote(causes: &mut [Cause], sent: &Value, ty: TypeRef<'_>) {
-    for cause in causes.iter_mut().filter(|cause| cause.message.starts_with(MISSING)) {
+    for cause in
+        causes.iter_mut().filter(|cause| MISSING.iter().any(|missing| cause.message.starts_with(missing)))
+    {
         let Some((value, ty)) = at(sent, ty, &cause.field) else { continue };
         let quoted = match (value, ty.get()) {
             (Value::Object(fields), Type::Map(_)) if fields.is_empty() => "{}",

@@ -39,6 +39,7 @@ fn scalar_error(scalar: &Scalar, value: &Value) -> Option<String> {
         (ScalarKind::Integer, _) => "int32",
         (ScalarKind::Number, _) => "float64",
         (ScalarKind::String, "byte") => return bytes_error(value),
+        (ScalarKind::String, "date-time") => return time_error(value),
         (ScalarKind::String, "") => "string",
         (ScalarKind::String | ScalarKind::IntOrString | ScalarKind::Quantity, _) => return None,
     };
@@ -53,6 +54,18 @@ fn scalar_error(scalar: &Scalar, value: &Value) -> Option<String> {
         }
         _ => Some(format!("unrecognized type: {wanted}")),
     }
+}
+
+/// A time reads its own text, and does not know in which field it is.
+fn time_error(value: &Value) -> Option<String> {
+    let found = match value {
+        Value::String(_) | Value::Null => return None,
+        Value::Bool(_) => "bool",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+        Value::Int(_) | Value::UInt(_) | Value::Float(_) => "number",
+    };
+    Some(format!("json: cannot unmarshal {found} into Go value of type string"))
 }
 
 fn bytes_error(value: &Value) -> Option<String> {
@@ -86,6 +99,10 @@ mod tests {
             (r#"{"metadata":{"labels":"x"}}"#, Some("cannot restore map from string")),
             (r#"{"spec":{"template":{"spec":{"containers":{}}}}}"#, Some("cannot restore slice from map")),
             (r#"{"spec":{"template":{"metadata":{"creationTimestamp":"x"}}}}"#, None),
+            (
+                r#"{"metadata":{"creationTimestamp":{}}}"#,
+                Some("json: cannot unmarshal object into Go value of type string"),
+            ),
         ] {
             let document: Value = document.parse().expect("JSON");
             assert_eq!(conversion_error(&document, deployment).as_deref(), expected, "{document}");

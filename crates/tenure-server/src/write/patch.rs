@@ -22,7 +22,7 @@ use tenure_http::{
 use tenure_meta::{ApiError, FieldError, Reason};
 use tenure_patch::strategic;
 use tenure_profile::{Behaviour, Improvement, Profile};
-use tenure_value::{Value, go_text};
+use tenure_value::{Object, Value, go_text};
 
 /// The content types of patches.
 const PATCHES: [(&str, PatchKind); 5] = [
@@ -50,6 +50,9 @@ impl ObjectUpdate for Patch<'_> {
         let target = write.target;
         let live = live.ok_or_else(|| target.not_found())?;
         let (patched, dropped) = patched(write, &live.shown(), self.patch, self.kind)?;
+        if let Some(error) = self.without_version(&patched, write) {
+            return Err(error);
+        }
         // A strategic merge patch cannot change the kind of its object; the others can, and must not.
         let object = match self.kind {
             PatchKind::Strategic => target.handler.with_kind(&patched)?,
@@ -77,6 +80,31 @@ impl ObjectUpdate for Patch<'_> {
 }
 
 impl Patch<'_> {
+    /// Returns the error of a patch that removes the version. Kubernetes decodes the result as its internal type, which has none of
+    /// the fields, and so finds no name.
+    fn without_version(&self, patched: &Value, write: &WriteRequest<'_>) -> Option<ApiError> {
+        let is_named = patched.get("apiVersion").is_some_and(|version| version.as_str() != Some(""));
+        if is_named
+            || self.kind == PatchKind::Strategic
+            || write.target.handler.is_custom()
+            || write.profile.has(Improvement::ClientErrors)
+        {
+            return None;
+        }
+        let names = patched.as_object().into_iter().flat_map(|fields| fields.iter()).map(|(name, _)| name);
+        let unknown = names.filter(|name| !["apiVersion", "kind"].contains(&name.as_str()));
+        let unknown: Vec<String> = unknown.map(|name| format!("unknown field \"{name}\"")).collect();
+        let nameless = check_name(write.target, &Value::Object(Object::default())).err()?;
+        match write.options.validation {
+            FieldValidation::Strict if !unknown.is_empty() => {
+                let why = format!("strict decoding error: {}", unknown.join(", "));
+                Some(undecodable(&why, patched))
+            }
+            FieldValidation::Warn => Some(nameless.with_warnings(unknown)),
+            _ => Some(nameless),
+        }
+    }
+
     /// Returns the error of a patch whose result is of another kind. Kubernetes decodes it as that kind first.
     fn of_other_kind(&self, error: ApiError, patched: &Value, write: &WriteRequest<'_>) -> ApiError {
         let (kinds, handler) = (Kinds::at(write.profile.version()), &write.target.handler);
