@@ -73,6 +73,9 @@ mod tests {
                 let examples = help.split("Examples:").nth(1).unwrap_or_default();
                 let count = examples.lines().filter(|line| line.contains(name)).count();
                 assert!(count >= 2, "{name} has {count} examples:\n{help}");
+                // One that a terminal of 100 columns breaks cannot be pasted.
+                let long: Vec<&str> = examples.lines().filter(|line| line.len() > 100).collect();
+                assert!(long.is_empty(), "{name}: {long:?}");
             }
             for below in below {
                 check(below, &format!("{name} {}", below.get_name()));

@@ -7,7 +7,10 @@ import { valueChanges } from "./changes.js";
 import { objectAddress, setQuery } from "./navigation.js";
 import { ago, colour, who as link } from "./managers.js";
 
-const who = (item) => item.manager || item.user || "the server";
+// A recorder does not know who only removed fields, and knows of writes that it missed no more than their number.
+const who = (item) => (item.gap ? "writes that were not seen" : item.manager || item.user || "an unknown manager");
+const missed = ({ writes }) => `at least ${writes} ${writes === 1 ? "write was" : "writes were"} not seen`;
+const missedManagers = ({ managers }) => (managers?.length > 0 ? [" (", managers.flatMap(({ manager }, at) => [at > 0 && ", ", link(manager)]), ")"] : []);
 const by = (item) => (item.user ? ` by ${item.user}` : "");
 const verb = (item) => (item.subresource ? `${item.verb}/${item.subresource}` : item.verb);
 
@@ -23,8 +26,8 @@ export function fieldHistory(object, path, masked, signal) {
       // Values of a Secret are withheld, so that they do not tell whether they changed.
       const same = item.changed === false;
       return h("li", null,
-        item.manager ? link(item.manager) : h("b", null, who(item)),
-        h("span", { class: "muted", title: `${item.time}, revision ${item.revision}${item.user && `, by ${item.user}`}` }, ` ${verb(item)}, ${ago(item.time)}`),
+        item.gap ? h("b", null, "Gap") : item.manager ? link(item.manager) : h("b", null, who(item)),
+        h("span", { class: "muted", title: `${item.time}, revision ${item.revision}${item.user && `, by ${item.user}`}` }, ` ${item.gap ? missed(item.gap) : verb(item)}, ${ago(item.time)}`),
         h("span", { class: "change" }, same ? "other owners, the same value" : masked ? "changed" : [valueNode(change.from, "before"),
           h("span", { class: "hidden-text" }, " becomes "), h("span", { class: "to", "aria-hidden": "true" }, "→"), valueNode(change.to, "after")]),
         h("span", { class: "links" },
@@ -96,7 +99,8 @@ class HistorySlider extends HTMLElement {
     const fields = item.changes.map(({ path }) => path);
     const what = item.type === "Created" ? "created it" : fields.length > 0 ? `changed ${fields.slice(0, 3).join(", ")}${fields.length > 3 ? ` and ${fields.length - 3} more` : ""}` : "changed its owners";
     fill(this.label, h("b", null, this.isLive(at) ? "Now" : `Revision ${item.revision}`), `, ${ago(item.time)}: `,
-      item.manager ? link(item.manager) : h("b", null, who(item)), ` ${what} (${verb(item)}${by(item)})`, item.otherWriter && h("span", { class: "tag" }, "another writer than before"));
+      item.gap ? [h("b", null, missed(item.gap)), missedManagers(item.gap), `, which ${what}`]
+        : [item.manager ? link(item.manager) : h("b", null, who(item)), ` ${what} (${verb(item)}${by(item)})`], item.otherWriter && !item.gap && h("span", { class: "tag" }, "another writer than before"));
     this.range.setAttribute("aria-valuetext", this.label.textContent);
     const difference = (label, from, to) => h("a", { class: "button", href: objectAddress(this.object, { from, to }, "difference") }, label);
     const modified = item.type === "Modified" && !this.deletion && this.access?.allowed !== false;

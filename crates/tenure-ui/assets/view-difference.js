@@ -30,7 +30,7 @@ class DifferenceView extends HTMLElement {
   start(items, kind) {
     const [from, to] = ["from", "to"].map((name) => this.query.get(name) ?? "");
     const versions = items.filter((item) => item.type !== "Deleted");
-    const name = (item) => `${item.revision} · ${ago(item.time)} · ${item.manager || item.user || "the server"}`;
+    const name = (item) => `${item.revision} · ${ago(item.time)} · ${item.gap ? "gap" : item.manager || item.user || "an unknown manager"}`;
     const options = [["", "Now"], ...versions.map((item) => [item.revision, name(item)])];
     const choose = (label, value, change) => {
       const known = options.some(([revision]) => revision === value) ? options : [...options, [value, `Revision ${value}`]];

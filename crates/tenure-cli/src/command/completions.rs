@@ -13,7 +13,8 @@ Examples:
   source <(tenure completions bash)
   tenure completions zsh > \"${fpath[1]}/_tenure\"
   tenure completions fish > ~/.config/fish/completions/tenure.fish
-  tenure completions kubectl > /usr/local/bin/kubectl_complete-tenure && chmod +x /usr/local/bin/kubectl_complete-tenure")]
+  tenure completions kubectl > /usr/local/bin/kubectl_complete-tenure
+  chmod +x /usr/local/bin/kubectl_complete-tenure")]
 pub struct Options {
     /// The shell.
     #[arg(value_enum)]

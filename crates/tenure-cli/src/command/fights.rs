@@ -66,8 +66,9 @@ fn shown(fight: &Value, terminal: &Terminal) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(out, "  {} {value}, {times} times", terminal.paint.ink(Ink::Manager(number), text(side, "manager")));
     }
-    let ago = |name| age(Timestamp::parse(text(fight, name)), terminal.now);
-    let _ = writeln!(out, "  {count} overwrites in {}, the last {} ago", ago("since"), ago("last"));
+    let [since, last] = ["since", "last"].map(|name| Timestamp::parse(text(fight, name)));
+    let (lasted, ago) = (age(since, last.unwrap_or(terminal.now)), age(last, terminal.now));
+    let _ = writeln!(out, "  {count} overwrites in {lasted}, the last {ago} ago");
     for line in wrapped(&format!("{}.", text(fight, "advice")), terminal.width.saturating_sub(2)) {
         let _ = writeln!(out, "  {line}");
     }

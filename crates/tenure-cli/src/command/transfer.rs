@@ -21,7 +21,8 @@ it.
 
 Examples:
   tenure transfer deployment/web --path .spec.replicas --to autoscaler
-  tenure transfer deployment/web --path '.spec.template.spec.containers[name=\"web\"].image' --from kubectl --to ci")]
+  tenure transfer deployment/web --path '.spec.template.spec.containers[name=\"web\"].image' \\
+    --from kubectl --to ci")]
 pub struct Options {
     #[command(flatten)]
     targets: Targets,

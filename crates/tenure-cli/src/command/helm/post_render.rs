@@ -24,8 +24,10 @@ changed, and if it is the replicas of a workload that a HorizontalPodAutoscaler 
 is listed on standard error. The namespace is that of -n, or of $HELM_NAMESPACE.
 
 Examples:
-  helm upgrade web ./chart --post-renderer tenure --post-renderer-args helm --post-renderer-args post-render
-  helm template web ./chart | tenure helm post-render -n shop | kubectl apply --server-side --field-manager helm -f -
+  helm upgrade web ./chart --post-renderer tenure \\
+    --post-renderer-args helm --post-renderer-args post-render
+  helm template web ./chart | tenure helm post-render -n shop |
+    kubectl apply --server-side --field-manager helm -f -
   helm template web ./chart | tenure helm post-render -n shop > web.yaml")]
 pub struct Options {
     /// The field manager of the upgrade.

@@ -30,7 +30,8 @@ Examples:
   tenure schema diff widget-old.yaml widget-new.yaml
   tenure schema diff widget.yaml widget.yaml --from v1alpha1 --to v1
   tenure schema diff widget-old.yaml widget-new.yaml --live
-  kubectl get widgets -A -o yaml --show-managed-fields | tenure schema diff old.yaml new.yaml --objects -")]
+  kubectl get widgets -A -o yaml --show-managed-fields |
+    tenure schema diff old.yaml new.yaml --objects -")]
 pub struct Options {
     /// The old definition.
     old: PathBuf,
