@@ -4,6 +4,7 @@
 use crate::{Error, types::Types};
 use tenure_meta::Resource;
 use tenure_schema::TypeRef;
+use tenure_transport::nearest_name;
 use tenure_value::Text;
 
 /// A kind.
@@ -48,10 +49,14 @@ pub fn find(types: &Types, asked: &str) -> Result<Kind, Error> {
     }
     found.sort_by_key(|kind| rank(&kind.api_version));
     let problem = || {
-        format!(
-            "unknown kind {asked:?}; write it as Deployment, deployments or apps/v1/Deployment, and give the types of \
-             custom resources with --schema FILE"
-        )
+        let kinds = types.schemas().flat_map(|schema| schema.kinds()).filter_map(|(place, _)| place.split_once(' '));
+        match nearest_name(name, kinds.map(|(_, kind)| kind)) {
+            Some(nearest) => format!("unknown kind {asked:?}; did you mean {nearest:?}?"),
+            None => format!(
+                "unknown kind {asked:?}; write it as Deployment, deployments or apps/v1/Deployment, and give the types of \
+                 custom resources with --schema FILE"
+            ),
+        }
     };
     found.into_iter().next().ok_or_else(|| Error::usage(problem()))
 }

@@ -23,7 +23,7 @@ Examples:
   tenure test-server --testing-listen 127.0.0.1:0
   tenure test-server -f config/crd -f fixtures.yaml --seed 7 -o json
   curl -X POST 127.0.0.1:PORT/testing/fork
-  curl -X POST 127.0.0.1:PORT/testing/clock -d '{\"advance\": \"1h\"}' -H 'Content-Type: application/json'")]
+  curl 127.0.0.1:PORT/testing/clock -d '{\"advance\": \"1h\"}' -H 'Content-Type: application/json'")]
 pub struct Options {
     /// The loopback address to listen on, with plain HTTP; port 0 chooses a free port.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]

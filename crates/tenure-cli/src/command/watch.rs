@@ -185,12 +185,12 @@ impl Watched {
                     let gone: Vec<String> = known.keys().filter(|key| !listed.contains(*key)).cloned().collect();
                     found.extend(gone.into_iter().map(|key| Change { key, after: None, revision: None, is_gap: true }).map(Ok));
                     if is_first {
-                        let note = format!(
-                            "watching {} {} of {}; press Ctrl-C to stop",
-                            known.len(),
-                            if known.len() == 1 { self.resource.word() } else { self.resource.plural.clone() },
-                            self.cluster.server()
-                        );
+                        let what = match known.len() {
+                            0 => format!("for {}, of which there are none yet,", self.resource.plural),
+                            1 => format!("1 {}", self.resource.word()),
+                            count => format!("{count} {}", self.resource.plural),
+                        };
+                        let note = format!("watching {what} of {}; press Ctrl-C to stop", self.cluster.server());
                         if out.send(Err(Notice::Note(note))).await.is_err() {
                             return;
                         }
