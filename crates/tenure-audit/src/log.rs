@@ -2,9 +2,8 @@
 
 use flate2::{Compression, write::GzEncoder};
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::{self, Write},
-    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -168,7 +167,7 @@ fn open(path: &Path) -> io::Result<(Box<dyn Write + Send>, u64)> {
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
         fs::create_dir_all(directory)?;
     }
-    let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
+    let file = tenure_files::append(path)?;
     let size = file.metadata()?.len();
     Ok((Box::new(file), size))
 }
@@ -219,10 +218,8 @@ fn backups(path: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// Replaces a file with a compressed one.
 fn compress(path: &Path) -> io::Result<()> {
-    let mut name = path.as_os_str().to_os_string();
-    name.push(".gz");
-    let target = PathBuf::from(name);
-    let file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&target)?;
+    let target = tenure_files::with_suffix(path, ".gz");
+    let file = tenure_files::create(&target)?;
     let mut encoder = GzEncoder::new(file, Compression::default());
     io::copy(&mut File::open(path)?, &mut encoder)?;
     encoder.finish()?.sync_all()?;

@@ -3,9 +3,7 @@
 
 use crate::state;
 use std::{
-    fs::OpenOptions,
-    io::{self, Write},
-    os::unix::fs::OpenOptionsExt,
+    io,
     path::{Path, PathBuf},
 };
 use tenure_transport::{HistoryServer, random_hex};
@@ -34,10 +32,7 @@ pub fn announce(directory: &Path, server: &HistoryServer) -> io::Result<()> {
         ("url", Value::from(server.url.as_str())),
         ("token", Value::from(server.token.as_deref().unwrap_or_default())),
     ]);
-    let new = directory.join(format!("{ENDPOINT}.new"));
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
-    file.write_all(&json::to_vec(&document))?;
-    std::fs::rename(&new, directory.join(ENDPOINT))
+    tenure_files::replace(&directory.join(ENDPOINT), &json::to_vec(&document))
 }
 
 /// Writes a kubeconfig for the audit webhook of an API server, and returns its token. One that is there keeps its token: the API server
@@ -55,8 +50,7 @@ pub fn write_webhook(file: &Path, url: &str) -> io::Result<String> {
          users: [{{name: recorder, user: {{token: \"{token}\"}}}}]\n\
          contexts: [{{name: recorder, context: {{cluster: recorder, user: recorder}}}}]\n"
     );
-    let mut out = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(file)?;
-    out.write_all(text.as_bytes())?;
+    tenure_files::replace(file, text.as_bytes())?;
     Ok(token)
 }
 

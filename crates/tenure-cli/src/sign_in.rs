@@ -2,9 +2,8 @@
 //! alone can read, so that it is never in a log.
 
 use std::{
-    fs::{self, OpenOptions},
-    io::{self, IsTerminal, Write},
-    os::unix::fs::OpenOptionsExt,
+    fs,
+    io::{self, IsTerminal},
     path::Path,
 };
 
@@ -25,9 +24,7 @@ fn describe(link: &str, file: &Path, is_terminal: bool) -> io::Result<String> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
         _ => {}
     }
-    let mut written =
-        OpenOptions::new().write(true).create_new(true).mode(0o600).open(file).map_err(failed)?;
-    writeln!(written, "{link}").map_err(failed)?;
+    tenure_files::create_new(file, format!("{link}\n").as_bytes()).map_err(failed)?;
     let file = file.canonicalize().map_err(failed)?;
     Ok(format!("In the browser: open the link in {}, once, within ten minutes", file.display()))
 }
@@ -35,19 +32,17 @@ fn describe(link: &str, file: &Path, is_terminal: bool) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_link_is_in_the_output_of_a_terminal_only() {
         let directory = tempfile::TempDir::new().unwrap();
         let file = directory.path().join("sign-in-link");
         fs::write(&file, "of an earlier start").unwrap();
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
         let link = "https://127.0.0.1:6443/ui/#code=secret";
         assert!(describe(link, &file, true).unwrap().contains(link));
         let printed = describe(link, &file, false).unwrap();
         assert!(!printed.contains("secret") && printed.contains("sign-in-link"), "{printed}");
         assert_eq!(fs::read_to_string(&file).unwrap().trim(), link);
-        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(tenure_files::is_private(&file).unwrap());
     }
 }

@@ -2,12 +2,7 @@
 //! says. Each tells what it undoes, and on which server.
 
 use crate::{Error, document, state, terminal::Format};
-use std::{
-    fs::OpenOptions,
-    io::Write,
-    os::unix::fs::OpenOptionsExt,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 use tenure_apply::Timestamp;
 use tenure_client::{KeptStep, UndoDirectory, UndoStep, Undoable};
 use tenure_ownership::{AppliedPlan, Undo};
@@ -41,9 +36,7 @@ fn keep(step: &UndoStep, given: Option<&Path>) -> Result<PathBuf, Error> {
     if let Some(file) = given {
         let content = Format::Json.render(&step.to_value());
         // Removed values may be in it.
-        let created = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file);
-        return created
-            .and_then(|mut created| created.write_all(content.as_bytes()))
+        return tenure_files::create_new(file, content.as_bytes())
             .map(|()| file.to_owned())
             .map_err(|source| Error::Write { path: file.into(), source });
     }

@@ -3,9 +3,7 @@
 //! the values of Secrets: only their owner may read them.
 
 use std::{
-    fs::{DirBuilder, OpenOptions},
-    io::{self, ErrorKind, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    io::{self, ErrorKind},
     path::{Path, PathBuf},
 };
 use tenure_apply::Timestamp;
@@ -102,14 +100,14 @@ pub struct UndoDirectory(pub PathBuf);
 impl UndoDirectory {
     /// Writes a step to a file with a name made of its time, and returns the file.
     pub fn keep(&self, step: &UndoStep) -> io::Result<PathBuf> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.0)?;
+        tenure_files::create_directory(&self.0)?;
         let content = json::to_vec(&step.to_value());
         let time = step.time.map(|time| time.to_string()).unwrap_or_default();
         let time: String = time.chars().filter(char::is_ascii_alphanumeric).collect();
         for number in 1..=NAMES {
             let suffix = if number == 1 { String::new() } else { format!("-{number:03}") };
             let path = self.0.join(format!("{time}{suffix}.json"));
-            match create(&path, &content) {
+            match tenure_files::create_new(&path, &content) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 written => return written.map(|()| path),
             }
@@ -141,15 +139,9 @@ impl UndoDirectory {
     }
 }
 
-/// Creates a file that only its owner can read.
-fn create(path: &Path, content: &[u8]) -> io::Result<()> {
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(content)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
     use tenure_ownership::ClusterIdentity;
 
     fn step(title: &str, seconds: i64) -> UndoStep {
@@ -167,9 +159,9 @@ mod tests {
         assert!(steps.all().is_empty(), "there is no directory yet");
         for (title, seconds) in [("first", 100), ("second", 200), ("third", 200)] {
             let file = steps.keep(&step(title, seconds)).unwrap();
-            assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+            assert!(tenure_files::is_private(&file).unwrap());
         }
-        assert_eq!(std::fs::metadata(&steps.0).unwrap().permissions().mode() & 0o077, 0);
+        assert!(tenure_files::is_private(&steps.0).unwrap());
         std::fs::write(steps.0.join("9.json"), "damaged").unwrap();
         let titles = || steps.all().into_iter().map(|kept| kept.step.title).collect::<Vec<_>>();
         assert_eq!(titles(), ["third", "second", "first"]);

@@ -3,9 +3,8 @@
 
 use parking_lot::Mutex;
 use std::{
-    fs::{File, OpenOptions},
+    fs::File,
     io::{self, Write},
-    os::unix::fs::OpenOptionsExt,
     path::Path,
 };
 use tenure_apply::Timestamp;
@@ -36,12 +35,7 @@ pub struct Entry<'a> {
 impl AuditLog {
     /// Opens a log; lines are appended. A new file can be read by its user alone.
     pub fn open(file: &Path) -> io::Result<AuditLog> {
-        OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .open(file)
-            .map(|file| AuditLog(Mutex::new(file)))
+        tenure_files::append(file).map(|file| AuditLog(Mutex::new(file)))
     }
 
     /// Writes a line.

@@ -12,8 +12,6 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use std::{
     collections::BTreeSet,
-    fs::DirBuilder,
-    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
     sync::Arc,
     time::SystemTime,
@@ -148,7 +146,7 @@ impl Archive {
     /// Opens the archive of a directory, or creates one. Only one process can have it open.
     pub fn open(directory: &Path, options: ArchiveOptions) -> Result<Archive, RecorderError> {
         let failed = |source| RecorderError::File { path: directory.to_owned(), source };
-        DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
+        tenure_files::create_directory(directory).map_err(failed)?;
         let secrets = match options.secret_values {
             true => None,
             false => Some(SecretKey::open(&directory.join("secret-key"))?),

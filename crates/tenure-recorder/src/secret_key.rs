@@ -3,12 +3,7 @@
 
 use crate::RecorderError;
 use ring::hmac;
-use std::{
-    fs::OpenOptions,
-    io::{ErrorKind, Write},
-    os::unix::fs::OpenOptionsExt,
-    path::Path,
-};
+use std::{io::ErrorKind, path::Path};
 use tenure_history::secret::{self, WITHHELD};
 use tenure_transport::random_bytes;
 use tenure_value::{Value, json};
@@ -31,9 +26,7 @@ impl SecretKey {
                 let bytes = random_bytes::<KEY>()
                     .map_err(|error| RecorderError::Invalid(error.to_string()))?
                     .to_vec();
-                let mut file =
-                    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
-                file.write_all(&bytes).and_then(|()| file.sync_all()).map_err(failed)?;
+                tenure_files::create_new(path, &bytes).map_err(failed)?;
                 bytes
             }
             Err(error) => return Err(failed(error)),

@@ -2,7 +2,7 @@
 //! depend on the kind of store and holds no history of values: watches start over after a restore.
 
 use crate::encryption::{Protection, Session};
-use crate::file_io::{create_private, damaged, file_error, remove_if_exists, sync_directory_of};
+use crate::file_io::{damaged, file_error, remove_if_exists, sync_directory_of};
 use crate::ledger::{LedgerRecord, LedgerRequest};
 use crate::limits::{MAX_KEY, MAX_VALUE};
 use crate::{Encryption, Entry, Error, ListRequest, Result, Revision, Store};
@@ -58,7 +58,7 @@ impl Backup {
         let mut partial = path.as_os_str().to_owned();
         partial.push(".partial");
         let partial = Path::new(&partial);
-        let written = create_private(partial).and_then(|file| {
+        let written = tenure_files::create(partial).and_then(|file| {
             let mut sink = BufWriter::new(file);
             self.write_to(&mut sink, encryption)?;
             sink.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()

@@ -4,12 +4,7 @@
 
 use crate::vault::SealingKey;
 use parking_lot::Mutex;
-use std::{
-    fs::{DirBuilder, OpenOptions},
-    io::{self, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
-    path::PathBuf,
-};
+use std::{io, path::PathBuf};
 use tenure_client::{UndoDirectory, UndoStep};
 use tenure_value::{Limits, json};
 
@@ -140,13 +135,11 @@ impl SealedFiles {
     }
 
     fn write(&self, number: u64, content: &[u8]) -> io::Result<()> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
+        tenure_files::create_directory(&self.directory)?;
         let name = number.to_string();
         let sealed = self.key.seal(&name, content).ok_or_else(|| io::Error::other("no randomness"))?;
         let path = self.directory.join(&name);
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-        file.write_all(&sealed)?;
-        file.sync_all()
+        tenure_files::replace(&path, &sealed)
     }
 
     fn remove(&self, number: u64) {

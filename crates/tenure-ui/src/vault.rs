@@ -9,9 +9,7 @@ use ring::{
     hkdf,
 };
 use std::{
-    fs,
-    io::{self, Write},
-    os::unix::fs::OpenOptionsExt,
+    fs, io,
     path::{Path, PathBuf},
 };
 use tenure_transport::random_bytes;
@@ -135,12 +133,7 @@ impl SessionFile {
                 .into()
         });
         let document = Value::object([("sessions", Value::array(sessions.collect::<Vec<Value>>()))]);
-        let new = with_extension(&self.0, "new");
-        let mut options = fs::OpenOptions::new();
-        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&new)?;
-        file.write_all(&json::to_vec(&document))?;
-        file.sync_all()?;
-        fs::rename(&new, &self.0)
+        tenure_files::replace(&self.0, &json::to_vec(&document))
     }
 }
 
@@ -170,7 +163,6 @@ fn read_one(session: &Value) -> Option<(CookieHash, Sealed)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_file_tells_neither_cookies_nor_tokens_and_opens_for_the_cookie_alone() {
@@ -184,7 +176,7 @@ mod tests {
         for secret in ["the-cookie", "a-very-secret-token", "ann"] {
             assert!(!bytes.contains(secret) && !bytes.contains(&text(secret.as_bytes())), "{bytes}");
         }
-        assert_eq!(fs::metadata(&file.0).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(tenure_files::is_private(&file.0).unwrap());
         let (hash, read) = file.read().remove(0);
         assert_eq!((hash, read.opened), (CookieHash::of("the-cookie"), 100));
         assert_eq!(read.open("the-cookie"), Some(credentials));

@@ -8,9 +8,8 @@ pub mod source;
 use crate::{Error, document, terminal::Format};
 use secrets::SecretKey;
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions},
+    fs::{self, File},
     io::{BufRead, BufReader, BufWriter, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 use tenure_profile::KubernetesVersion;
@@ -78,7 +77,7 @@ impl CloneDirectory {
             let problem = "it is not empty and not a clone; choose a new directory";
             return Err(Error::usage(format!("{}: {problem}", path.display())));
         }
-        DirBuilder::new().recursive(true).mode(0o700).create(path.join(OBJECTS)).map_err(failed)?;
+        tenure_files::create_directory(&path.join(OBJECTS)).map_err(failed)?;
         let directory = CloneDirectory {
             path: path.to_owned(),
             id: secrets::random_name()?,
@@ -174,11 +173,9 @@ impl CloneDirectory {
     /// Opens the file of a kind.
     pub fn begin(&self, name: &str) -> Result<KindWriter, Error> {
         let path = self.path.join(OBJECTS).join(format!("{name}.jsonl"));
-        let mut part = path.clone().into_os_string();
-        part.push(".part");
-        let part = PathBuf::from(part);
-        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part);
-        let file = file.map_err(|source| Error::Write { path: part.clone(), source })?;
+        let part = tenure_files::with_suffix(&path, ".part");
+        let file =
+            tenure_files::create(&part).map_err(|source| Error::Write { path: part.clone(), source })?;
         Ok(KindWriter { out: BufWriter::new(file), path, part, objects: 0 })
     }
 

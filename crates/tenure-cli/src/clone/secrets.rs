@@ -4,12 +4,7 @@
 use crate::{Error, state};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use ring::hmac;
-use std::{
-    fs::{self, DirBuilder, OpenOptions},
-    io::{ErrorKind, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
-    path::PathBuf,
-};
+use std::{fs, io::ErrorKind, path::PathBuf};
 use tenure_apply::LAST_APPLIED;
 use tenure_transport::{NoRandomness, random_bytes, random_hex};
 use tenure_value::{Object, Text, Value};
@@ -53,11 +48,10 @@ impl SecretKey {
         let path = file(id)?;
         let failed = |source| Error::Write { path: path.clone(), source };
         if let Some(directory) = path.parent() {
-            DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
+            tenure_files::create_directory(directory).map_err(failed)?;
         }
         let bytes = random_bytes::<BYTES>().map_err(no_randomness)?;
-        let created = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
-        created.and_then(|mut file| file.write_all(&bytes)).map_err(failed)?;
+        tenure_files::create_new(&path, &bytes).map_err(failed)?;
         Ok(SecretKey(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))
     }
 

@@ -7,10 +7,8 @@ use crate::{
 };
 use clap::{Args, ValueEnum};
 use std::{
-    fs::{DirBuilder, OpenOptions},
-    io::{self, ErrorKind, Write},
+    io::{self, ErrorKind},
     net::SocketAddr,
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 use tenure_client::Cluster;
@@ -176,9 +174,7 @@ fn token(given: Option<&Path>) -> Result<(String, PathBuf), Error> {
     let file = given.map(Path::to_owned).or_else(default);
     let file = file.ok_or_else(|| Error::usage("there is no home directory; name a file with --token-file"))?;
     // Whoever has the token acts with the credentials of the user.
-    if let Ok(found) = std::fs::metadata(&file)
-        && found.permissions().mode() & 0o077 != 0
-    {
+    if tenure_files::is_private(&file).is_ok_and(|is_private| !is_private) {
         return Err(Error::usage(format!("{}: others can read the token; make it private with `chmod 600`", file.display())));
     }
     match std::fs::read_to_string(&file) {
@@ -193,10 +189,9 @@ fn token(given: Option<&Path>) -> Result<(String, PathBuf), Error> {
     let written = || -> io::Result<String> {
         let token = recorder_files::new_token()?;
         if let Some(directory) = file.parent().filter(|directory| !directory.as_os_str().is_empty()) {
-            DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+            tenure_files::create_directory(directory)?;
         }
-        let mut out = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file)?;
-        writeln!(out, "{token}")?;
+        tenure_files::create_new(&file, format!("{token}\n").as_bytes())?;
         Ok(token)
     };
     match written() {

@@ -6,9 +6,8 @@ use tenure_transport::{Reloader, Reloadable, ConnectOptions, serving::{Credentia
 use crate::{control, etcd::EtcdFlags};
 use clap::{Args, ValueEnum};
 use std::{
-    fs::{File, OpenOptions, TryLockError},
+    fs::{File, TryLockError},
     net::SocketAddr,
-    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, SystemTime},
@@ -342,7 +341,7 @@ async fn copied(path: &Path) -> Result<Backup, Error> {
 /// Locks a data directory for as long as the file is open.
 fn lock(directory: &Path) -> Result<File, Error> {
     let path = directory.join("lock");
-    let file = OpenOptions::new().create(true).append(true).mode(0o600).open(&path);
+    let file = tenure_files::append(&path);
     let file = file.map_err(|error| format!("cannot open {}: {error}", path.display()))?;
     match file.try_lock() {
         Ok(()) => Ok(file),

@@ -9,9 +9,7 @@ use crate::{
 };
 use clap::{Args, Subcommand, ValueEnum};
 use std::{
-    fs::{DirBuilder, File, Permissions},
-    io::{self, BufWriter, IsTerminal, Read, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
+    io::{self, IsTerminal, Read, Write},
     path::{Path, PathBuf},
 };
 use tenure_store::{
@@ -116,7 +114,7 @@ fn carry_out(options: Options, terminal: &Terminal) -> Result<(), Error> {
         Action::Import { place, file } => match place.store {
             Kind::Embedded => {
                 let directory = place.data_dir.join("store");
-                DirBuilder::new().recursive(true).mode(0o700).create(&place.data_dir)?;
+                tenure_files::create_directory(&place.data_dir)?;
                 let encryption = place.encryption.load()?.encryption();
                 let options = EmbeddedOptions { encryption, ..EmbeddedOptions::default() };
                 let revision = EmbeddedStore::restore(&file, &directory, &options)?;
@@ -190,21 +188,7 @@ async fn export_etcd(
 
 /// Writes a file that appears when it is complete and synced.
 fn write_all(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(".partial");
-    let partial = PathBuf::from(partial);
-    let private = File::options().write(true).create(true).truncate(true).mode(0o600).open(&partial);
-    let written = private.and_then(|file| {
-        file.set_permissions(Permissions::from_mode(0o600))?;
-        let mut out = BufWriter::new(file);
-        write(&mut out)?;
-        out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
-    });
-    if let Err(error) = written.and_then(|()| std::fs::rename(&partial, path)) {
-        let _ = std::fs::remove_file(&partial);
-        return Err(format!("{}: {error}", path.display()).into());
-    }
-    Ok(())
+    tenure_files::replace_with(path, write).map_err(|error| format!("{}: {error}", path.display()).into())
 }
 
 /// Copies and shows the progress.

@@ -4,9 +4,7 @@
 
 use std::{
     collections::BTreeSet,
-    fs::{DirBuilder, OpenOptions},
-    io::{self, ErrorKind, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
+    io::{self, ErrorKind},
     path::{Path, PathBuf},
 };
 use tenure_apply::Timestamp;
@@ -120,9 +118,8 @@ impl Approvals {
     /// Opens a directory, which is made if it does not exist, and which only its user may use.
     pub fn open(directory: &Path) -> Result<Approvals, ApprovalError> {
         let failed = |source| ApprovalError::File { path: directory.into(), source };
-        DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
-        let mode = std::fs::metadata(directory).map_err(failed)?.permissions().mode();
-        if mode & 0o077 != 0 {
+        tenure_files::create_directory(directory).map_err(failed)?;
+        if !tenure_files::is_private(directory).map_err(failed)? {
             return Err(ApprovalError::NotPrivate(directory.into()));
         }
         Ok(Approvals { directory: directory.into() })
@@ -253,16 +250,8 @@ fn is_hex(text: &str) -> bool {
 
 /// Writes a file: the whole or none of it.
 fn write(file: &Path, document: &Value) -> Result<(), ApprovalError> {
-    let part = file.with_extension("part");
-    let written = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&part)
-        .and_then(|mut out| out.write_all(&json::to_vec(document)))
-        .and_then(|()| std::fs::rename(&part, file));
-    written.map_err(|source| ApprovalError::File { path: file.into(), source })
+    tenure_files::replace(file, &json::to_vec(document))
+        .map_err(|source| ApprovalError::File { path: file.into(), source })
 }
 
 fn read(file: &Path) -> Result<Option<Value>, ApprovalError> {

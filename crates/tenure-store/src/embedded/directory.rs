@@ -1,8 +1,8 @@
 //! The directory of an embedded store: its lock, its format, its identity and the paths of its files.
 
 use crate::file_io::{
-    create_private, create_private_directory, damaged, file_error, make_files_private, private_file,
-    remove_if_exists, sync_directory_of,
+    create_private_directory, damaged, file_error, make_files_private, private_file, remove_if_exists,
+    sync_directory_of,
 };
 use crate::{Error, Result};
 use ring::rand::{SecureRandom, SystemRandom};
@@ -133,7 +133,7 @@ impl Directory {
     fn write_format(&self, id: StoreId, creation: Creation) -> Result<()> {
         let (path, fresh) = (self.format(), self.path.join("format.new"));
         remove_if_exists(&fresh)?;
-        let written = create_private(&fresh).and_then(|mut file| {
+        let written = tenure_files::create(&fresh).and_then(|mut file| {
             file.write_all(format!("{FORMAT_WORD} {FORMAT} {id} {}\n", creation.word()).as_bytes())?;
             file.sync_all()
         });

@@ -6,11 +6,10 @@ use super::directory::StoreId;
 use super::disk::{Disk, DiskOperation};
 use super::journal_file::{self, Content};
 use crate::encryption::Session;
-use crate::file_io::{create_private, damaged, file_error, not_durable, private_file, sync_directory};
+use crate::file_io::{damaged, file_error, not_durable, private_file, sync_directory};
 use crate::{Encryption, Error, Result, Revision};
 use std::collections::VecDeque;
 use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -136,8 +135,9 @@ impl Journal {
             self.buffer.resize(self.buffer.len() + PREALLOCATION, 0);
         }
         let (bytes, disk) = (&self.buffer, &self.options.disk);
-        let written =
-            disk.perform(DiskOperation::Write(bytes.len()), &mut || file.write_all_at(bytes, place));
+        let written = disk.perform(DiskOperation::Write(bytes.len()), &mut || {
+            tenure_files::write_all_at(file, bytes, place)
+        });
         if let Err(error) = written {
             self.tail = Tail::Torn;
             return Err(not_durable(&path, "write", &error));
@@ -166,7 +166,7 @@ impl Journal {
         }
         if self.file.is_none() {
             let path = self.newest_path();
-            let file = create_private(&path).map_err(|source| file_error(&path, "create", source))?;
+            let file = tenure_files::create(&path).map_err(|source| file_error(&path, "create", source))?;
             sync_directory(&self.options.directory)?;
             self.file = Some(file);
         }

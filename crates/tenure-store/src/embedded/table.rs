@@ -5,9 +5,7 @@ use super::directory::StoreId;
 use super::disk::{DataFile, Disk};
 use super::record::{self, LedgerOrder, RowError, TOTALS_KEY, Totals};
 use crate::encryption::Session;
-use crate::file_io::{
-    create_private, damaged, file_error, private_file, remove_if_exists, sync_directory_of,
-};
+use crate::file_io::{damaged, file_error, private_file, remove_if_exists, sync_directory_of};
 use crate::index::Index;
 use crate::ledger::{Ledger, Record};
 use crate::state::State;
@@ -140,7 +138,7 @@ impl Table {
         let path = &self.options.path;
         let fresh = path.with_extension("new");
         remove_if_exists(&fresh)?;
-        create_private(&fresh).map_err(|source| file_error(&fresh, "create", source))?;
+        tenure_files::create(&fresh).map_err(|source| file_error(&fresh, "create", source))?;
         let database = open_database(&fresh, self.options.disk.clone())?;
         let totals = Totals { id: self.options.id, revision: at, journal, entries: 0, ledger: 0 };
         let session = self.options.encryption.session();

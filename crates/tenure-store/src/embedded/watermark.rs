@@ -4,11 +4,10 @@
 
 use super::directory::StoreId;
 use super::disk::{Disk, DiskOperation};
-use crate::file_io::{create_private, damaged, file_error, private_file};
+use crate::file_io::{damaged, file_error, private_file};
 use crate::{Result, Revision};
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -29,9 +28,9 @@ pub(super) struct Watermark {
 impl Watermark {
     /// Creates the file with both slots, durably.
     pub(super) fn create(path: &Path, id: StoreId, revision: Revision) -> Result<()> {
-        let created = create_private(path).and_then(|file| {
+        let created = tenure_files::create(path).and_then(|file| {
             for slot in 0..SLOTS {
-                file.write_all_at(&encode(id, revision), slot * SLOT_DISTANCE)?;
+                tenure_files::write_all_at(&file, &encode(id, revision), slot * SLOT_DISTANCE)?;
             }
             file.sync_all()
         });
@@ -63,7 +62,9 @@ impl Watermark {
         let bytes = encode(self.id, revision);
         let place = self.next_slot % SLOTS * SLOT_DISTANCE;
         self.next_slot += 1;
-        let _ = self.disk.perform(DiskOperation::Watermark, &mut || self.file.write_all_at(&bytes, place));
+        let _ = self
+            .disk
+            .perform(DiskOperation::Watermark, &mut || tenure_files::write_all_at(&self.file, &bytes, place));
     }
 }
 
@@ -80,7 +81,7 @@ fn encode(id: StoreId, revision: Revision) -> [u8; SLOT] {
 
 fn read_slot(file: &File, id: StoreId, slot: u64) -> Option<Revision> {
     let mut bytes = [0; SLOT];
-    file.read_exact_at(&mut bytes, slot * SLOT_DISTANCE).ok()?;
+    tenure_files::read_exact_at(file, &mut bytes, slot * SLOT_DISTANCE).ok()?;
     let number = bytes.first_chunk()?;
     let revision = Revision::from_number(u64::from_le_bytes(*number));
     (encode(id, revision) == bytes).then_some(revision)

@@ -8,10 +8,8 @@ use super::{
 use base64::{Engine, engine::general_purpose::STANDARD};
 use rcgen::{Issuer, KeyPair};
 use std::{
-    fs::{self, DirBuilder, Permissions},
-    io,
+    fs, io,
     net::{IpAddr, SocketAddr},
-    os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, pem::PemObject};
@@ -21,11 +19,6 @@ const AUTHORITY: &str = "ca.crt";
 const AUTHORITY_KEY: &str = "ca.key";
 const TOKEN: &str = "token";
 const KUBECONFIG: &str = "kubeconfig";
-/// The modes of what the owner alone may read and write, the bits of everyone else, and that of a directory that is shared.
-const PRIVATE_FILE: u32 = 0o600;
-const PRIVATE_DIRECTORY: u32 = 0o700;
-const OTHERS: u32 = 0o077;
-const STICKY: u32 = 0o1000;
 /// The shortest token that is accepted.
 const TOKEN_BYTES: usize = 16;
 /// How long before its end the certificate of the authority is created again, with the same key. Clients that trust the old one
@@ -56,7 +49,7 @@ impl Credentials {
         authorities: Option<ClientAuthorities>,
     ) -> io::Result<Credentials> {
         for name in [AUTHORITY_KEY, TOKEN, KUBECONFIG] {
-            make_private(&directory.join(name), PRIVATE_FILE)?;
+            make_private(&directory.join(name))?;
         }
         let key = match read(directory, AUTHORITY_KEY)? {
             Some(pem) => KeyPair::from_pem(&pem).map_err(|error| broken(directory, AUTHORITY_KEY, &error))?,
@@ -107,20 +100,19 @@ pub fn create_private_directory(directory: &Path) -> io::Result<()> {
             format!("cannot create the data directory {}: {error}", directory.display()),
         )
     };
-    DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(directory).map_err(named)?;
-    if fs::metadata(directory).map_err(named)?.permissions().mode() & STICKY != 0 {
+    tenure_files::create_directory(directory).map_err(named)?;
+    if tenure_files::is_shared(directory).map_err(named)? {
         return Err(named(io::Error::other("everyone can write to it; choose a directory inside it")));
     }
-    make_private(directory, PRIVATE_DIRECTORY)
+    make_private(directory)
 }
 
 /// Takes the permissions of others from a file or directory, if it exists.
-fn make_private(path: &Path, mode: u32) -> io::Result<()> {
-    let made = match fs::metadata(path) {
-        Ok(metadata) if metadata.permissions().mode() & OTHERS == 0 => Ok(()),
-        Ok(_) => fs::set_permissions(path, Permissions::from_mode(mode)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
+fn make_private(path: &Path) -> io::Result<()> {
+    let made = match tenure_files::is_private(path) {
+        Ok(false) => tenure_files::make_private(path),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     };
     made.map_err(|error| {
         io::Error::new(error.kind(), format!("cannot make {} private: {error}", path.display()))
@@ -247,8 +239,7 @@ mod tests {
         assert_eq!((&first.token, &first.authority), (&second.token, &second.authority));
         assert_eq!(first.token.len(), 64);
         for name in [TOKEN, AUTHORITY_KEY, KUBECONFIG] {
-            let mode = fs::metadata(directory.join(name)).unwrap().permissions().mode();
-            assert_eq!(mode & 0o777, 0o600, "{name}");
+            assert!(tenure_files::is_private(&directory.join(name)).unwrap(), "{name}");
         }
         let text = fs::read_to_string(&first.kubeconfig).unwrap();
         assert!(text.contains("https://127.0.0.1:6443") && text.contains(&first.token), "{text}");

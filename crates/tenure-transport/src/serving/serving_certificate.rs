@@ -132,18 +132,7 @@ fn lasting(params: &mut CertificateParams, days: i64) {
 
 /// Writes a file atomically, readable by its owner only.
 pub(super) fn write_secret(path: &Path, text: &str) -> io::Result<()> {
-    use io::Write;
-    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-    let draft = path.with_extension("new");
-    let written = (|| {
-        let mut file =
-            fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-        // A draft that existed keeps its mode.
-        file.set_permissions(fs::Permissions::from_mode(0o600))?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&draft, path)
-    })();
+    let written = tenure_files::replace(path, text.as_bytes());
     written.map_err(|error| io::Error::new(error.kind(), format!("cannot write {}: {error}", path.display())))
 }
 
