@@ -13,6 +13,8 @@
 
 mod archive;
 mod audit;
+#[cfg(unix)]
+mod audit_log;
 mod endpoint;
 mod error;
 mod follow;
@@ -26,7 +28,9 @@ mod secret_key;
 mod week;
 
 pub use archive::{Archive, ArchiveOptions, Observation, Position};
-pub use audit::{AuditEndpoint, follow_audit_log};
+pub use audit::AuditEndpoint;
+#[cfg(unix)]
+pub use audit_log::follow_audit_log;
 pub use endpoint::{Access, HistoryEndpoint};
 pub use error::RecorderError;
 pub use follow::{Follow, Sight};

@@ -8,8 +8,8 @@ use crate::{
 };
 use clap::{Args, Subcommand};
 use std::{
-    env, fs, io,
-    os::unix::fs::{PermissionsExt, symlink},
+    env::{self, consts::EXE_SUFFIX},
+    fs, io,
     path::{Path, PathBuf},
 };
 use tenure_profile::KubernetesVersion;
@@ -56,14 +56,15 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let directory = directory.canonicalize().map_err(|error| failed(&directory, error))?;
     let own = started::file().map_err(Error::Runtime)?;
     for program in Program::ALL {
-        let path = directory.join(program.name());
+        let path = directory.join(format!("{}{EXE_SUFFIX}", program.name()));
         install(&own, &path, copy, force).map_err(|error| failed(&path, error))?;
     }
     installed_version::write(&directory, kubernetes_version).map_err(|error| failed(&directory, error))?;
     // A kubectl of the directory itself stays.
-    let path = directory.join(KUBECTL);
+    let kubectl = format!("{KUBECTL}{EXE_SUFFIX}");
+    let path = directory.join(&kubectl);
     if !path.exists() {
-        match find(KUBECTL) {
+        match find(&kubectl) {
             Some(kubectl) => install(&kubectl, &path, copy, force).map_err(|error| failed(&path, error))?,
             None => terminal.note("kubectl is not in the PATH; suites that call it need one in the directory"),
         }
@@ -88,17 +89,60 @@ fn install(program: &Path, path: &Path, copy: bool, force: bool) -> io::Result<(
     let _ = fs::remove_file(&draft);
     if copy {
         fs::copy(program, &draft)?;
-        fs::set_permissions(&draft, fs::Permissions::from_mode(0o755))?;
+        make_executable(&draft)?;
     } else {
-        symlink(program, &draft)?;
+        link(program, &draft)?;
     }
     fs::rename(&draft, path)
 }
 
 /// Finds a program in the PATH.
 fn find(name: &str) -> Option<PathBuf> {
-    let is_program =
-        |path: &PathBuf| path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0);
-    let found = env::split_paths(&env::var_os("PATH")?).map(|directory| directory.join(name)).find(is_program)?;
+    let found =
+        env::split_paths(&env::var_os("PATH")?).map(|directory| directory.join(name)).find(|path| is_program(path))?;
     found.canonicalize().ok()
+}
+
+#[cfg(unix)]
+use unix::{is_program, link, make_executable};
+#[cfg(windows)]
+use windows::{is_program, link, make_executable};
+
+#[cfg(unix)]
+mod unix {
+    use std::{
+        fs, io,
+        os::unix::fs::{PermissionsExt, symlink},
+        path::Path,
+    };
+
+    pub fn is_program(path: &Path) -> bool {
+        path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    }
+
+    pub fn link(program: &Path, path: &Path) -> io::Result<()> {
+        symlink(program, path)
+    }
+
+    pub fn make_executable(path: &Path) -> io::Result<()> {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+    }
+}
+
+#[cfg(windows)]
+mod windows {
+    use std::{fs, io, path::Path};
+
+    pub fn is_program(path: &Path) -> bool {
+        path.is_file()
+    }
+
+    /// Links need a right that few users have; a second name of the file needs none, but has to be on the same disk.
+    pub fn link(program: &Path, path: &Path) -> io::Result<()> {
+        fs::hard_link(program, path).or_else(|_| fs::copy(program, path).map(drop))
+    }
+
+    pub fn make_executable(_path: &Path) -> io::Result<()> {
+        Ok(())
+    }
 }

@@ -12,12 +12,17 @@ use crate::{
     terminal::Terminal,
 };
 use clap::Args;
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 use tenure_client::Cluster;
 use tenure_http::listener;
 use tenure_recorder::{
     Access, Archive, ArchiveOptions, AuditEndpoint, HistoryEndpoint, Recorder, RecorderError, RecorderOptions,
-    follow_audit_log, milliseconds,
+    milliseconds,
 };
 use tenure_server::HistoryOptions;
 use tenure_store::{EmbeddedOptions, LedgerLimits};
@@ -154,14 +159,9 @@ async fn record(options: &Options, terminal: &Terminal) -> Result<Outcome, Error
         terminal.note(format_args!("Receiving audit events; the webhook's kubeconfig is {}", file.display()));
     }
     let audited = async {
-        let Some(path) = &options.audit_log else { return std::future::pending::<RecorderError>().await };
-        loop {
-            match follow_audit_log(&archive, path).await {
-                Ok(()) => {}
-                Err(error @ RecorderError::File { .. }) => return error,
-                Err(error) => tracing::warn!(%error, "audit log not read, retrying"),
-            }
-            tokio::time::sleep(Duration::from_secs(1)).await;
+        match &options.audit_log {
+            Some(path) => follow(&archive, path).await,
+            None => std::future::pending::<RecorderError>().await,
         }
     };
     let forgotten = async {
@@ -250,4 +250,24 @@ async fn listen(
     let endpoint = HistoryEndpoint::new(archive.clone(), cluster.clone(), Access::Reviewed);
     tokio::spawn(listener::serve(socket, Some(Reloadable::new(tls)), endpoint, std::future::pending()));
     Ok(address)
+}
+
+/// Reads an audit log until its file cannot be read.
+#[cfg(unix)]
+async fn follow(archive: &Archive, path: &Path) -> RecorderError {
+    loop {
+        match tenure_recorder::follow_audit_log(archive, path).await {
+            Ok(()) => {}
+            Err(error @ RecorderError::File { .. }) => return error,
+            Err(error) => tracing::warn!(%error, "audit log not read, retrying"),
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+}
+
+/// A rotated log is found by its inode.
+#[cfg(windows)]
+async fn follow(_archive: &Archive, path: &Path) -> RecorderError {
+    let problem = "audit logs are not read on Windows; receive the events with --audit-webhook";
+    RecorderError::Invalid(format!("{}: {problem}", path.display()))
 }

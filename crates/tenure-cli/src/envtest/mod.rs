@@ -10,7 +10,7 @@ pub mod installed_version;
 
 use crate::outcome::{FAILED, Outcome};
 use flags::FlagError;
-use std::{ffi::OsString, path::Path};
+use std::{env::consts::EXE_SUFFIX, ffi::OsString, path::Path};
 
 /// A program that the binary can replace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,7 @@ impl Program {
     /// Returns the program that is started under a path; `None` for Tenure itself.
     pub fn of_path(path: &Path) -> Option<Program> {
         let name = path.file_name()?.to_str()?;
+        let name = name.strip_suffix(EXE_SUFFIX).unwrap_or(name);
         Program::ALL.into_iter().find(|program| program.name() == name)
     }
 

@@ -267,6 +267,7 @@ fn read(file: &Path) -> Result<Option<Value>, ApprovalError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
     use tenure_ownership::{ClusterIdentity, Pinning};
 
     fn plan(server: &str) -> SavedPlan {
