@@ -49,7 +49,8 @@ pub fn find(types: &Types, asked: &str) -> Result<Kind, Error> {
     }
     found.sort_by_key(|kind| rank(&kind.api_version));
     let problem = || {
-        let kinds = types.schemas().flat_map(|schema| schema.kinds()).filter_map(|(place, _)| place.split_once(' '));
+        let kinds =
+            types.schemas().flat_map(|schema| schema.kinds()).filter_map(|(place, _)| place.split_once(' '));
         match nearest_name(name, kinds.map(|(_, kind)| kind)) {
             Some(nearest) => format!("unknown kind {asked:?}; did you mean {nearest:?}?"),
             None => format!(
