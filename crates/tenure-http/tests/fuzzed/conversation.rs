@@ -26,7 +26,6 @@ fn pattern(length: usize) -> Vec<u8> {
 }
 
 /// Answers as the path says. It is shared with every body that is being sent.
-#[derive(Default)]
 pub struct Streams;
 
 impl Handler for Streams {

@@ -73,7 +73,7 @@ fn converse(
     steps: &[u8],
 ) {
     let _timers = TIMERS.enter();
-    let streams = Arc::new(Streams::default());
+    let streams = Arc::new(Streams);
     let (near, far) = wire(fault, steps);
     let server: Pending<'_, ()> = Box::pin(serve(far, implementation, streams.clone()));
     let mut client: Pending<'_, conversation::Received> = Box::pin(async {
