@@ -8,6 +8,7 @@
 //! promises about its API.
 
 pub mod allocate;
+mod completed_on_read;
 mod convert;
 mod data;
 pub mod default_objects;

@@ -1,7 +1,7 @@
 //! The strategy of built-in resources: the engine of the built-in kinds, applied to one resource in one
 //! version.
 
-use crate::{Column, Kinds, warnings};
+use crate::{Column, Kinds, completed_on_read, warnings};
 use std::sync::{Arc, OnceLock};
 use tenure_meta::{
     ConversionError, CreateContext, DecodeError, Decoded, Endpoint, FieldError, Previous, ResetFields,
@@ -170,6 +170,10 @@ impl Strategy for BuiltinStrategy {
 
     fn stores_as_served(&self) -> bool {
         self.storage.is_none()
+    }
+
+    fn is_completed_on_read(&self, object: &Value) -> bool {
+        completed_on_read::is_completed_on_read(&self.resource, object)
     }
 
     fn noop_apply_is_final(&self) -> bool {

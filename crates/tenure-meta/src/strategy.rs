@@ -191,6 +191,11 @@ pub trait Strategy: Send + Sync {
     /// Whether stored objects do not change when they are decoded.
     fn stores_as_served(&self) -> bool;
 
+    /// Whether Kubernetes stores such a new object without something that every read fills in.
+    fn is_completed_on_read(&self, _object: &Value) -> bool {
+        false
+    }
+
     /// Whether an apply that changes nothing needs no further phase of a write.
     fn noop_apply_is_final(&self) -> bool;
 

@@ -83,7 +83,9 @@ impl Patch<'_> {
     /// Returns the error of a patch that removes the version. Kubernetes decodes the result as its internal type, which has none of
     /// the fields, and so finds no name.
     fn without_version(&self, patched: &Value, write: &WriteRequest<'_>) -> Option<ApiError> {
-        let is_named = patched.get("apiVersion").is_some_and(|version| version.as_str() != Some(""));
+        let is_named = patched
+            .get("apiVersion")
+            .is_some_and(|version| !version.is_null() && version.as_str() != Some(""));
         if is_named
             || self.kind == PatchKind::Strategic
             || write.target.handler.is_custom()

@@ -305,7 +305,9 @@ impl Writer {
         at_storage: Option<&Value>,
     ) -> Result<bool, ApiError> {
         let handler = &write.target.handler;
-        let is_completed = completed_on_read(write, &live.object);
+        // Kubernetes stores what a read fills in with the first write, even if that changes nothing.
+        let is_completed = !write.profile.has(Improvement::IgnoreTimeChanges)
+            && handler.strategy().is_completed_on_read(&live.object);
         if !handler.is_custom() && !is_completed {
             return Ok(true);
         }
@@ -457,26 +459,6 @@ impl Writer {
         let current = self.objects.store.get(write.target.key().as_bytes()).await?;
         Ok(current.map(|entry| entry.modified) == live.map(|live| live.revision))
     }
-}
-
-/// Whether Kubernetes stores a new object without something that every read fills in: a claim has no phase, and a job whose template had
-/// no labels does not have those that were generated for it. The first write stores it, even if it changes nothing.
-fn completed_on_read(write: &WriteRequest<'_>, object: &Value) -> bool {
-    const GENERATED: [&str; 4] =
-        ["batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name", "controller-uid", "job-name"];
-    let resource = &write.target.handler.resource;
-    !write.profile.has(Improvement::IgnoreTimeChanges)
-        && match (&*resource.group, &*resource.name) {
-            ("", "persistentvolumeclaims") => true,
-            ("batch", "jobs") => {
-                let labels = object.at(["metadata", "labels"]).and_then(Value::as_object);
-                object.at(["spec", "manualSelector"]).and_then(Value::as_bool) != Some(true)
-                    && labels.is_some_and(|labels| {
-                        labels.iter().all(|(name, _)| GENERATED.contains(&name.as_str()))
-                    })
-            }
-            _ => false,
-        }
 }
 
 /// Reports duplicate values that stem from entries of other managers as conflicts with those managers.
