@@ -19,8 +19,6 @@ mod connection;
 #[cfg(feature = "etcd")]
 mod control;
 mod control_plane;
-#[cfg(unix)]
-mod control_socket;
 mod controllers;
 mod document;
 mod encryption;

@@ -4,12 +4,10 @@
 //! the place that differs between Unix and Windows: where there are no modes, files have the permissions of their folder.
 //! Internal: no promises about its API.
 
-#[cfg(not(unix))]
-#[path = "windows.rs"]
-mod system;
 #[cfg(unix)]
-#[path = "unix.rs"]
-mod system;
+mod unix;
+#[cfg(windows)]
+mod windows;
 
 use std::{
     ffi::OsStr,
@@ -17,6 +15,11 @@ use std::{
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
 };
+#[cfg(unix)]
+use unix as system;
+#[cfg(windows)]
+use windows as system;
+
 pub use system::{is_private, is_shared, make_private, read_exact_at, sync_directory, write_all_at};
 
 /// Options to open a file; one that is created is private.

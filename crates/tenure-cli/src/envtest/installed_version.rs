@@ -9,9 +9,11 @@ use tenure_profile::KubernetesVersion;
 
 const FILE: &str = "kubernetes-version";
 
-/// Writes the version of the programs of a directory.
+/// Writes the version of the programs of a directory, whole at once: programs may be starting there.
 pub fn write(directory: &Path, version: KubernetesVersion) -> io::Result<()> {
-    fs::write(directory.join(FILE), format!("{version}\n"))
+    let draft = directory.join(format!("{FILE}.new{}", std::process::id()));
+    fs::write(&draft, format!("{version}\n"))?;
+    fs::rename(draft, directory.join(FILE))
 }
 
 /// Returns the version of a program, by the path that it was started by; the default if nothing says it.

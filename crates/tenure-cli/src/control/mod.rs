@@ -1,18 +1,12 @@
 //! Requests of commands to a server that runs on the same machine and has the store locked.
 
+mod request;
 #[cfg(unix)]
-pub use crate::control_socket::{listen, request};
+mod socket;
 
-/// A request to a running server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Request {
-    /// Send a backup.
-    Export,
-    /// Refuse writes from now on, and send a backup.
-    ExportFrozen,
-    /// Accept writes again.
-    Thaw,
-}
+pub use request::Request;
+#[cfg(unix)]
+pub use socket::{listen, request};
 
 /// There is no such socket on Windows: exports need a stopped server.
 #[cfg(windows)]

@@ -2,7 +2,7 @@
 //! which the server has locked. Access is that of the directory. A command sends one line; the response is a line and, for an
 //! export, the backup.
 
-use crate::control::Request;
+use super::request::Request;
 use std::{
     io::{self, BufRead, BufReader, BufWriter, Read, Write},
     os::unix::{
