@@ -34,6 +34,10 @@ impl Manifest<'_> {
         };
         let mut path = Path::parse(&text).ok().filter(|_| refusal.contains(&text))?;
         let Some(PathElement::Field(name)) = path.pop() else { return None };
+        // Two changed letters make any short name of any other.
+        if name.chars().count() < 4 {
+            return None;
+        }
         let parent = below(self.ty, &path)?;
         let declared = Path::nearest(&format!(".{name}"), &Value::Object(Default::default()), parent)?;
         declared.iter().for_each(|element| path.push(element.clone()));
@@ -185,6 +189,7 @@ mod tests {
             ),
             (r#"{"somethingElse":3}"#, ".spec.somethingElse", None),
             (r#"{"replica":3}"#, ".spec.paused", None),
+            (r#"{"a":3}"#, ".spec.a", None),
             (r#"{"replicas":3}"#, ".spec.replicas", None),
         ] {
             let config = format!(
