@@ -40,7 +40,7 @@ static SERVER: LazyLock<(Arc<ServerConfig>, RootCertStore)> = LazyLock::new(serv
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Implementation {
     None,
-    /// The crate's own stream, unless it is built with `library-connections`.
+    /// The crate's own stream.
     Own,
     /// tokio-rustls.
     Library,
