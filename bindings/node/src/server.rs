@@ -88,7 +88,8 @@ impl NativeServer {
     #[napi(ts_return_type = "Promise<NativeServer>")]
     pub fn at(&self, revision: i64) -> Background<NativeServer> {
         self.later(move |server| {
-            let revision = u64::try_from(revision).map_err(|_| Error::argument("a revision is not negative"))?;
+            let revision =
+                u64::try_from(revision).map_err(|_| Error::argument("a revision is not negative"))?;
             server.at(revision).map(NativeServer::of)
         })
     }
@@ -107,7 +108,8 @@ impl NativeServer {
     pub fn advance(&self, seconds: f64) -> napi::Result<()> {
         guarded(|| {
             let by = Duration::try_from_secs_f64(seconds);
-            let by = by.map_err(|_| Error::argument(format!("the clock cannot move by {seconds} seconds")))?;
+            let by =
+                by.map_err(|_| Error::argument(format!("the clock cannot move by {seconds} seconds")))?;
             self.running()?.advance(by)
         })
     }

@@ -43,7 +43,8 @@ fn collect(value: &Value, path: &mut Vec<Value>, texts: &mut Vec<String>) {
         }
         _ => return,
     };
-    let found = Value::object([("path", Value::array(path.iter().cloned())), ("digits", Value::from(digits))]);
+    let found =
+        Value::object([("path", Value::array(path.iter().cloned())), ("digits", Value::from(digits))]);
     texts.push(found.to_string());
 }
 

@@ -26,9 +26,8 @@ fn exception(py: Python<'_>, error: &Error) -> PyErr {
 
 fn made(py: Python<'_>, kind: &str, message: &str, path: &str, conflicts: &[Conflict]) -> PyErr {
     let make = || -> PyResult<Bound<'_, PyAny>> {
-        let make = MAKE.get_or_try_init(py, || {
-            Ok::<_, PyErr>(py.import("tenure.errors")?.getattr("make")?.unbind())
-        })?;
+        let make = MAKE
+            .get_or_try_init(py, || Ok::<_, PyErr>(py.import("tenure.errors")?.getattr("make")?.unbind()))?;
         let list = PyList::empty(py);
         for conflict in conflicts {
             list.append(to_python(py, &conflict.to_value())?)?;

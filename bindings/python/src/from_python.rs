@@ -164,7 +164,9 @@ fn unreadable(given: &Bound<'_, PyAny>) -> Box<Problem> {
         "bytes" | "bytearray" | "memoryview" => "write it as text, such as base64.b64encode(value).decode()",
         "set" | "frozenset" | "generator" => "make it a list",
         "Decimal" => "make it a float, or text",
-        _ if given.hasattr("to_dict").unwrap_or(false) => "make it a dict, such as ApiClient().sanitize_for_serialization(value)",
+        _ if given.hasattr("to_dict").unwrap_or(false) => {
+            "make it a dict, such as ApiClient().sanitize_for_serialization(value)"
+        }
         _ => "documents have dict, list, str, int, float, bool and None",
     };
     Problem::of_type(format!("a value of type {kind} is not part of a document; {right}"))

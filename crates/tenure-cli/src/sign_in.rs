@@ -25,7 +25,7 @@ fn describe(link: &str, file: &Path, is_terminal: bool) -> io::Result<String> {
         _ => {}
     }
     tenure_files::create_new(file, format!("{link}\n").as_bytes()).map_err(failed)?;
-    let file = file.canonicalize().map_err(failed)?;
+    let file = std::path::absolute(file).map_err(failed)?;
     Ok(format!("In the browser: open the link in {}, once, within ten minutes", file.display()))
 }
 

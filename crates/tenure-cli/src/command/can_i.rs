@@ -87,7 +87,8 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         format => terminal.print_value(&status, format)?,
     }
     if !about_fields && asks_about_fields {
-        terminal.note("This server has no permissions of single fields; the answer is about the whole object.");
+        terminal
+            .note("This server has no permissions of single fields; the answer is about the whole object.");
     }
     Ok(if is_allowed { Outcome::Done } else { Outcome::Denied })
 }

@@ -44,7 +44,9 @@ pub struct Options {
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let documents = options.files.read()?;
     if documents.is_empty() {
-        return Err(Error::usage("nothing to check; name a file or directory with -f FILE, or - for standard input"));
+        return Err(Error::usage(
+            "nothing to check; name a file or directory with -f FILE, or - for standard input",
+        ));
     }
     options.connection.run(async |cluster| {
         let mut drafts = Vec::with_capacity(documents.len());

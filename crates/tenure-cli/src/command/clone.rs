@@ -85,7 +85,12 @@ fn name(plural: &str, group: &str) -> String {
     if group.is_empty() { plural.to_owned() } else { format!("{plural}.{group}") }
 }
 
-async fn copy(clone: &mut CloneDirectory, options: &Options, cluster: &Cluster, terminal: &Terminal) -> Result<(), Error> {
+async fn copy(
+    clone: &mut CloneDirectory,
+    options: &Options,
+    cluster: &Cluster,
+    terminal: &Terminal,
+) -> Result<(), Error> {
     let key = if options.secret_values { None } else { Some(SecretKey::find_or_make(&clone.id)?) };
     let mut seen = HashSet::new();
     let all = cluster.kinds().await?;
@@ -169,7 +174,9 @@ fn write_files(clone: &mut CloneDirectory, found: source::Objects, secret_values
         let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
         let group = text("apiVersion").split_once('/').map_or("", |(group, _)| group);
         // The plural is not known here; the kind tells the files apart as well.
-        let safe = |text: &str| text.chars().filter(|one| one.is_ascii_alphanumeric() || ".-".contains(*one)).collect::<String>();
+        let safe = |text: &str| {
+            text.chars().filter(|one| one.is_ascii_alphanumeric() || ".-".contains(*one)).collect::<String>()
+        };
         by_kind.entry(name(&safe(&text("kind").to_lowercase()), &safe(group))).or_default().push(object);
     }
     for (name, objects) in by_kind {

@@ -31,7 +31,8 @@ pub struct Options {
 
 /// Prints the candidates, one per line, and then what the shell does with them, as programs made with Cobra do.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
-    let (unfinished, words) = options.words.split_last().map_or(("", [].as_slice()), |(last, words)| (last.as_str(), words));
+    let (unfinished, words) =
+        options.words.split_last().map_or(("", [].as_slice()), |(last, words)| (last.as_str(), words));
     let program = help::command();
     let words = reordered(words.iter().map(OsString::from).collect(), Position::AfterCommand);
     let words: Vec<String> = words.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -72,7 +73,8 @@ impl<'c> Line<'c> {
                 line.flags.push((flag.get_id().to_string(), word.clone()));
             } else if let Some(name) = word.strip_prefix('-').filter(|name| !name.is_empty()) {
                 line.flag(name.trim_start_matches('-'));
-            } else if let Some(below) = line.command.get_subcommands().find(|below| below.get_name() == word) {
+            } else if let Some(below) = line.command.get_subcommands().find(|below| below.get_name() == word)
+            {
                 line.command = below;
             } else {
                 line.positionals.push(word.clone());
@@ -115,7 +117,8 @@ impl<'c> Line<'c> {
 
     /// Returns the values that a flag can have.
     fn values(&self, flag: &Arg) -> Vec<String> {
-        let possible: Vec<String> = flag.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
+        let possible: Vec<String> =
+            flag.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
         if !possible.is_empty() {
             return possible;
         }
@@ -136,14 +139,17 @@ impl<'c> Line<'c> {
     /// Returns the words that can come next: a kind with a slash, a name, or a field.
     fn positional(&self, unfinished: &str) -> Vec<String> {
         let takes_objects = self.command.get_positionals().any(|arg| {
-            arg.get_value_names().is_some_and(|names| names.iter().any(|name| name.as_str().starts_with("KIND/NAME")))
+            arg.get_value_names()
+                .is_some_and(|names| names.iter().any(|name| name.as_str().starts_with("KIND/NAME")))
         });
         let has_kind = self.positionals.first().is_some_and(|word| !word.contains('/'));
         if !takes_objects {
             let values = self.command.get_positionals().flat_map(|arg| arg.get_possible_values());
             return values.map(|value| value.get_name().to_owned()).collect();
         }
-        if unfinished.starts_with('.') || (self.positionals.first().is_some_and(|word| word.contains('/')) && self.takes_field()) {
+        if unfinished.starts_with('.')
+            || (self.positionals.first().is_some_and(|word| word.contains('/')) && self.takes_field())
+        {
             return self.live(paths);
         }
         match (unfinished.split_once('/'), has_kind) {
@@ -165,7 +171,8 @@ impl<'c> Line<'c> {
 
     fn expects_file(&self) -> bool {
         let is_file = |arg: &Arg| {
-            arg.get_value_names().is_some_and(|names| names.iter().any(|name| ["FILE", "DIR"].contains(&name.as_str())))
+            arg.get_value_names()
+                .is_some_and(|names| names.iter().any(|name| ["FILE", "DIR"].contains(&name.as_str())))
         };
         self.open.is_some_and(is_file)
     }
@@ -196,7 +203,8 @@ impl<'c> Line<'c> {
     fn connection(&self) -> Connection {
         let known = ["kubeconfig", "context", "cluster", "user", "server", "namespace", "token", "as_user"];
         let chosen = self.flags.iter().filter(|(name, _)| known.contains(&name.as_str()));
-        let words = chosen.flat_map(|(name, value)| [format!("--{}", name.replace("as_user", "as")), value.clone()]);
+        let words =
+            chosen.flat_map(|(name, value)| [format!("--{}", name.replace("as_user", "as")), value.clone()]);
         let command = Connection::command();
         let matches = command.try_get_matches_from(std::iter::once("tenure".to_owned()).chain(words));
         matches.ok().and_then(|matches| Connection::from_arg_matches(&matches).ok()).unwrap_or_default()
@@ -211,7 +219,11 @@ impl<'c> Line<'c> {
     }
 }
 
-async fn names(cluster: &Cluster, resource: &tenure_client::Resource, namespace: Option<&str>) -> Option<Vec<String>> {
+async fn names(
+    cluster: &Cluster,
+    resource: &tenure_client::Resource,
+    namespace: Option<&str>,
+) -> Option<Vec<String>> {
     let page = cluster.page(resource, namespace, &Selection::default(), None).await.ok()?;
     Some(page.objects.iter().map(|found| found.target().name).collect())
 }
@@ -220,7 +232,8 @@ async fn names(cluster: &Cluster, resource: &tenure_client::Resource, namespace:
 fn paths(live: &LiveObject) -> Vec<String> {
     let schema = tenure_schema::Schema::builtin();
     let ty = schema.kind(live.api_version(), live.kind()).unwrap_or_else(tenure_schema::TypeRef::untyped);
-    let fields = tenure_fields::FieldSet::of_with(&live.object, ty, Duplicates::Tolerated).unwrap_or_default();
+    let fields =
+        tenure_fields::FieldSet::of_with(&live.object, ty, Duplicates::Tolerated).unwrap_or_default();
     let mut all = BTreeSet::new();
     fields.visit(|path| {
         for end in 1..=path.len() {

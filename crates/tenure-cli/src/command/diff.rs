@@ -60,7 +60,8 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
                 None => terminal.note(format_args!("{what} does not exist any more")),
             },
             (None, None) => {
-                let problem = format!("{what} did not exist at either moment; `tenure log {what}` shows when it did");
+                let problem =
+                    format!("{what} did not exist at either moment; `tenure log {what}` shows when it did");
                 return Err(Error::usage(problem));
             }
         }

@@ -66,7 +66,9 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     if !path.exists() {
         match find(&kubectl) {
             Some(kubectl) => install(&kubectl, &path, copy, force).map_err(|error| failed(&path, error))?,
-            None => terminal.note("kubectl is not in the PATH; suites that call it need one in the directory"),
+            None => {
+                terminal.note("kubectl is not in the PATH; suites that call it need one in the directory")
+            }
         }
     }
     terminal.print(format!("export KUBEBUILDER_ASSETS={}\n", directory.display()))?;
@@ -98,8 +100,9 @@ fn install(program: &Path, path: &Path, copy: bool, force: bool) -> io::Result<(
 
 /// Finds a program in the PATH.
 fn find(name: &str) -> Option<PathBuf> {
-    let found =
-        env::split_paths(&env::var_os("PATH")?).map(|directory| directory.join(name)).find(|path| is_program(path))?;
+    let found = env::split_paths(&env::var_os("PATH")?)
+        .map(|directory| directory.join(name))
+        .find(|path| is_program(path))?;
     found.canonicalize().ok()
 }
 

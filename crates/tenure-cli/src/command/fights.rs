@@ -37,11 +37,15 @@ pub struct Options {
 
 /// Shows the fights.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
-    let found = options.history.run(&options.connection, async |cluster| Ok(cluster.history("/history/fights").await?.success("read", "the fights")?))?;
+    let found = options.history.run(&options.connection, async |cluster| {
+        Ok(cluster.history("/history/fights").await?.success("read", "the fights")?)
+    })?;
     let items = found.get("items").and_then(Value::as_array).cloned().unwrap_or_default();
     match options.output {
         Format::Text if items.is_empty() => terminal.print("No managers fight.\n")?,
-        Format::Text => terminal.print(items.iter().map(|fight| shown(fight, terminal)).collect::<Vec<_>>().join("\n"))?,
+        Format::Text => {
+            terminal.print(items.iter().map(|fight| shown(fight, terminal)).collect::<Vec<_>>().join("\n"))?
+        }
         format => terminal.print_value(&Value::array(items.iter().cloned()), format)?,
     }
     Ok(if items.is_empty() { Outcome::Done } else { Outcome::Changes })
@@ -53,10 +57,17 @@ fn shown(fight: &Value, terminal: &Terminal) -> String {
         "" => String::new(),
         namespace => format!(" in {namespace}"),
     };
-    let title = format!("{}/{}{place} {}", text(&object, "kind").to_lowercase(), text(&object, "name"), text(fight, "path"));
+    let title = format!(
+        "{}/{}{place} {}",
+        text(&object, "kind").to_lowercase(),
+        text(&object, "name"),
+        text(fight, "path")
+    );
     let count = fight.get("overwrites").and_then(Value::as_i64).unwrap_or_default();
     let mut out = format!("{}\n", terminal.paint.ink(Ink::Strong, title));
-    for (number, side) in fight.get("sides").and_then(Value::as_array).into_iter().flat_map(|sides| sides.iter().enumerate()) {
+    for (number, side) in
+        fight.get("sides").and_then(Value::as_array).into_iter().flat_map(|sides| sides.iter().enumerate())
+    {
         let value = match side.get("value").and_then(Value::as_str) {
             Some(value) => format!("sets {value}"),
             None if side.get("hidden").is_some() => "sets a value that you may not read".to_owned(),
@@ -64,7 +75,11 @@ fn shown(fight: &Value, terminal: &Terminal) -> String {
         };
         let times = side.get("overwrites").and_then(Value::as_i64).unwrap_or_default();
         // Writing to a string cannot fail.
-        let _ = writeln!(out, "  {} {value}, {times} times", terminal.paint.ink(Ink::Manager(number), text(side, "manager")));
+        let _ = writeln!(
+            out,
+            "  {} {value}, {times} times",
+            terminal.paint.ink(Ink::Manager(number), text(side, "manager"))
+        );
     }
     let [since, last] = ["since", "last"].map(|name| Timestamp::parse(text(fight, name)));
     let (lasted, ago) = (age(since, last.unwrap_or(terminal.now)), age(last, terminal.now));

@@ -52,7 +52,9 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
             // A field that the object does not have now may have changed before.
             Err(problem) => {
                 let log = past.log(&cluster, options.field.as_deref(), None, options.limit).await;
-                log.ok().filter(|log| !log.items.is_empty()).ok_or_else(|| Error::Ownership(problem.clone()))?
+                log.ok()
+                    .filter(|log| !log.items.is_empty())
+                    .ok_or_else(|| Error::Ownership(problem.clone()))?
             }
             Ok(field) => past.log(&cluster, field.as_deref(), None, options.limit).await?,
         };
@@ -76,7 +78,8 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         format => terminal.print_value(&Value::array(log.items.iter().cloned()), format)?,
     }
     if let Some(oldest) = log.begins_after {
-        terminal.note(format_args!("Changes up to revision {oldest} are no longer kept, or were not recorded."));
+        terminal
+            .note(format_args!("Changes up to revision {oldest} are no longer kept, or were not recorded."));
     }
     Ok(Outcome::Done)
 }

@@ -2,8 +2,8 @@
 
 use super::{approve::ApprovalDirectory, rehearse};
 use crate::{
-    Error, Outcome, connection::Connection, history_source::HistorySource, logging, recorder_files, signal, state, terminal,
-    terminal::Terminal, undo_files,
+    Error, Outcome, connection::Connection, history_source::HistorySource, logging, recorder_files, signal,
+    state, terminal, terminal::Terminal, undo_files,
 };
 use clap::{Args, ValueEnum};
 use std::{
@@ -71,7 +71,13 @@ pub struct Options {
     #[arg(long, value_name = "FILE", requires = "listen")]
     token_file: Option<PathBuf>,
     /// What is logged to standard error, such as info or tenure_mcp=debug.
-    #[arg(long, value_name = "FILTER", env = "TENURE_LOG", default_value = "warn,rmcp=error", hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "FILTER",
+        env = "TENURE_LOG",
+        default_value = "warn,rmcp=error",
+        hide_short_help = true
+    )]
     log: String,
     #[command(flatten)]
     history: HistorySource,
@@ -172,15 +178,20 @@ impl Rehearsal for OnCopy {
 fn token(given: Option<&Path>) -> Result<(String, PathBuf), Error> {
     let default = || state::directory().map(|state| state.join("mcp-token"));
     let file = given.map(Path::to_owned).or_else(default);
-    let file = file.ok_or_else(|| Error::usage("there is no home directory; name a file with --token-file"))?;
+    let file =
+        file.ok_or_else(|| Error::usage("there is no home directory; name a file with --token-file"))?;
     // Whoever has the token acts with the credentials of the user.
     if tenure_files::is_private(&file).is_ok_and(|is_private| !is_private) {
-        return Err(Error::usage(format!("{}: others can read the token; make it private with `chmod 600`", file.display())));
+        return Err(Error::usage(format!(
+            "{}: others can read the token; make it private with `chmod 600`",
+            file.display()
+        )));
     }
     match std::fs::read_to_string(&file) {
         Ok(text) if text.trim().len() >= TOKEN => return Ok((text.trim().to_owned(), file)),
         Ok(_) => {
-            let problem = format!("{}: the token is too short; it needs at least {TOKEN} bytes", file.display());
+            let problem =
+                format!("{}: the token is too short; it needs at least {TOKEN} bytes", file.display());
             return Err(Error::usage(problem));
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {}

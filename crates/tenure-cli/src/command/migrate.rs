@@ -49,7 +49,9 @@ pub struct Options {
 /// Migrates objects.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     if options.targets.is_empty() && options.files.is_empty() {
-        return Err(Error::usage("nothing to migrate; name an object as KIND/NAME, or manifests with -f FILE"));
+        return Err(Error::usage(
+            "nothing to migrate; name an object as KIND/NAME, or manifests with -f FILE",
+        ));
     }
     let documents = options.files.read()?;
     let title = format!("migrate to server-side apply as {}", options.to);
@@ -57,7 +59,9 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         let mut found = options.targets.read(&cluster).await?;
         for document in documents {
             let draft = document.draft(&cluster).await?;
-            let (Some(path), Draft { resource: Some(resource), manifest }) = (draft.path(), draft) else { continue };
+            let (Some(path), Draft { resource: Some(resource), manifest }) = (draft.path(), draft) else {
+                continue;
+            };
             match cluster.find(&path).await? {
                 Some(shown) => found.push(Found { resource, shown }),
                 None => terminal.note(format_args!("{}: not found, nothing to migrate", manifest.target)),

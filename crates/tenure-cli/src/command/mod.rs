@@ -1,14 +1,49 @@
 //! The commands, one module each. A module has `Options`, which `clap` parses and whose first line is the description of the
 //! command, and `run`. The table below lists them.
 
+mod adopt;
+mod apply;
+mod approve;
+mod blame;
+mod can_i;
+mod check;
+mod clone;
+mod complete;
+mod completions;
+mod diff;
+mod envtest;
+mod fields;
+mod fights;
+mod helm;
+mod log;
+mod man;
+mod mcp;
+mod migrate;
+mod patch;
+mod plan;
+mod record;
+mod rehearse;
+mod release;
+mod restore;
+mod schema;
+mod serve;
+mod simulate;
+#[cfg(feature = "etcd")]
+mod store;
+mod test_server;
+mod top;
+mod transfer;
+mod ui;
+mod undo;
+mod watch;
+mod why;
+
 use crate::{Error, Outcome, terminal::Terminal};
 use clap::Subcommand;
 
-/// Declares the modules and the enum of all commands from one table.
+/// Declares the enum of all commands from one table.
 macro_rules! commands {
     ($($(#[$only:meta])? $module:ident $variant:ident,)*) => {
-        $($(#[$only])? mod $module;)*
-
         /// A command.
         #[derive(Subcommand)]
         #[allow(clippy::large_enum_variant, reason = "there is one, on the stack of main")]

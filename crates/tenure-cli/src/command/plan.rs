@@ -77,9 +77,11 @@ impl ApplierOptions {
             manager => format!(" {flag} {}", quoted(manager)),
         };
         let manager = named("--manager");
-        let forced: String = self.force_path.iter().map(|path| format!(" --force-path {}", quoted(path))).collect();
+        let forced: String =
+            self.force_path.iter().map(|path| format!(" --force-path {}", quoted(path))).collect();
         let server = connection.typed();
-        let namespace = connection.namespace().map(|name| format!(" -n {}", quoted(name))).unwrap_or_default();
+        let namespace =
+            connection.namespace().map(|name| format!(" -n {}", quoted(name))).unwrap_or_default();
         Typed {
             apply: format!("{} apply{}{manager}{forced}{namespace}{server}", program(), files.typed()),
             files: format!("{}{forced}{namespace}", files.typed()).trim_start().to_owned(),
@@ -204,12 +206,15 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     }
     let documents = options.files.read()?;
     if documents.is_empty() && options.delete.is_empty() {
-        return Err(Error::usage("nothing to plan; name a file or directory with -f FILE, or - for standard input"));
+        return Err(Error::usage(
+            "nothing to plan; name a file or directory with -f FILE, or - for standard input",
+        ));
     }
     let applier = options.applier.applier(terminal);
     let (mut documents, mut base) = (documents, Vec::new());
     if let Some(baseline) = &options.baseline {
-        let files = Files { files: vec![baseline.clone()], recursive: options.files.recursive, ..Files::default() };
+        let files =
+            Files { files: vec![baseline.clone()], recursive: options.files.recursive, ..Files::default() };
         base = files.read()?;
     }
     let gone = beyond(&mut documents, &mut base)?;
@@ -228,7 +233,8 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     // A deletion has no manifest.
     places.resize(plans.len(), Place::of("--delete".as_ref()));
     if !base.is_empty() {
-        let known: HashMap<String, Plan> = planned(base)?.plans.into_iter().map(|plan| (plan.target.to_string(), plan)).collect();
+        let known: HashMap<String, Plan> =
+            planned(base)?.plans.into_iter().map(|plan| (plan.target.to_string(), plan)).collect();
         let reduced = |plan: Plan| match known.get(&plan.target.to_string()) {
             Some(known) => plan.beyond(known),
             None => plan,
@@ -356,8 +362,9 @@ fn from_server(
 /// Plans the deletion of an object that is named as KIND/NAME.
 async fn deletion(word: &str, cluster: &Cluster) -> Result<Plan, Error> {
     let named = word.split_once('/').filter(|(kind, name)| !kind.is_empty() && !name.is_empty());
-    let (kind, name) =
-        named.ok_or_else(|| Error::usage(format!("--delete {word}: name the object as KIND/NAME, such as configmap/old")))?;
+    let (kind, name) = named.ok_or_else(|| {
+        Error::usage(format!("--delete {word}: name the object as KIND/NAME, such as configmap/old"))
+    })?;
     let found = cluster.object(&cluster.kind_named(kind).await?, name).await?;
     Ok(tenure_client::deletion(&found)?)
 }
@@ -380,13 +387,15 @@ fn from_file<'t>(
         let (api_version, kind) = document.kind()?;
         document.name()?;
         let ty = types.of(api_version, kind).unwrap_or_else(TypeRef::untyped);
-        let namespace = document.namespace().or(options.connection.namespace()).unwrap_or_default().to_owned();
+        let namespace =
+            document.namespace().or(options.connection.namespace()).unwrap_or_default().to_owned();
         let mut manifest = Manifest::new(document.value, document.place.to_string(), ty);
         manifest.target.namespace = namespace;
         manifests.push(manifest);
     }
     applier.check(manifests.iter())?;
-    let profile = Profile::from(options.compatibility).at(options.schemas.kubernetes_version.unwrap_or_default());
+    let profile =
+        Profile::from(options.compatibility).at(options.schemas.kubernetes_version.unwrap_or_default());
     let mut plans = Vec::with_capacity(manifests.len());
     for manifest in &manifests {
         let target = &manifest.target;
@@ -407,7 +416,10 @@ fn group(api_version: &str) -> &str {
 
 /// Reads a format and a file.
 fn format_and_file(text: &str) -> Result<(PlanFormat, PathBuf), String> {
-    let (format, file) = text.split_once('=').filter(|(_, file)| !file.is_empty()).ok_or("write FORMAT=FILE, such as markdown=plan.md")?;
+    let (format, file) = text
+        .split_once('=')
+        .filter(|(_, file)| !file.is_empty())
+        .ok_or("write FORMAT=FILE, such as markdown=plan.md")?;
     Ok((PlanFormat::from_str(format, false)?, file.into()))
 }
 
@@ -423,7 +435,9 @@ impl Review<'_> {
         match format {
             PlanFormat::Text => {
                 let shown = plan_text::all(self.plans.iter(), which, typed, terminal);
-                let gone = self.gone.iter().map(|name| format!("{name}: not in the manifests any more; an apply does not delete it\n"));
+                let gone = self.gone.iter().map(|name| {
+                    format!("{name}: not in the manifests any more; an apply does not delete it\n")
+                });
                 format!("{shown}{}\n{}", gone.collect::<String>(), plan_text::summary(self.plans))
             }
             PlanFormat::Json => document(Format::Json),
@@ -436,7 +450,12 @@ impl Review<'_> {
 }
 
 /// Prints and saves the plans, and returns the exit code.
-fn show(review: &Review<'_>, options: &Options, typed: &Typed, terminal: &Terminal) -> Result<Outcome, Error> {
+fn show(
+    review: &Review<'_>,
+    options: &Options,
+    typed: &Typed,
+    terminal: &Terminal,
+) -> Result<Outcome, Error> {
     let (plans, which) = (review.plans, options.applier.shown());
     let shown = review.render(options.output, which, typed, terminal);
     match options.output {
@@ -445,7 +464,8 @@ fn show(review: &Review<'_>, options: &Options, typed: &Typed, terminal: &Termin
     }
     let plain = Terminal { paint: Paint::Plain, ..*terminal };
     for (format, file) in &options.save {
-        std::fs::write(file, review.render(*format, which, typed, &plain)).map_err(|source| Error::Write { path: file.clone(), source })?;
+        std::fs::write(file, review.render(*format, which, typed, &plain))
+            .map_err(|source| Error::Write { path: file.clone(), source })?;
     }
     let refused = plans.iter().filter(|plan| plan.action() == Action::Refused).count();
     if refused > 0 {

@@ -21,8 +21,8 @@ use std::{
 use tenure_client::Cluster;
 use tenure_http::listener;
 use tenure_recorder::{
-    Access, Archive, ArchiveOptions, AuditEndpoint, HistoryEndpoint, Recorder, RecorderError, RecorderOptions,
-    milliseconds,
+    Access, Archive, ArchiveOptions, AuditEndpoint, HistoryEndpoint, Recorder, RecorderError,
+    RecorderOptions, milliseconds,
 };
 use tenure_server::HistoryOptions;
 use tenure_store::{EmbeddedOptions, LedgerLimits};
@@ -90,7 +90,12 @@ pub struct Options {
     #[arg(long)]
     manifest: bool,
     /// The image of --manifest.
-    #[arg(long, value_name = "IMAGE", default_value = "ghcr.io/tenure-dev/tenure:latest", requires = "manifest")]
+    #[arg(
+        long,
+        value_name = "IMAGE",
+        default_value = "ghcr.io/tenure-dev/tenure:latest",
+        requires = "manifest"
+    )]
     image: String,
     /// The log filter, such as `info` or `tenure_recorder=debug`.
     #[arg(long, value_name = "FILTER", env = "TENURE_LOG", default_value = "warn")]
@@ -104,7 +109,8 @@ pub struct Options {
 /// Records until it is interrupted.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     if options.manifest {
-        terminal.print(manifest(&options.image, options.connection.namespace().unwrap_or("tenure-system")))?;
+        terminal
+            .print(manifest(&options.image, options.connection.namespace().unwrap_or("tenure-system")))?;
         return Ok(Outcome::Done);
     }
     logging::init(&options.log).map_err(Error::usage)?;
@@ -186,7 +192,11 @@ async fn record(options: &Options, terminal: &Terminal) -> Result<Outcome, Error
     Ok(Outcome::Done)
 }
 
-fn open(options: &Options, directory: &std::path::Path, encryption: &EncryptionConfig) -> Result<Archive, Error> {
+fn open(
+    options: &Options,
+    directory: &std::path::Path,
+    encryption: &EncryptionConfig,
+) -> Result<Archive, Error> {
     let ledger = LedgerLimits { per_key: options.changes, age: options.age, bytes: options.bytes };
     let store = EmbeddedOptions { ledger, encryption: encryption.encryption(), ..EmbeddedOptions::default() };
     let secret_values = options.secret_values;
@@ -202,9 +212,9 @@ async fn receive_audit_events(
 ) -> Result<PathBuf, Error> {
     let failed = |error: std::io::Error| Error::Serve(error.into());
     let tls = match (&options.tls_cert_file, &options.tls_private_key_file) {
-        (Some(certificate), Some(key)) => {
-            Some(ServingCertificate::read(certificate, key).map_err(failed)?.tls(None).map_err(Error::usage)?)
-        }
+        (Some(certificate), Some(key)) => Some(
+            ServingCertificate::read(certificate, key).map_err(failed)?.tls(None).map_err(Error::usage)?,
+        ),
         _ if address.ip().is_loopback() => None,
         _ => {
             return Err(Error::usage(format!(

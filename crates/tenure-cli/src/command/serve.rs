@@ -1,7 +1,23 @@
 //! `tenure serve`: opens the store, creates credentials, listens, and prints how to connect.
 
-use crate::{Outcome, feature_gates, logging, sign_in, aggregation::AggregationFlags, audit::AuditFlags, clone::source, compatibility::Compatibility, control_plane::{self, ControlPlane}, controllers::controllers, encryption::{EncryptionConfig, EncryptionFlags}, history::HistoryFlags, identity::IdentityFlags, limits::LimitFlags, page::PageEndpoint, terminal::Terminal};
-use tenure_transport::{Reloader, Reloadable, ConnectOptions, serving::{Credentials, ServingCertificate, Tls, create_private_directory, reachable, serving_names, write_insecure_kubeconfig}};
+use crate::{
+    Outcome,
+    aggregation::AggregationFlags,
+    audit::AuditFlags,
+    clone::source,
+    compatibility::Compatibility,
+    control_plane::{self, ControlPlane},
+    controllers::controllers,
+    encryption::{EncryptionConfig, EncryptionFlags},
+    feature_gates,
+    history::HistoryFlags,
+    identity::IdentityFlags,
+    limits::LimitFlags,
+    logging,
+    page::PageEndpoint,
+    sign_in,
+    terminal::{Terminal, set_variable},
+};
 #[cfg(feature = "etcd")]
 use crate::{control, etcd::EtcdFlags};
 use clap::{Args, ValueEnum};
@@ -20,6 +36,13 @@ use tenure_server::ServerOptions;
 use tenure_store::{Backup, EmbeddedOptions, EmbeddedStore, MemoryStore, Store};
 #[cfg(feature = "etcd")]
 use tenure_store::{EtcdOptions, EtcdStore};
+use tenure_transport::{
+    ConnectOptions, Reloadable, Reloader,
+    serving::{
+        Credentials, ServingCertificate, Tls, create_private_directory, reachable, serving_names,
+        write_insecure_kubeconfig,
+    },
+};
 use tenure_ui::Page;
 
 /// Run the control plane.
@@ -302,7 +325,8 @@ async fn open_store(options: &Options, encryption: &EncryptionConfig) -> Result<
             let encryption = encryption.encryption();
             let embedded = EmbeddedOptions { encryption, ledger, ..EmbeddedOptions::default() };
             if let Some(backup) = copied {
-                let (file, directory) = (options.data_dir.join("clone.backup"), options.data_dir.join("store"));
+                let (file, directory) =
+                    (options.data_dir.join("clone.backup"), options.data_dir.join("store"));
                 backup.write(&file, &embedded.encryption)?;
                 let restored = EmbeddedStore::restore(&file, directory, &embedded);
                 std::fs::remove_file(&file)?;
@@ -357,13 +381,13 @@ fn lock(directory: &Path) -> Result<File, Error> {
 /// Prints the address and how to connect.
 fn greet(server: &str, kubeconfig: &Path, page: &Page, directory: &Path) -> Result<(), String> {
     let kubeconfig =
-        kubeconfig.canonicalize().map_err(|error| format!("{}: {error}", kubeconfig.display()))?;
+        std::path::absolute(kubeconfig).map_err(|error| format!("{}: {error}", kubeconfig.display()))?;
     let link = format!("{server}{}", page.sign_in_link());
     let browser =
         sign_in::describe_link(&link, &directory.join(SIGN_IN_LINK)).map_err(|error| error.to_string())?;
     println!(
-        "Tenure listens on {server}\n\n  export KUBECONFIG={}\n  kubectl create configmap hello --from-literal=who=world\n  kubectl get configmap hello -o yaml --show-managed-fields\n\n{browser}",
-        kubeconfig.display(),
+        "Tenure listens on {server}\n\n  {}\n  kubectl create configmap hello --from-literal=who=world\n  kubectl get configmap hello -o yaml --show-managed-fields\n\n{browser}",
+        set_variable("KUBECONFIG", &kubeconfig.display().to_string()),
     );
     Ok(())
 }

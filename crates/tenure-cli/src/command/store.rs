@@ -30,7 +30,9 @@ pub struct Options {
 #[derive(Subcommand)]
 enum Action {
     /// Write all entries of a store to a file, while the store is in use.
-    #[command(after_help = "Examples:\n  tenure store export all.backup\n  tenure store export --freeze --data-dir /var/lib/tenure all.backup")]
+    #[command(
+        after_help = "Examples:\n  tenure store export all.backup\n  tenure store export --freeze --data-dir /var/lib/tenure all.backup"
+    )]
     Export {
         #[command(flatten)]
         place: Place,
@@ -41,7 +43,9 @@ enum Action {
         file: PathBuf,
     },
     /// Create a store from such a file.
-    #[command(after_help = "Examples:\n  tenure store import all.backup --data-dir new-data\n  tenure store import --store etcd --etcd-endpoints http://127.0.0.1:2379 all.backup")]
+    #[command(
+        after_help = "Examples:\n  tenure store import all.backup --data-dir new-data\n  tenure store import --store etcd --etcd-endpoints http://127.0.0.1:2379 all.backup"
+    )]
     Import {
         #[command(flatten)]
         place: Place,
@@ -49,7 +53,9 @@ enum Action {
         file: PathBuf,
     },
     /// Create a new store from what can still be read of a damaged one. The old files are kept beside it.
-    #[command(after_help = "Examples:\n  tenure store repair\n  tenure store repair --data-dir /var/lib/tenure")]
+    #[command(
+        after_help = "Examples:\n  tenure store repair\n  tenure store repair --data-dir /var/lib/tenure"
+    )]
     Repair {
         /// The data directory.
         #[arg(long, value_name = "DIR", default_value = "tenure-data")]
@@ -109,7 +115,12 @@ fn carry_out(options: Options, terminal: &Terminal) -> Result<(), Error> {
             outcome?;
             // The backup is verified by reading it.
             let backup = Backup::open(&file, &encryption)?;
-            terminal.print(format!("{}: {} entries at revision {}\n", file.display(), backup.entries.len(), backup.revision))?;
+            terminal.print(format!(
+                "{}: {} entries at revision {}\n",
+                file.display(),
+                backup.entries.len(),
+                backup.revision
+            ))?;
         }
         Action::Import { place, file } => match place.store {
             Kind::Embedded => {

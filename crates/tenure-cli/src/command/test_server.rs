@@ -5,7 +5,7 @@ use crate::{
     compatibility::Compatibility,
     logging,
     signal::terminated,
-    terminal::{Format, Terminal},
+    terminal::{Format, Terminal, set_variable},
 };
 use clap::Args;
 use std::{net::SocketAddr, path::PathBuf};
@@ -67,7 +67,8 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
 async fn serve(options: &Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let failed = |error: tenure_testing::TestError| Error::Serve(error.into());
     let stop = terminated().map_err(Error::Runtime)?;
-    let mut builder = TestServer::builder().profile(options.compatibility.into()).kubernetes(options.kubernetes_version);
+    let mut builder =
+        TestServer::builder().profile(options.compatibility.into()).kubernetes(options.kubernetes_version);
     if let Some(seed) = options.seed {
         builder = builder.seed(seed);
     }
@@ -98,7 +99,8 @@ fn greeting(format: Format, url: &str, kubeconfig: &str, testing: Option<&str>) 
     }
     let testing = testing.map(|testing| format!("Forks, snapshots, clock and faults: {testing}\n"));
     format!(
-        "Test server on {url}\n{}\n  export KUBECONFIG={kubeconfig}\n\nPress Ctrl-C to stop.\n",
-        testing.unwrap_or_default()
+        "Test server on {url}\n{}\n  {}\n\nPress Ctrl-C to stop.\n",
+        testing.unwrap_or_default(),
+        set_variable("KUBECONFIG", kubeconfig)
     )
 }

@@ -46,21 +46,35 @@ enum What {
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let What::Writers = options.what;
     let path = format!("/history/writers?limit={}", options.limit);
-    let found = options.history.run(&options.connection, async |cluster| Ok(cluster.history(&path).await?.success("read", "the writers")?))?;
+    let found = options.history.run(&options.connection, async |cluster| {
+        Ok(cluster.history(&path).await?.success("read", "the writers")?)
+    })?;
     if options.output != Format::Text {
         terminal.print_value(&found, options.output)?;
         return Ok(Outcome::Done);
     }
     let list = |name: &str| found.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
-    let number = |item: &Value, name: &str| item.get(name).and_then(Value::as_i64).unwrap_or_default().to_string();
-    let writers: Vec<[String; 3]> = list("writers").iter().map(|item| {
-        let manager = text(item, "manager");
-        let manager = if manager.is_empty() { "(the server itself)" } else { manager };
-        [number(item, "changes"), number(item, "noops"), manager.to_owned()]
-    }).collect();
-    let fields: Vec<[String; 4]> = list("fields").iter().map(|item| {
-        [number(item, "changes"), text(item, "manager").into(), text(item, "resource").into(), text(item, "path").into()]
-    }).collect();
+    let number =
+        |item: &Value, name: &str| item.get(name).and_then(Value::as_i64).unwrap_or_default().to_string();
+    let writers: Vec<[String; 3]> = list("writers")
+        .iter()
+        .map(|item| {
+            let manager = text(item, "manager");
+            let manager = if manager.is_empty() { "(the server itself)" } else { manager };
+            [number(item, "changes"), number(item, "noops"), manager.to_owned()]
+        })
+        .collect();
+    let fields: Vec<[String; 4]> = list("fields")
+        .iter()
+        .map(|item| {
+            [
+                number(item, "changes"),
+                text(item, "manager").into(),
+                text(item, "resource").into(),
+                text(item, "path").into(),
+            ]
+        })
+        .collect();
     let writers = table(["CHANGES", "NOOPS", "MANAGER"], &writers, terminal);
     let fields = table(["CHANGES", "LAST MANAGER", "RESOURCE", "FIELD"], &fields, terminal);
     terminal.show(&format!("{writers}\n{fields}"))?;

@@ -1,7 +1,10 @@
 //! `tenure ui`: serves the page for any cluster of the kubeconfig on a loopback port, and opens the browser.
 
 use super::approve::ApprovalDirectory;
-use crate::{Error, Outcome, connection::Connection, history_source::HistorySource, page::PageEndpoint, sign_in, terminal::Terminal, undo_files};
+use crate::{
+    Error, Outcome, connection::Connection, history_source::HistorySource, page::PageEndpoint, sign_in,
+    terminal::Terminal, undo_files,
+};
 use clap::Args;
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -96,8 +99,13 @@ fn runtime_directory() -> PathBuf {
 
 /// Opens the link in the browser. Where there is none, the printed link can be copied.
 fn open(link: &str) {
-    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let (program, arguments): (_, &[&str]) = match std::env::consts::OS {
+        "macos" => ("open", &[]),
+        "windows" => ("rundll32", &["url.dll,FileProtocolHandler"]),
+        _ => ("xdg-open", &[]),
+    };
     let _ = Command::new(program)
+        .args(arguments)
         .arg(link)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

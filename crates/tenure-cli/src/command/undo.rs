@@ -141,9 +141,14 @@ async fn last_step(options: &Options, cluster: &Cluster, terminal: &Terminal) ->
         let step = |kept: &KeptStep| {
             let time = kept.step.time.map(|time| time.to_string()).unwrap_or_default();
             let file = kept.path.to_string_lossy().into_owned();
-            Value::object([("title", Value::from(kept.step.title.as_str())), ("time", Value::from(time)), ("file", Value::from(file))])
+            Value::object([
+                ("title", Value::from(kept.step.title.as_str())),
+                ("time", Value::from(time)),
+                ("file", Value::from(file)),
+            ])
         };
-        terminal.print_value(&Value::object([("steps", Value::array(kept.iter().map(step)))]), options.output)?;
+        terminal
+            .print_value(&Value::object([("steps", Value::array(kept.iter().map(step)))]), options.output)?;
         return Ok(Outcome::Done);
     }
     let Some(last) = kept.first() else {
@@ -161,7 +166,9 @@ async fn last_step(options: &Options, cluster: &Cluster, terminal: &Terminal) ->
     }
     if !options.yes {
         if terminal.audience == Audience::Program {
-            return Err(Error::usage("cannot ask for confirmation without a terminal; use --list, then --yes to undo the last step"));
+            return Err(Error::usage(
+                "cannot ask for confirmation without a terminal; use --list, then --yes to undo the last step",
+            ));
         }
         let answer = terminal.ask(format!("\nUndo the last step ({})? [y/N] ", last.step.title)).await?;
         if !matches!(answer.as_deref(), Some("y" | "Y" | "yes")) {
@@ -172,7 +179,12 @@ async fn last_step(options: &Options, cluster: &Cluster, terminal: &Terminal) ->
 }
 
 /// Reverts a step, its last object first. A file of the private directory is removed then.
-async fn revert(kept: &KeptStep, options: &Options, cluster: &Cluster, terminal: &Terminal) -> Result<Outcome, Error> {
+async fn revert(
+    kept: &KeptStep,
+    options: &Options,
+    cluster: &Cluster,
+    terminal: &Terminal,
+) -> Result<Outcome, Error> {
     let rebase = if options.rebase { Rebase::Yes } else { Rebase::No };
     match &kept.step.undoable {
         Undoable::Owners(undos) => {
@@ -195,7 +207,12 @@ async fn revert(kept: &KeptStep, options: &Options, cluster: &Cluster, terminal:
 }
 
 /// Shows what an undo changes, and carries it out.
-async fn take_back(change: PastChange, options: &Options, cluster: &Cluster, terminal: &Terminal) -> Result<Outcome, Error> {
+async fn take_back(
+    change: PastChange,
+    options: &Options,
+    cluster: &Cluster,
+    terminal: &Terminal,
+) -> Result<Outcome, Error> {
     let ty = change.past.type_of(cluster).await?;
     let on_conflict = if options.force { OnConflict::Overwrite } else { OnConflict::Keep };
     let plan = change.plan(ty, on_conflict)?;
@@ -234,8 +251,8 @@ fn document(change: &PastChange, plan: &Plan) -> Value {
 
 /// Returns the plan as text: what changes, and what stands against it.
 async fn text(
-change: &PastChange,
-plan: &Plan,
+    change: &PastChange,
+    plan: &Plan,
     options: &Options,
     cluster: &Cluster,
     terminal: &Terminal,
@@ -253,12 +270,14 @@ plan: &Plan,
         let who = since.items.first().map_or_else(
             || "an unknown manager".to_owned(),
             |item| {
-                let known = [text_of(item, "user").to_owned(), format!("revision {}", text_of(item, "revision"))];
+                let known =
+                    [text_of(item, "user").to_owned(), format!("revision {}", text_of(item, "revision"))];
                 let known: Vec<String> = known.into_iter().filter(|word| !word.is_empty()).collect();
                 format!("{} ({})", or_dash(text_of(item, "manager")), known.join(", "))
             },
         );
-        let shown = |value: &Option<Value>| value.as_ref().map_or_else(|| "removed".to_owned(), Value::to_string);
+        let shown =
+            |value: &Option<Value>| value.as_ref().map_or_else(|| "removed".to_owned(), Value::to_string);
         let line = format!(
             "! {path}: changed again since by {who}: it was {}, the change made it {}, it is {} now",
             shown(&conflict.wanted),
@@ -274,7 +293,10 @@ plan: &Plan,
         let _ = writeln!(out, "    nothing to do: the values are those from before the change");
     }
     if !plan.conflicts.is_empty() && !options.keep && !options.force {
-        let _ = writeln!(out, "Nothing is written. Use --keep to leave these fields as they are, or --force to take them back, too.");
+        let _ = writeln!(
+            out,
+            "Nothing is written. Use --keep to leave these fields as they are, or --force to take them back, too."
+        );
     }
     Ok(out)
 }

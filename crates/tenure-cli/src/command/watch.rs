@@ -1,8 +1,7 @@
 //! `tenure watch`: who changes what, now. It follows objects of any cluster and keeps nothing.
 
 use crate::{
-    Error, Outcome,
-    change_log,
+    Error, Outcome, change_log,
     connection::Connection,
     past::text,
     targets::Targets,
@@ -18,7 +17,9 @@ use tenure_client::{ClientError, Cluster, Resource};
 use tenure_fields::Path;
 use tenure_history::Rebuilt;
 use tenure_ownership::LiveObject;
-use tenure_recorder::{Follow, RecorderError, Sight, milliseconds, observed_field_item, observed_item, version};
+use tenure_recorder::{
+    Follow, RecorderError, Sight, milliseconds, observed_field_item, observed_item, version,
+};
 use tenure_schema::TypeRef;
 use tenure_value::{Object, Value};
 use tokio::sync::mpsc;
@@ -149,7 +150,11 @@ struct Change {
 }
 
 impl Change {
-    fn new(key: String, after: Result<Rebuilt, RecorderError>, is_gap: bool) -> Result<Change, RecorderError> {
+    fn new(
+        key: String,
+        after: Result<Rebuilt, RecorderError>,
+        is_gap: bool,
+    ) -> Result<Change, RecorderError> {
         after.map(|after| Change { key, revision: Some(after.revision), after: Some(after), is_gap })
     }
 }
@@ -182,15 +187,21 @@ impl Watched {
                     }
                 }
                 Sight::ListEnds(_) => {
-                    let gone: Vec<String> = known.keys().filter(|key| !listed.contains(*key)).cloned().collect();
-                    found.extend(gone.into_iter().map(|key| Change { key, after: None, revision: None, is_gap: true }).map(Ok));
+                    let gone: Vec<String> =
+                        known.keys().filter(|key| !listed.contains(*key)).cloned().collect();
+                    found.extend(
+                        gone.into_iter()
+                            .map(|key| Change { key, after: None, revision: None, is_gap: true })
+                            .map(Ok),
+                    );
                     if is_first {
                         let what = match known.len() {
                             0 => format!("for {}, of which there are none yet,", self.resource.plural),
                             1 => format!("1 {}", self.resource.word()),
                             count => format!("{count} {}", self.resource.plural),
                         };
-                        let note = format!("watching {what} of {}; press Ctrl-C to stop", self.cluster.server());
+                        let note =
+                            format!("watching {what} of {}; press Ctrl-C to stop", self.cluster.server());
                         if out.send(Err(Notice::Note(note))).await.is_err() {
                             return;
                         }
@@ -209,7 +220,9 @@ impl Watched {
                 }
                 Sight::Interrupted(error) => {
                     let note = format!("{error}; waiting for the server");
-                    if !std::mem::replace(&mut is_told, true) && out.send(Err(Notice::Note(note))).await.is_err() {
+                    if !std::mem::replace(&mut is_told, true)
+                        && out.send(Err(Notice::Note(note))).await.is_err()
+                    {
                         return;
                     }
                 }

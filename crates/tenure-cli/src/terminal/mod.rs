@@ -14,7 +14,7 @@ pub use format::Format;
 pub use pager::Pager;
 pub use paint::{Ink, Paint};
 pub use progress::Progress;
-pub use quoted::quoted;
+pub use quoted::{quoted, set_variable};
 pub use table::table;
 pub use visible::visible;
 pub use wrap::{columns, padded, shortened, wrapped};

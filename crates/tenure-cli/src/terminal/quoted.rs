@@ -9,6 +9,14 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
+/// Returns the line that sets a variable: for PowerShell on Windows, else for a POSIX shell.
+pub fn set_variable(name: &str, value: &str) -> String {
+    match cfg!(windows) {
+        true => format!("$env:{name} = '{}'", value.replace('\'', "''")),
+        false => format!("export {name}={}", quoted(value)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

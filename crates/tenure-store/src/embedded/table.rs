@@ -13,7 +13,7 @@ use crate::{Encryption, Entry, Error, LedgerLimits, LedgerPosition, Result, Revi
 use bytes::Bytes;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableError};
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -146,7 +146,7 @@ impl Table {
         close(Some(database));
         self.totals = filled?;
         // The engine syncs what it commits; this also makes the length of the file and the writes of closing it durable.
-        let synced = File::open(&fresh).and_then(|file| file.sync_all());
+        let synced = private_file().open(&fresh).and_then(|file| file.sync_all());
         synced.map_err(|source| file_error(&fresh, "sync", source))?;
         fs::rename(&fresh, path).map_err(|source| file_error(path, "replace", source))?;
         sync_directory_of(path)?;

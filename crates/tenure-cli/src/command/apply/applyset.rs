@@ -68,17 +68,28 @@ impl ApplySet {
         let what = format!("{}/{}", self.parent.word(), self.name);
         match text("labels", ID) {
             Some(id) if id == self.id => {}
-            Some(id) => return Err(Error::usage(format!("{what} is the parent of another ApplySet, {id}; choose another name"))),
-            None => return Err(Error::usage(format!("{what} exists and is not the parent of an ApplySet; choose another name"))),
+            Some(id) => {
+                return Err(Error::usage(format!(
+                    "{what} is the parent of another ApplySet, {id}; choose another name"
+                )));
+            }
+            None => {
+                return Err(Error::usage(format!(
+                    "{what} exists and is not the parent of an ApplySet; choose another name"
+                )));
+            }
         }
         match text("annotations", TOOLING) {
             Some(tool) if tool.split('/').next() == Some(TOOL) => {}
             tool => {
                 let tool = tool.unwrap_or("another tool");
-                return Err(Error::usage(format!("the ApplySet {what} is managed by {tool}; use that tool, or choose another name")));
+                return Err(Error::usage(format!(
+                    "the ApplySet {what} is managed by {tool}; use that tool, or choose another name"
+                )));
             }
         }
-        let list = |name| text("annotations", name).unwrap_or_default().split(',').filter(|part| !part.is_empty());
+        let list =
+            |name| text("annotations", name).unwrap_or_default().split(',').filter(|part| !part.is_empty());
         self.kinds.extend(list(KINDS).map(String::from));
         self.namespaces.extend(list(NAMESPACES).map(String::from));
         self.namespaces.insert(self.namespace.clone());
@@ -86,7 +97,12 @@ impl ApplySet {
     }
 
     /// Adds the kinds and namespaces of the files. This comes before any object is applied, so that none can be missed later.
-    pub async fn extend(&mut self, documents: &[Document], cluster: &Cluster, mode: Mode) -> Result<(), Error> {
+    pub async fn extend(
+        &mut self,
+        documents: &[Document],
+        cluster: &Cluster,
+        mode: Mode,
+    ) -> Result<(), Error> {
         for document in documents {
             let (api_version, kind) = document.kind()?;
             let word = match api_version.split_once('/') {
@@ -94,7 +110,8 @@ impl ApplySet {
                 None => kind.to_owned(),
             };
             self.new_kinds.insert(word);
-            let namespaced = cluster.kind_of(api_version, kind).await?.is_none_or(|resource| resource.is_namespaced());
+            let namespaced =
+                cluster.kind_of(api_version, kind).await?.is_none_or(|resource| resource.is_namespaced());
             if namespaced {
                 self.new_namespaces.insert(document.namespace().unwrap_or(&cluster.namespace).to_owned());
             }
@@ -118,7 +135,8 @@ impl ApplySet {
 
     async fn write(&self, cluster: &Cluster) -> Result<(), Error> {
         let join = |set: &BTreeSet<String>| set.iter().map(String::as_str).collect::<Vec<_>>().join(",");
-        let elsewhere: BTreeSet<String> = self.namespaces.iter().filter(|name| **name != self.namespace).cloned().collect();
+        let elsewhere: BTreeSet<String> =
+            self.namespaces.iter().filter(|name| **name != self.namespace).cloned().collect();
         let annotations = Object::default()
             .with(TOOLING, format!("{TOOL}/v{}", env!("CARGO_PKG_VERSION")))
             .with(KINDS, join(&self.kinds))
@@ -127,7 +145,11 @@ impl ApplySet {
             .with("name", self.name.as_str())
             .with("labels", Object::default().with(ID, self.id.as_str()))
             .with("annotations", annotations);
-        let metadata = if self.namespace.is_empty() { metadata } else { metadata.with("namespace", self.namespace.as_str()) };
+        let metadata = if self.namespace.is_empty() {
+            metadata
+        } else {
+            metadata.with("namespace", self.namespace.as_str())
+        };
         let parent = Value::object([
             ("apiVersion", Value::from(self.parent.api_version())),
             ("kind", Value::from(self.parent.kind.as_str())),
@@ -140,12 +162,17 @@ impl ApplySet {
     }
 
     /// Deletes members that were not applied, and returns their names.
-    pub async fn prune(&mut self, done: &[Applied], cluster: &Cluster, mode: Mode) -> Result<Vec<String>, Error> {
+    pub async fn prune(
+        &mut self,
+        done: &[Applied],
+        cluster: &Cluster,
+        mode: Mode,
+    ) -> Result<Vec<String>, Error> {
         let applied: BTreeSet<&str> = done.iter().filter_map(Applied::uid).collect();
         let planned = |kind: &str, namespace: &str, name: &str| {
-            done.iter().map(|done| &done.plan.target).any(|target| {
-                target.kind == kind && target.namespace == namespace && target.name == name
-            })
+            done.iter()
+                .map(|done| &done.plan.target)
+                .any(|target| target.kind == kind && target.namespace == namespace && target.name == name)
         };
         let mut pruned = Vec::new();
         for word in &self.kinds {
@@ -189,7 +216,8 @@ async fn delete(path: &str, uid: &str, cluster: &Cluster) -> Result<(), Error> {
         ("preconditions", Value::object([("uid", Value::from(uid))])),
     ]);
     let body = tenure_value::json::to_vec(&options);
-    let response = cluster.send(Method::DELETE, path, "application/json", Some(("application/json", body))).await?;
+    let response =
+        cluster.send(Method::DELETE, path, "application/json", Some(("application/json", body))).await?;
     if response.code == 404 {
         return Ok(());
     }
@@ -211,6 +239,9 @@ mod tests {
     #[test]
     fn the_id_is_that_of_the_specification() {
         // printf 'web.default.Secret.' | openssl dgst -sha256 -binary | basenc --base64url
-        assert_eq!(id("web", "default", "Secret", ""), "applyset-zN5gMMt3uHLO5pHDCETR-9uiGqcPRNY0X24Hk0Rzcgo-v1");
+        assert_eq!(
+            id("web", "default", "Secret", ""),
+            "applyset-zN5gMMt3uHLO5pHDCETR-9uiGqcPRNY0X24Hk0Rzcgo-v1"
+        );
     }
 }

@@ -68,8 +68,15 @@ async fn ask(
     let (theirs, mine) = (shown(&conflict.live), shown(&conflict.proposed));
     let owners = describe_all(&conflict.owners, terminal.now);
     let heading = format!("{}: {}", plan.target, conflict.path);
-    let is_mine = conflict.owners.iter().any(|owner| owner.name == applier.manager && owner.operation == Operation::Apply);
-    let leave = if is_mine { "keep theirs, and stay one of its owners" } else { "keep theirs, its owners do not change" };
+    let is_mine = conflict
+        .owners
+        .iter()
+        .any(|owner| owner.name == applier.manager && owner.operation == Operation::Apply);
+    let leave = if is_mine {
+        "keep theirs, and stay one of its owners"
+    } else {
+        "keep theirs, its owners do not change"
+    };
     let about = plan.causes.iter().filter(|cause| cause.paths.contains(&conflict.path));
     let causes: String = about.map(|cause| format!("  {}\n", cause.sentence)).collect();
     terminal.note(format_args!(

@@ -20,8 +20,8 @@ use applyset::ApplySet;
 use clap::Args;
 use futures::{StreamExt, TryStreamExt, stream};
 use report::{Applied, Status};
-use stop::Stop;
 use std::path::PathBuf;
+use stop::Stop;
 use tenure_client::{Cluster, Draft, Mode, REQUESTS_AT_ONCE};
 use tenure_ownership::{Action, Applier, Manifest, Plan, Verdict};
 use tenure_value::Value;
@@ -104,16 +104,29 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
             atomicity: saved_plan::Atomicity::of(options.atomic),
             output: options.output,
         };
-        return saved_plan::apply(file, options.expect.as_deref(), documents, way, &options.connection, terminal);
+        return saved_plan::apply(
+            file,
+            options.expect.as_deref(),
+            documents,
+            way,
+            &options.connection,
+            terminal,
+        );
     }
     if documents.is_empty() {
-        return Err(Error::usage("nothing to apply; name a file or directory with -f FILE, or - for standard input"));
+        return Err(Error::usage(
+            "nothing to apply; name a file or directory with -f FILE, or - for standard input",
+        ));
     }
     if options.interactive && options.files.files.iter().any(|file| file.as_os_str() == "-") {
-        return Err(Error::usage("--interactive reads the answers from standard input; give the manifests as files"));
+        return Err(Error::usage(
+            "--interactive reads the answers from standard input; give the manifests as files",
+        ));
     }
     let applier = options.applier.applier(terminal);
-    options.connection.run(async |cluster| Run { options: &options, applier, cluster, terminal }.all(documents).await)
+    options
+        .connection
+        .run(async |cluster| Run { options: &options, applier, cluster, terminal }.all(documents).await)
 }
 
 struct Run<'a> {
@@ -160,7 +173,12 @@ impl Run<'_> {
         if self.options.output == Format::Text {
             let typed = self.options.applier.typed(&self.options.files, &self.options.connection);
             let plans = steps.iter().map(|step| &step.plan);
-            self.terminal.print(plan_text::all(plans, self.options.applier.shown(), &typed, self.terminal))?;
+            self.terminal.print(plan_text::all(
+                plans,
+                self.options.applier.shown(),
+                &typed,
+                self.terminal,
+            ))?;
         }
         if let Some(set) = &mut set {
             set.extend(&members, &self.cluster, mode).await?;
@@ -197,7 +215,8 @@ impl Run<'_> {
         let mut questions = interactive::Questions::default();
         for step in steps {
             while matches!(step.plan.verdict, Verdict::Conflicts(..)) {
-                let decided = questions.decide(&step.plan, step.draft.clone(), step.applier.clone(), self.terminal);
+                let decided =
+                    questions.decide(&step.plan, step.draft.clone(), step.applier.clone(), self.terminal);
                 let Some((draft, applier)) = decided.await? else { return Ok(false) };
                 step.plan = tenure_client::plan(&draft, drafts, &applier, &self.cluster).await?;
                 (step.draft, step.applier) = (draft, applier);
@@ -266,14 +285,17 @@ impl Run<'_> {
         let path = match (plan.action(), draft.path()) {
             (Action::Refused, _) => return Ok(Status::Refused),
             (Action::Conflict, _) => return Ok(Status::Conflict),
-            (Action::Unchanged, _) => return Ok(Status::Unchanged(uid(plan.before.as_ref().map(|live| &live.object)))),
+            (Action::Unchanged, _) => {
+                return Ok(Status::Unchanged(uid(plan.before.as_ref().map(|live| &live.object))));
+            }
             (_, Some(path)) if self.options.mode() == Mode::Write => path,
             _ => return Ok(Status::Planned),
         };
         let mut before = plan.before.clone();
         for _ in 0..ATTEMPTS {
             let response =
-                tenure_client::apply(draft, &path, before.as_ref(), applier, Mode::Write, &self.cluster).await?;
+                tenure_client::apply(draft, &path, before.as_ref(), applier, Mode::Write, &self.cluster)
+                    .await?;
             if response.is_success() {
                 return Ok(Status::Applied(uid(Some(&response.value))));
             }

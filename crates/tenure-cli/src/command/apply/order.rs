@@ -24,7 +24,14 @@ mod tests {
 
     #[test]
     fn dependencies_come_first() {
-        let kinds = ["Deployment", "ValidatingWebhookConfiguration", "ConfigMap", "Widget", "CustomResourceDefinition", "Namespace"];
+        let kinds = [
+            "Deployment",
+            "ValidatingWebhookConfiguration",
+            "ConfigMap",
+            "Widget",
+            "CustomResourceDefinition",
+            "Namespace",
+        ];
         let document = |kind: &&str| Document {
             value: Value::object([("kind", Value::from(*kind))]),
             place: Place::of("a.yaml".as_ref()),

@@ -55,7 +55,9 @@ fn header(target: &Target, blame: &Blame, terminal: &Terminal) -> String {
             None => owners.push((owner, 1)),
         }
     }
-    let widest = |text: &dyn Fn(&Owner) -> usize| owners.iter().map(|(owner, _)| text(owner)).max().unwrap_or_default();
+    let widest = |text: &dyn Fn(&Owner) -> usize| {
+        owners.iter().map(|(owner, _)| text(owner)).max().unwrap_or_default()
+    };
     let names = widest(&|owner| columns(&owner.name)).min(terminal.width / 2);
     let operations = widest(&|owner| columns(&operation(owner)));
     for (owner, count) in &owners {
@@ -95,7 +97,11 @@ impl Gutter<'_> {
         let (names, bar, ink) = match &line.ownership {
             Ownership::Owned(owners) => {
                 let first = owners.first().map(|owner| ink(owner, self.blame));
-                (if is_first { self.names(owners) } else { String::new() }, OWNED, first.unwrap_or(Ink::Faint))
+                (
+                    if is_first { self.names(owners) } else { String::new() },
+                    OWNED,
+                    first.unwrap_or(Ink::Faint),
+                )
             }
             Ownership::Unowned => (String::new(), UNOWNED, Ink::Faint),
             Ownership::NotOwnable => (String::new(), NOT_OWNABLE, Ink::Faint),

@@ -6,9 +6,9 @@ mod text;
 use crate::{
     Error, Outcome,
     connection::Connection,
-    history_source::HistorySource,
     document::{Document, Files},
     handover::check_managers,
+    history_source::HistorySource,
     moment::moment,
     past::Past,
     targets::Targets,
@@ -104,7 +104,8 @@ pub fn run(mut options: Options, terminal: &Terminal) -> Result<Outcome, Error> 
         }
         format => match blames.as_slice() {
             [(_, one)] => terminal.print_value(&one.to_value(), format)?,
-            several => terminal.print_value(&Value::array(several.iter().map(|(_, blame)| blame.to_value())), format)?,
+            several => terminal
+                .print_value(&Value::array(several.iter().map(|(_, blame)| blame.to_value())), format)?,
         },
     }
     Ok(Outcome::Done)
@@ -116,7 +117,8 @@ fn from_files(options: &Options) -> Result<Vec<Subject>, Error> {
     let subject = |document: &Document| -> Result<Subject, Error> {
         let (api_version, kind) = document.kind()?;
         let ty = types.of(api_version, kind).unwrap_or_else(TypeRef::untyped);
-        let live = LiveObject::read(&document.value).map_err(|error| Error::document(&document.place, error))?;
+        let live =
+            LiveObject::read(&document.value).map_err(|error| Error::document(&document.place, error))?;
         if live.managers.is_empty() {
             return Err(Error::document(
                 &document.place,

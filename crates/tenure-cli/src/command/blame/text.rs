@@ -69,7 +69,8 @@ impl<'a> Gutter<'a> {
     fn row(&self, cells: &str, ink: Ink, text: &str, text_ink: Option<Ink>, out: &mut String) {
         let paint = self.terminal.paint;
         let bar = paint.ink(Ink::Faint, "│");
-        let cells = if cells.trim().is_empty() { cells.to_owned() } else { paint.ink(ink, cells).to_string() };
+        let cells =
+            if cells.trim().is_empty() { cells.to_owned() } else { paint.ink(ink, cells).to_string() };
         let text = match text_ink {
             Some(ink) if paint == Paint::Colours && !text.is_empty() => paint.ink(ink, text).to_string(),
             _ => text.to_owned(),

@@ -70,8 +70,14 @@ fn render(input: &Input, terminal: &Terminal) -> String {
 
 /// Describes the operation, version, subresource and time of a manager, as far as they are known.
 fn details(record: &ManagerRecord) -> String {
-    let through = Some(&record.subresource).filter(|name| !name.is_empty()).map(|name| format!("through {name}"));
-    let parts = [Some(record.operation.to_string()), Some(record.api_version.to_string()), through, Some(record.time.to_string())];
+    let through =
+        Some(&record.subresource).filter(|name| !name.is_empty()).map(|name| format!("through {name}"));
+    let parts = [
+        Some(record.operation.to_string()),
+        Some(record.api_version.to_string()),
+        through,
+        Some(record.time.to_string()),
+    ];
     parts.into_iter().flatten().filter(|part| !part.is_empty()).map(|part| format!(", {part}")).collect()
 }
 

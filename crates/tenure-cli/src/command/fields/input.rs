@@ -31,10 +31,12 @@ impl Input {
         }
         match text.first() {
             None => Err("it is empty; give an object, a field set or one of its compact forms".into()),
-            Some(b'[') => match Encoding::NestedLists.decode(text).or_else(|_| Encoding::StringTable.decode(text)) {
-                Ok(set) => Ok(Input::Set(set)),
-                Err(error) => Input::document(text).map_err(|_| message(error)),
-            },
+            Some(b'[') => {
+                match Encoding::NestedLists.decode(text).or_else(|_| Encoding::StringTable.decode(text)) {
+                    Ok(set) => Ok(Input::Set(set)),
+                    Err(error) => Input::document(text).map_err(|_| message(error)),
+                }
+            }
             Some(b'{' | b'a'..=b'z' | b'A'..=b'Z' | b'-' | b'#' | b'"') => Input::document(text),
             Some(_) => Input::binary(bytes),
         }
@@ -82,7 +84,9 @@ impl Input {
 
 /// Reads the entries of `managedFields`.
 pub fn records(entries: &Value) -> Result<Vec<ManagerRecord>, String> {
-    let entries = entries.as_array().ok_or_else(|| format!("managedFields must be a list, found {}", entries.kind()))?;
+    let entries = entries
+        .as_array()
+        .ok_or_else(|| format!("managedFields must be a list, found {}", entries.kind()))?;
     let record = |(at, entry): (usize, &Value)| {
         ManagerRecord::from_value(entry).map_err(|error| format!("managedFields[{at}]: {error}"))
     };
@@ -105,7 +109,9 @@ mod tests {
 
     #[test]
     fn every_form_is_detected() {
-        let set = Encoding::FieldsV1.decode(br#"{"f:spec":{".":{},"f:ports":{"k:{\"port\":80}":{"f:name":{}}}}}"#).unwrap();
+        let set = Encoding::FieldsV1
+            .decode(br#"{"f:spec":{".":{},"f:ports":{"k:{\"port\":80}":{"f:name":{}}}}}"#)
+            .unwrap();
         for form in Encoding::ALL {
             let Ok(Input::Set(read)) = Input::parse(&form.encode(&set).unwrap()) else { panic!("{form}") };
             assert_eq!(read, set, "{form}");
@@ -118,7 +124,9 @@ mod tests {
         }
         let hexadecimal: String =
             Encoding::Binary.encode(&set).unwrap().iter().map(|byte| format!("{byte:02x}")).collect();
-        assert!(matches!(Input::parse(format!("0x{hexadecimal}\n").as_bytes()), Ok(Input::Set(read)) if read == set));
+        assert!(
+            matches!(Input::parse(format!("0x{hexadecimal}\n").as_bytes()), Ok(Input::Set(read)) if read == set)
+        );
     }
 
     #[test]

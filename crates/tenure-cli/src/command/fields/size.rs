@@ -64,7 +64,8 @@ impl Sizes {
         // Everything in an entry except its fields has the same size in the text forms.
         let total = |form: Encoding| -> Result<usize, String> {
             let sets = records.iter().filter_map(|record| record.fields.as_ref());
-            let sizes = sets.map(|set: &FieldSet| Ok((Encoding::FieldsV1.encode(set)?.len(), form.encode(set)?.len())));
+            let sizes = sets
+                .map(|set: &FieldSet| Ok((Encoding::FieldsV1.encode(set)?.len(), form.encode(set)?.len())));
             let sizes = sizes.collect::<Result<Vec<_>, _>>().map_err(message)?;
             Ok(sizes.into_iter().fold(managed, |sum, (before, after)| sum.saturating_sub(before) + after))
         };
@@ -113,7 +114,8 @@ fn binary(records: &[ManagerRecord]) -> Result<usize, String> {
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let mut sizes = Vec::new();
     for document in documents(&options)? {
-        let measured = Sizes::of(&document.value).map_err(|problem| Error::document(&document.place, problem))?;
+        let measured =
+            Sizes::of(&document.value).map_err(|problem| Error::document(&document.place, problem))?;
         sizes.push((name(&document), measured));
     }
     let mut sum = Sizes::default();
@@ -127,7 +129,8 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         Format::Text => terminal.print(render(&sizes, &sum, count, terminal))?,
         format => {
             let objects = Value::array(sizes.iter().map(|(name, size)| size.to_value(Some(name))));
-            terminal.print_value(&Value::object([("objects", objects), ("sum", sum.to_value(None))]), format)?;
+            terminal
+                .print_value(&Value::object([("objects", objects), ("sum", sum.to_value(None))]), format)?;
         }
     }
     Ok(Outcome::Done)
@@ -135,9 +138,9 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
 
 fn documents(options: &Options) -> Result<Vec<Document>, Error> {
     if options.live {
-        return options.connection.run(async |cluster| {
-            Ok(cluster.all_objects().await?.iter().map(Document::from).collect())
-        });
+        return options
+            .connection
+            .run(async |cluster| Ok(cluster.all_objects().await?.iter().map(Document::from).collect()));
     }
     let mut documents = Vec::new();
     for file in &options.files {
@@ -147,8 +150,10 @@ fn documents(options: &Options) -> Result<Vec<Document>, Error> {
 }
 
 fn name(document: &Document) -> String {
-    let text = |path: &[&str]| document.value.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default();
-    let (kind, namespace, name) = (text(&["kind"]), text(&["metadata", "namespace"]), text(&["metadata", "name"]));
+    let text =
+        |path: &[&str]| document.value.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default();
+    let (kind, namespace, name) =
+        (text(&["kind"]), text(&["metadata", "namespace"]), text(&["metadata", "name"]));
     let name = if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") };
     if kind.is_empty() { name } else { format!("{kind} {name}") }
 }
@@ -167,8 +172,11 @@ fn render(sizes: &[(String, Sizes)], sum: &Sizes, count: usize, terminal: &Termi
     let _ = writeln!(out, "{}", paint.ink(Ink::Strong, format_args!("{:widest$}{heads}", "bytes of")));
     let mut row = |name: &str, total: &Sizes| {
         let cells = [total.object, total.fields_v1, total.nested_lists, total.string_table, total.binary];
-        let cells: String =
-            cells.iter().zip(COLUMNS).map(|(size, (_, width))| format!("{:>width$}", grouped(*size))).collect();
+        let cells: String = cells
+            .iter()
+            .zip(COLUMNS)
+            .map(|(size, (_, width))| format!("{:>width$}", grouped(*size)))
+            .collect();
         let _ = writeln!(out, "{:widest$}{cells}", shortened(name, widest));
     };
     sizes.iter().for_each(|(name, size)| row(name, size));
@@ -210,7 +218,10 @@ mod tests {
 
     #[test]
     fn numbers_and_shares_read_well() {
-        assert_eq!([grouped(0), grouped(999), grouped(1000), grouped(1_234_567)], ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(
+            [grouped(0), grouped(999), grouped(1000), grouped(1_234_567)],
+            ["0", "999", "1,000", "1,234,567"]
+        );
         assert_eq!([share(1, 3), share(0, 0), share(5, 5)], ["33.3 %", "0.0 %", "100.0 %"]);
     }
 

@@ -1,6 +1,9 @@
 //! A chart, rendered by the `helm` on the PATH.
 
-use crate::{Error, document::{self, Document}};
+use crate::{
+    Error,
+    document::{self, Document},
+};
 use clap::Args;
 use std::{
     io::{ErrorKind, Write},
@@ -28,7 +31,13 @@ pub struct ChartFlags {
 
 impl ChartFlags {
     /// Renders the chart for a release; `config` are the values of its last revision.
-    pub fn render(&self, chart: &Path, release: &str, namespace: &str, config: &Value) -> Result<Vec<Document>, Error> {
+    pub fn render(
+        &self,
+        chart: &Path,
+        release: &str,
+        namespace: &str,
+        config: &Value,
+    ) -> Result<Vec<Document>, Error> {
         let mut command = Command::new("helm");
         command.arg("template").arg(release).arg(chart).args(["--namespace", namespace, "--is-upgrade"]);
         if self.reuse_values {
@@ -45,7 +54,9 @@ impl ChartFlags {
         let mut child = match command.spawn() {
             Ok(child) => child,
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                return Err(Error::usage("--chart needs `helm` on the PATH; without it, pipe rendered objects in: helm template … | tenure helm check RELEASE -f -"));
+                return Err(Error::usage(
+                    "--chart needs `helm` on the PATH; without it, pipe rendered objects in: helm template … | tenure helm check RELEASE -f -",
+                ));
             }
             Err(error) => return Err(failed(error)),
         };
@@ -55,7 +66,9 @@ impl ChartFlags {
         }
         let output = child.wait_with_output().map_err(failed)?;
         if !output.status.success() {
-            return Err(failed(std::io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned())));
+            return Err(failed(std::io::Error::other(
+                String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+            )));
         }
         document::parse(&output.stdout, chart)
     }

@@ -97,7 +97,8 @@ impl Upgrade<'_> {
         }
         let known = self.targets(&current).await?;
         let findings = self.findings(&drafts, &known).await?;
-        let applied: HashSet<String> = drafts.iter().map(|(draft, _)| draft.manifest.target.to_string()).collect();
+        let applied: HashSet<String> =
+            drafts.iter().map(|(draft, _)| draft.manifest.target.to_string()).collect();
         for gone in known.iter().filter(|known| !applied.contains(*known)) {
             terminal.note(format_args!("{gone}: not in the chart any more; the upgrade deletes it"));
         }
@@ -105,8 +106,14 @@ impl Upgrade<'_> {
             Some(release) => format!("{} {}, revision {}", release.status, release.name, release.revision),
             None => format!("new release {name}"),
         };
-        let title = format!("{about}, in {namespace}: {}, applied as {}", count(drafts.len(), "object"), self.options.manager);
-        if self.options.check.flags.output == Format::Text && self.release.as_ref().is_some_and(|release| !release.is_server_side) {
+        let title = format!(
+            "{about}, in {namespace}: {}, applied as {}",
+            count(drafts.len(), "object"),
+            self.options.manager
+        );
+        if self.options.check.flags.output == Format::Text
+            && self.release.as_ref().is_some_and(|release| !release.is_server_side)
+        {
             terminal.note("The release was applied on the client so far, and Helm 4 keeps that until an upgrade with --server-side=true. This is what that upgrade meets.");
         }
         Ok(Subject { drafts, manager: self.options.manager.clone(), findings, title })
@@ -151,7 +158,8 @@ fn expanded(documents: Vec<Document>) -> Result<Vec<Document>, Error> {
             all.push(document);
             continue;
         }
-        let release = Release::stored(&document.value).map_err(|problem| Error::document(&document.place, problem))?;
+        let release =
+            Release::stored(&document.value).map_err(|problem| Error::document(&document.place, problem))?;
         all.extend(document::parse(release.manifest.as_bytes(), document.place.file())?);
     }
     Ok(all)

@@ -48,7 +48,8 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
             drafts.push(document.draft(&cluster).await?);
         }
         let namespaces = drafts.iter().map(|draft| draft.manifest.target.namespace.as_str());
-        let autoscalers = Autoscalers::read(namespaces.filter(|name| !name.is_empty()).collect(), &cluster).await?;
+        let autoscalers =
+            Autoscalers::read(namespaces.filter(|name| !name.is_empty()).collect(), &cluster).await?;
         let filter = Filter { applier, autoscalers, cluster: &cluster, terminal };
         let mut rendered = String::new();
         for (document, draft) in documents.iter().zip(&drafts) {
@@ -85,8 +86,11 @@ impl Filter<'_> {
                 leave_out(conflict, &cause.sentence);
             }
         }
-        let is_settled = plan.causes.iter().any(|cause| cause.cause.is_someone_elses() && cause.paths.contains(&replicas));
-        if let Some(name) = self.autoscalers.of(&plan.target).filter(|_| plan.declared.has(&replicas) && !is_settled) {
+        let is_settled =
+            plan.causes.iter().any(|cause| cause.cause.is_someone_elses() && cause.paths.contains(&replicas));
+        if let Some(name) =
+            self.autoscalers.of(&plan.target).filter(|_| plan.declared.has(&replicas) && !is_settled)
+        {
             let conflict = Conflict { path: replicas, owners: Vec::new(), live: None, proposed: None };
             leave_out(&conflict, &format!("HorizontalPodAutoscaler {name} sets it"));
         }

@@ -40,12 +40,16 @@ pub struct Release {
 impl Release {
     /// Reads a release from the text that Helm stores.
     pub fn decode(text: &[u8]) -> Result<Release, String> {
-        let compressed = STANDARD.decode(text.trim_ascii()).map_err(|error| format!("the release is not base64: {error}"))?;
+        let compressed = STANDARD
+            .decode(text.trim_ascii())
+            .map_err(|error| format!("the release is not base64: {error}"))?;
         let content = match compressed.starts_with(&[0x1f, 0x8b, 0x08]) {
             true => {
                 let mut content = Vec::new();
                 let mut reader = GzDecoder::new(compressed.as_slice()).take(LIMIT + 1);
-                reader.read_to_end(&mut content).map_err(|error| format!("the release is not gzip: {error}"))?;
+                reader
+                    .read_to_end(&mut content)
+                    .map_err(|error| format!("the release is not gzip: {error}"))?;
                 content
             }
             // Helm reads releases that were stored without compression.
@@ -54,8 +58,11 @@ impl Release {
         if content.len() as u64 > LIMIT {
             return Err(format!("the release has more than {LIMIT} bytes when it is decompressed"));
         }
-        let value = json::parse(&content, &LIMITS).map_err(|error| format!("the release is not JSON: {error}"))?;
-        let text = |path: &[&str]| value.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let value =
+            json::parse(&content, &LIMITS).map_err(|error| format!("the release is not JSON: {error}"))?;
+        let text = |path: &[&str]| {
+            value.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default().to_owned()
+        };
         let (name, manifest) = (text(&["name"]), value.get("manifest").and_then(Value::as_str));
         let Some(manifest) = manifest.filter(|_| !name.is_empty()) else {
             return Err("the release has no name or no manifest; Helm stores both".to_owned());
@@ -78,7 +85,8 @@ impl Release {
         if object.get("kind").and_then(Value::as_str) == Some("ConfigMap") {
             return Release::decode(data.as_bytes());
         }
-        let inner = STANDARD.decode(data.trim()).map_err(|error| format!("data.release is not base64: {error}"))?;
+        let inner =
+            STANDARD.decode(data.trim()).map_err(|error| format!("data.release is not base64: {error}"))?;
         Release::decode(&inner)
     }
 
@@ -92,7 +100,8 @@ impl Release {
     pub async fn find(name: &str, cluster: &Cluster) -> Result<Option<Release>, Error> {
         let selector = escaped(&format!("owner=helm,name={name}"));
         for kind in ["secrets", "configmaps"] {
-            let path = format!("/api/v1/namespaces/{}/{kind}?labelSelector={selector}", escaped(&cluster.namespace));
+            let path =
+                format!("/api/v1/namespaces/{}/{kind}?labelSelector={selector}", escaped(&cluster.namespace));
             let list = match cluster.get(&path).await {
                 Ok(list) => list,
                 // Releases are in one of the two; whoever uses ConfigMaps need not be allowed to read Secrets.
@@ -100,7 +109,9 @@ impl Release {
                 Err(error) => return Err(error.into()),
             };
             let items = list.get("items").and_then(Value::as_array);
-            let label = |item: &Value, name: &str| item.at(["metadata", "labels", name]).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let label = |item: &Value, name: &str| {
+                item.at(["metadata", "labels", name]).and_then(Value::as_str).unwrap_or_default().to_owned()
+            };
             let rank = |item: &&Value| {
                 let version: i64 = label(item, "version").parse().unwrap_or_default();
                 (label(item, "status") == "deployed", version)
@@ -110,7 +121,8 @@ impl Release {
             let place = Place::of(format!("{kind}/{name}").as_ref());
             let kind = if kind == "secrets" { "Secret" } else { "ConfigMap" };
             let object = newest.as_object().cloned().unwrap_or_default().with("kind", kind);
-            let release = Release::stored(&Value::Object(object)).map_err(|problem| Error::document(&place, problem))?;
+            let release = Release::stored(&Value::Object(object))
+                .map_err(|problem| Error::document(&place, problem))?;
             return Ok(Some(release));
         }
         Ok(None)
@@ -134,12 +146,17 @@ mod tests {
         let content = br#"{"name":"web","namespace":"shop","version":3,"info":{"status":"deployed"},"manifest":"kind: A\n","apply_method":"ssa"}"#;
         for content in [compressed(content), content.to_vec()] {
             let inner = STANDARD.encode(content);
-            let object = |kind: &str, data: &str| Value::object([
-                ("kind", Value::from(kind)),
-                ("data", Value::object([("release", Value::from(data))])),
-            ]);
+            let object = |kind: &str, data: &str| {
+                Value::object([
+                    ("kind", Value::from(kind)),
+                    ("data", Value::object([("release", Value::from(data))])),
+                ])
+            };
             let secret = Release::stored(&object("Secret", &STANDARD.encode(&inner))).unwrap();
-            assert_eq!((secret.name.as_str(), secret.revision, secret.manifest.as_str(), secret.is_server_side), ("web", 3, "kind: A\n", true));
+            assert_eq!(
+                (secret.name.as_str(), secret.revision, secret.manifest.as_str(), secret.is_server_side),
+                ("web", 3, "kind: A\n", true)
+            );
             assert_eq!(Release::stored(&object("ConfigMap", &inner)).unwrap(), secret);
         }
     }

@@ -26,11 +26,14 @@ pub fn objects(documents: Vec<Document>, release: &str, namespace: &str) -> Resu
 }
 
 fn marked(object: &Value, release: &str, namespace: &str) -> Value {
-    let map_of = |parent: &Object, name: &str| parent.get(name).and_then(Value::as_object).cloned().unwrap_or_default();
+    let map_of = |parent: &Object, name: &str| {
+        parent.get(name).and_then(Value::as_object).cloned().unwrap_or_default()
+    };
     let object = object.as_object().cloned().unwrap_or_default();
     let metadata = map_of(&object, "metadata");
     let labels = map_of(&metadata, "labels").with(MANAGED_BY.0, MANAGED_BY.1);
-    let annotations = map_of(&metadata, "annotations").with(RELEASE_NAME, release).with(RELEASE_NAMESPACE, namespace);
+    let annotations =
+        map_of(&metadata, "annotations").with(RELEASE_NAME, release).with(RELEASE_NAMESPACE, namespace);
     let metadata = metadata.with("labels", labels).with("annotations", annotations);
     Value::Object(object.with("metadata", metadata))
 }

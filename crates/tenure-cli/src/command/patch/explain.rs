@@ -77,7 +77,9 @@ impl Beside {
         let mut gone = Vec::new();
         for decision in trace.decisions() {
             match decision.path.pointer(result, ty) {
-                Some(way) if !is_removal(&decision.rule) => rules.entry(way).or_default().push(decision.rule.clone()),
+                Some(way) if !is_removal(&decision.rule) => {
+                    rules.entry(way).or_default().push(decision.rule.clone())
+                }
                 _ => gone.push(decision.clone()),
             }
         }
@@ -102,7 +104,13 @@ impl Beside {
             };
             let words = others.iter().fold(first.to_string(), |words, rule| format!("{words}, {rule}"));
             let room = column.saturating_sub(text.chars().count());
-            let _ = writeln!(out, "{text}{:room$}  {} {}", "", paint.ink(Ink::Faint, "#"), paint.ink(ink(rules), words));
+            let _ = writeln!(
+                out,
+                "{text}{:room$}  {} {}",
+                "",
+                paint.ink(Ink::Faint, "#"),
+                paint.ink(ink(rules), words)
+            );
         }
         if !self.gone.is_empty() {
             let _ = writeln!(out, "# {}", paint.ink(Ink::Strong, "Removed:"));
@@ -116,7 +124,13 @@ impl Beside {
 
 /// Whether a rule removes something.
 fn is_removal(rule: &PatchRule) -> bool {
-    matches!(rule, PatchRule::RemovedByNull | PatchRule::RemovedByDirective | PatchRule::RemovedFromSet | PatchRule::Cleared)
+    matches!(
+        rule,
+        PatchRule::RemovedByNull
+            | PatchRule::RemovedByDirective
+            | PatchRule::RemovedFromSet
+            | PatchRule::Cleared
+    )
 }
 
 fn ink(rules: &[PatchRule]) -> Ink {

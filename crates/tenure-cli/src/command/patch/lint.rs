@@ -76,10 +76,13 @@ fn render(found: &[(Document, Finding)], terminal: &Terminal) -> String {
 }
 
 fn to_value((document, finding): &(Document, Finding)) -> Value {
-    Value::object([
-        ("file", document.place.to_string()),
-        ("path", finding.path.to_string()),
-        ("problem", finding.problem.to_string()),
-        ("fix", finding.problem.fix()),
-    ].map(|(name, text)| (name, Value::from(text))))
+    Value::object(
+        [
+            ("file", document.place.to_string()),
+            ("path", finding.path.to_string()),
+            ("problem", finding.problem.to_string()),
+            ("fix", finding.problem.fix()),
+        ]
+        .map(|(name, text)| (name, Value::from(text))),
+    )
 }

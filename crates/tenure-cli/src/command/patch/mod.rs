@@ -130,7 +130,9 @@ const PATCH_MERGE_KEY: &str = "$patchMergeKey";
 /// Whether an entry of a patch names its keys.
 fn names_keys(patch: &Value) -> bool {
     match patch {
-        Value::Object(object) => object.iter().any(|(name, value)| name.as_str() == PATCH_MERGE_KEY || names_keys(value)),
+        Value::Object(object) => {
+            object.iter().any(|(name, value)| name.as_str() == PATCH_MERGE_KEY || names_keys(value))
+        }
         Value::Array(items) => items.iter().any(names_keys),
         _ => false,
     }
@@ -139,7 +141,9 @@ fn names_keys(patch: &Value) -> bool {
 /// Reads the documents of a command; one of them may be standard input.
 fn read<const COUNT: usize>(files: [&Path; COUNT]) -> Result<[Document; COUNT], Error> {
     if files.iter().filter(|file| file.as_os_str() == "-").count() > 1 {
-        return Err(Error::usage("only one document can come from standard input; name a file for the others"));
+        return Err(Error::usage(
+            "only one document can come from standard input; name a file for the others",
+        ));
     }
     let mut documents = Vec::with_capacity(COUNT);
     for file in files {

@@ -67,7 +67,9 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let manifest = Document { value: completed(&manifest.value, &last_applied, &live.value), ..manifest };
     let patch = match options.written_in {
         PatchType::Json => {
-            return Err(Error::usage("a three-way patch is strategic or merge; JSON patches know no third document"));
+            return Err(Error::usage(
+                "a three-way patch is strategic or merge; JSON patches know no third document",
+            ));
         }
         PatchType::Merge if !options.overwrite => {
             return Err(Error::usage(
@@ -82,12 +84,13 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
             options.keys.check(profile, &options.typed)?;
             let how = DiffOptions::default().profile(profile).keys(options.keys.into());
             let changes = if options.overwrite { LiveChanges::Overwrite } else { LiveChanges::Keep };
-            let patch = match strategic::three_way(&last_applied, &manifest.value, &live.value, ty, changes, &how) {
-                Err(error) if !error.conflicts().is_empty() => {
-                    return tell(error.conflicts(), options.output, terminal);
-                }
-                patch => patch.map_err(|error| Error::document(&manifest.place, error))?,
-            };
+            let patch =
+                match strategic::three_way(&last_applied, &manifest.value, &live.value, ty, changes, &how) {
+                    Err(error) if !error.conflicts().is_empty() => {
+                        return tell(error.conflicts(), options.output, terminal);
+                    }
+                    patch => patch.map_err(|error| Error::document(&manifest.place, error))?,
+                };
             options.keys.warn(&patch, profile, terminal);
             patch
         }
@@ -106,14 +109,16 @@ fn annotated(live: &Document, terminal: &Terminal) -> Result<Value, Error> {
         ));
         return Ok(Object::default().into());
     };
-    json::parse(text.as_bytes(), &Limits::default())
-        .map_err(|error| Error::document(&live.place, format!("metadata.annotations[{LAST_APPLIED:?}]: {error}")))
+    json::parse(text.as_bytes(), &Limits::default()).map_err(|error| {
+        Error::document(&live.place, format!("metadata.annotations[{LAST_APPLIED:?}]: {error}"))
+    })
 }
 
 /// Returns a manifest with what the client adds to every manifest before it is compared, and so also to the last applied one: the
 /// namespace, and annotations even if there are none.
 fn completed(manifest: &Value, last_applied: &Value, live: &Value) -> Value {
-    let (Some(object), Some(metadata)) = (manifest.as_object(), manifest.get("metadata").and_then(Value::as_object))
+    let (Some(object), Some(metadata)) =
+        (manifest.as_object(), manifest.get("metadata").and_then(Value::as_object))
     else {
         return manifest.clone();
     };

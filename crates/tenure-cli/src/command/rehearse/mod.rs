@@ -84,7 +84,9 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         _ => (Vec::new(), options.files.read()?),
     };
     if new.is_empty() {
-        return Err(Error::usage("nothing to rehearse; name a file or directory with -f FILE, or two with --upgrade OLD NEW"));
+        return Err(Error::usage(
+            "nothing to rehearse; name a file or directory with -f FILE, or two with --upgrade OLD NEW",
+        ));
     }
     let answer_for = options.answer_for;
     let (copy, profile) = match &options.on {

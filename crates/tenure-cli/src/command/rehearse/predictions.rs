@@ -34,15 +34,23 @@ const NAMESPACE: &str = "ns-z4f1c09a7d2b";
 /// How often a step is repeated until its condition holds.
 const TRIES: usize = 100;
 /// Kinds that decide about others; a copy has them besides those of the conversation.
-const DECIDING: [&str; 2] =
-    ["/api/v1/namespaces", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"];
+const DECIDING: [&str; 2] = ["/api/v1/namespaces", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"];
 
 /// Conversations with an apply that a rehearsal predicts otherwise, and why.
 const EXCEPTIONS: [(&str, &str); 4] = [
-    ("fuzz/widgets-200197", "the order in which a kube-apiserver names the problems of a custom resource is random"),
-    ("quota/apply-and-put", "a test server does not count what a quota limits, so that it cannot be replayed"),
+    (
+        "fuzz/widgets-200197",
+        "the order in which a kube-apiserver names the problems of a custom resource is random",
+    ),
+    (
+        "quota/apply-and-put",
+        "a test server does not count what a quota limits, so that it cannot be replayed",
+    ),
     ("ssa-updates/last-applied", "the annotation repeats the manifest, to which commands add the namespace"),
-    ("ssa-updates/last-applied-updated", "the annotation repeats the manifest, to which commands add the namespace"),
+    (
+        "ssa-updates/last-applied-updated",
+        "the annotation repeats the manifest, to which commands add the namespace",
+    ),
 ];
 
 /// How many applies were rehearsed, by what the server did.
@@ -98,15 +106,21 @@ fn has_applies(scenario: &Value) -> bool {
 /// Rehearses every apply of the conversations in files or folders.
 fn rehearse(paths: &[PathBuf], version: KubernetesVersion) {
     let only = std::env::var("TENURE_ONLY").unwrap_or_default();
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime");
     let (mut total, mut found, mut replayed) = (Count::default(), Differences::new(), BTreeSet::new());
     runtime.block_on(async {
         let all = scenarios(paths).into_iter().filter(|scenario| {
             name_of(scenario).contains(&only) && !has_other_users(scenario) && has_applies(scenario)
         });
         let run = |scenario: Value| async move {
-            tokio::spawn(async move { (name_of(&scenario), Replay::start(version).await.run(&scenario).await) }).await
+            tokio::spawn(
+                async move { (name_of(&scenario), Replay::start(version).await.run(&scenario).await) },
+            )
+            .await
         };
         let mut results = stream::iter(all).map(run).buffer_unordered(2);
         while let Some(result) = results.next().await {
@@ -127,7 +141,10 @@ fn rehearse(paths: &[PathBuf], version: KubernetesVersion) {
     found.retain(|place, _| !expected.contains(conversation(place).as_str()));
     let report: String = found.iter().map(|(place, why)| format!("{place}: {why}\n")).collect();
     assert!(found.is_empty(), "{} applies were predicted otherwise:\n{report}", found.len());
-    assert!(total.applied > 0 && total.contested > 0 && total.refused > 0, "nothing was rehearsed: {total:?}");
+    assert!(
+        total.applied > 0 && total.contested > 0 && total.refused > 0,
+        "nothing was rehearsed: {total:?}"
+    );
     let stale: Vec<&&str> =
         expected.iter().filter(|name| replayed.contains(**name) && !differing.contains(**name)).collect();
     assert!(stale.is_empty(), "exceptions that are predicted: {stale:?}");
@@ -276,18 +293,15 @@ impl Replay {
             return Err("nothing was recorded".into());
         };
         let causes = || body.at(["details", "causes"]).and_then(Value::as_array).into_iter().flatten();
-        let is_contest = |cause: &&Value| {
-            cause.get("reason").and_then(Value::as_str) == Some("FieldManagerConflict")
-        };
+        let is_contest =
+            |cause: &&Value| cause.get("reason").and_then(Value::as_str) == Some("FieldManagerConflict");
         match &plan.verdict {
             Verdict::Conflicts(conflicts, _) if code == 409 && causes().any(|cause| is_contest(&cause)) => {
                 count.contested += 1;
                 let recorded: BTreeSet<&str> =
                     causes().filter(is_contest).filter_map(|cause| cause.get("field")?.as_str()).collect();
-                let planned: BTreeSet<String> = conflicts
-                    .iter()
-                    .map(|conflict| self.masked_text(&conflict.path.to_string()))
-                    .collect();
+                let planned: BTreeSet<String> =
+                    conflicts.iter().map(|conflict| self.masked_text(&conflict.path.to_string())).collect();
                 match planned.iter().map(String::as_str).eq(recorded.iter().copied()) {
                     true => Ok(()),
                     false => Err(format!("conflicts at {planned:?}, recorded {recorded:?}")),
@@ -332,7 +346,8 @@ impl Replay {
         };
         // A copy has revisions of its own, and an object that is not written has none.
         let is_free = |at: &[String]| {
-            is_ignored(at) || matches!(at, [metadata, version] if metadata == "metadata" && version == "resourceVersion")
+            is_ignored(at)
+                || matches!(at, [metadata, version] if metadata == "metadata" && version == "resourceVersion")
         };
         if is_free(at) {
             return None;
@@ -342,12 +357,17 @@ impl Replay {
             (Value::Object(recorded), Value::Object(predicted)) => {
                 let named: BTreeMap<String, &Value> =
                     predicted.iter().map(|(name, value)| (self.unnamed(name), value)).collect();
-                let names: BTreeSet<&str> =
-                    recorded.iter().map(|(name, _)| name.as_str()).chain(named.keys().map(String::as_str)).collect();
+                let names: BTreeSet<&str> = recorded
+                    .iter()
+                    .map(|(name, _)| name.as_str())
+                    .chain(named.keys().map(String::as_str))
+                    .collect();
                 names.into_iter().find_map(|name| {
                     at.push(name.to_owned());
                     let found = match (recorded.get(name), named.get(name)) {
-                        (Some(recorded), Some(predicted)) => self.difference(recorded, predicted, ignored, at),
+                        (Some(recorded), Some(predicted)) => {
+                            self.difference(recorded, predicted, ignored, at)
+                        }
                         _ if is_free(at) => None,
                         (recorded, predicted) => {
                             Some(format!("/{}: predicted {predicted:?}, recorded {recorded:?}", at.join("/")))
@@ -358,14 +378,20 @@ impl Replay {
                 })
             }
             (Value::Array(recorded), Value::Array(predicted)) if recorded.len() == predicted.len() => {
-                recorded.iter().zip(predicted.iter()).enumerate().find_map(|(number, (recorded, predicted))| {
-                    at.push(number.to_string());
-                    let found = self.difference(recorded, predicted, ignored, at);
-                    at.pop();
-                    found
-                })
+                recorded.iter().zip(predicted.iter()).enumerate().find_map(
+                    |(number, (recorded, predicted))| {
+                        at.push(number.to_string());
+                        let found = self.difference(recorded, predicted, ignored, at);
+                        at.pop();
+                        found
+                    },
+                )
             }
-            (Value::String(masked), Value::String(_)) if masked == "TIME" && recordings::TIMES.contains(&last) => None,
+            (Value::String(masked), Value::String(_))
+                if masked == "TIME" && recordings::TIMES.contains(&last) =>
+            {
+                None
+            }
             (Value::String(recorded), Value::String(predicted))
                 if *recorded == *self.masked_text(predicted) =>
             {
@@ -395,7 +421,9 @@ fn matches(recorded: &str, message: &str) -> bool {
         pieces = pieces.into_iter().flat_map(|piece| piece.split(placeholder)).collect();
     }
     let [first, between @ .., last] = pieces.as_slice() else { return recorded == message };
-    let Some(rest) = message.strip_prefix(first).and_then(|rest| rest.strip_suffix(last)) else { return false };
+    let Some(rest) = message.strip_prefix(first).and_then(|rest| rest.strip_suffix(last)) else {
+        return false;
+    };
     let found = between.iter().try_fold(rest, |rest, piece| rest.split_once(piece).map(|(_, after)| after));
     found.is_some()
 }

@@ -44,11 +44,19 @@ impl Report {
 
     /// Returns the plans of a second apply that would change something although the first one succeeded.
     fn unstable(&self) -> impl Iterator<Item = &Plan> {
-        self.second.iter().filter(|plan| !matches!(plan.action(), Action::Unchanged | Action::Conflict | Action::Refused))
+        self.second
+            .iter()
+            .filter(|plan| !matches!(plan.action(), Action::Unchanged | Action::Conflict | Action::Refused))
     }
 
     /// Prints the report and returns the exit code.
-    pub fn show(&self, format: PlanFormat, which: Shown, typed: &Typed, terminal: &Terminal) -> Result<Outcome, Error> {
+    pub fn show(
+        &self,
+        format: PlanFormat,
+        which: Shown,
+        typed: &Typed,
+        terminal: &Terminal,
+    ) -> Result<Outcome, Error> {
         let line = typed.line();
         let Applied { plans, manifests, places } = &self.first;
         let placed = || PlacedPlan::all(plans, manifests, places);
@@ -60,7 +68,9 @@ impl Report {
                 let comment = plan_view::markdown(&placed(), &self.gone, &line, terminal.now);
                 terminal.print(format!("{comment}{}", self.notes()))?;
             }
-            PlanFormat::Sarif => terminal.print_value(&plan_view::sarif(&placed(), &line, terminal.now), Format::Json)?,
+            PlanFormat::Sarif => {
+                terminal.print_value(&plan_view::sarif(&placed(), &line, terminal.now), Format::Json)?
+            }
             PlanFormat::Junit => terminal.print(plan_view::junit(&placed(), &line))?,
         }
         let refused = plans.iter().filter(|plan| plan.action() == Action::Refused).count();
@@ -93,7 +103,10 @@ impl Report {
         }
         let old = self.old.iter().filter(|plan| plan.action() == Action::Conflict).count();
         if old > 0 {
-            let _ = writeln!(out, "{old} objects of the old release have conflicts on the copy and were left as they are.");
+            let _ = writeln!(
+                out,
+                "{old} objects of the old release have conflicts on the copy and were left as they are."
+            );
         }
         out
     }
@@ -103,7 +116,11 @@ impl Report {
         let named = |names: &mut dyn Iterator<Item = String>| {
             let names: Vec<String> = names.collect();
             let more = names.len().saturating_sub(NAMED);
-            let first = names.iter().take(NAMED).map(|name| format!("`{}`", name.replace('`', "'"))).collect::<Vec<_>>();
+            let first = names
+                .iter()
+                .take(NAMED)
+                .map(|name| format!("`{}`", name.replace('`', "'")))
+                .collect::<Vec<_>>();
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             format!("{}{more}", first.join(", "))
         };

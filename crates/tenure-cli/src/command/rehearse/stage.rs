@@ -15,7 +15,8 @@ const LAST_APPLIED: &str = tenure_apply::LAST_APPLIED;
 const CLIENT_SIDE: &str = "kubectl-client-side-apply";
 
 /// Kinds whose servers cannot be reached from a copy: they are named in the report and are not part of it.
-const NOT_CALLED: [&str; 3] = ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "APIService"];
+const NOT_CALLED: [&str; 3] =
+    ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "APIService"];
 
 /// What an apply did, object by object, in the order in which they were applied.
 #[derive(Default)]
@@ -71,14 +72,16 @@ impl Stage {
             .kubernetes(profile.version())
             .controllers(none)
             .start()
-           .await.map_err(failed)?;
+            .await
+            .map_err(failed)?;
         let kind = |object: &Value| object.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
         let is_remote = |object: &&Value| match kind(object).as_str() {
             "APIService" => object.at(["spec", "service"]).is_some_and(|service| !service.is_null()),
             kind => NOT_CALLED.contains(&kind),
         };
         let (remote, local): (Vec<&Value>, Vec<&Value>) = objects.iter().partition(is_remote);
-        let local: Vec<Value> = local.into_iter().filter(|object| kind(object) != "APIService").cloned().collect();
+        let local: Vec<Value> =
+            local.into_iter().filter(|object| kind(object) != "APIService").cloned().collect();
         let not_called = remote.iter().map(|object| {
             let name = object.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
             format!("{} {name}", kind(object))
@@ -103,7 +106,10 @@ impl Stage {
     }
 
     /// Prepares manifests that name the resourceVersion of an object of the copy: objects have other versions here.
-    pub async fn keep_versions(&mut self, documents: impl IntoIterator<Item = &Document>) -> Result<(), Error> {
+    pub async fn keep_versions(
+        &mut self,
+        documents: impl IntoIterator<Item = &Document>,
+    ) -> Result<(), Error> {
         for document in documents.into_iter().filter(|document| !version_of(&document.value).is_empty()) {
             let draft = document.draft(&self.cluster).await?;
             let Some(path) = draft.path() else { continue };
@@ -148,9 +154,11 @@ impl Stage {
     async fn apply_one(&self, draft: &Draft, applier: &Applier) -> Result<Plan, Error> {
         let applier = applier.for_manifest(&draft.manifest);
         let plan = tenure_client::plan(draft, &[], &applier, &self.cluster).await?;
-        if let (Action::Create | Action::Change | Action::Owners, Some(path)) = (plan.action(), draft.path()) {
+        if let (Action::Create | Action::Change | Action::Owners, Some(path)) = (plan.action(), draft.path())
+        {
             let before = plan.before.as_ref();
-            let response = tenure_client::apply(draft, &path, before, &applier, Mode::Write, &self.cluster).await?;
+            let response =
+                tenure_client::apply(draft, &path, before, &applier, Mode::Write, &self.cluster).await?;
             if !response.is_success() {
                 let message = response.refusal().message;
                 return Ok(Plan::refused(&draft.manifest, &applier, plan.before, message));
@@ -174,7 +182,12 @@ impl Stage {
     }
 
     /// Brings the manifests of an old release onto the server, by server-side apply or as `kubectl apply` does on the client.
-    pub async fn establish(&self, old: &[Document], applier: &Applier, client_side: bool) -> Result<Vec<Plan>, Error> {
+    pub async fn establish(
+        &self,
+        old: &[Document],
+        applier: &Applier,
+        client_side: bool,
+    ) -> Result<Vec<Plan>, Error> {
         if !client_side {
             return Ok(self.apply(old, applier).await?.plans);
         }
@@ -191,7 +204,10 @@ impl Stage {
         let draft = document.draft(&self.cluster).await?;
         let config = &draft.manifest.config;
         let Some(path) = draft.path() else {
-            return Err(Error::document(&document.place, "the copy does not have this kind; apply its definition first"));
+            return Err(Error::document(
+                &document.place,
+                "the copy does not have this kind; apply its definition first",
+            ));
         };
         let metadata = config.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
         let annotations = metadata.get("annotations").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -208,7 +224,9 @@ impl Stage {
             None => {
                 let collection = path.rsplit_once('/').map_or(path.as_str(), |(collection, _)| collection);
                 let body = Some(("application/json", json::to_vec(&object)));
-                self.cluster.send(Method::POST, &format!("{collection}{query}"), "application/json", body).await?
+                self.cluster
+                    .send(Method::POST, &format!("{collection}{query}"), "application/json", body)
+                    .await?
             }
         };
         response.success("apply", &what)?;

@@ -74,7 +74,8 @@ struct Affected {
 
 /// Prints the changes.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
-    let read = |file: &PathBuf| SchemaFiles { schema_files: vec![file.clone()], ..SchemaFiles::default() }.types();
+    let read =
+        |file: &PathBuf| SchemaFiles { schema_files: vec![file.clone()], ..SchemaFiles::default() }.types();
     let (old, new) = (read(&options.old)?, read(&options.new)?);
     let mut objects = Vec::new();
     for file in &options.objects {
@@ -84,7 +85,8 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     for (schema, later) in old.given().flat_map(|schema| new.given().map(move |later| (schema, later))) {
         for (api_version, kind, becomes) in pairs(schema, later, &options) {
             compared = true;
-            let (Some(before), Some(after)) = (schema.kind(&api_version, &kind), later.kind(&becomes, &kind)) else {
+            let (Some(before), Some(after)) = (schema.kind(&api_version, &kind), later.kind(&becomes, &kind))
+            else {
                 continue;
             };
             let changes = merging::changes(before, after);
@@ -109,7 +111,9 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         )));
     }
     match options.output {
-        Format::Text => terminal.print(render(&kinds, options.live || !options.objects.is_empty(), terminal))?,
+        Format::Text => {
+            terminal.print(render(&kinds, options.live || !options.objects.is_empty(), terminal))?
+        }
         format => terminal.print_value(&Value::array(kinds.iter().map(to_value)), format)?,
     }
     Ok(if kinds.is_empty() { Outcome::Done } else { Outcome::Changes })
@@ -140,7 +144,8 @@ fn pairs(old: &Schema, new: &Schema, options: &Options) -> Vec<(Text, Text, Text
     };
     let mut pairs = Vec::new();
     for (before, kind) in kinds(old) {
-        let others = kinds(new).into_iter().filter(|(after, other)| *other == kind && compared(&before, after));
+        let others =
+            kinds(new).into_iter().filter(|(after, other)| *other == kind && compared(&before, after));
         pairs.extend(others.map(|(after, _)| (before.clone(), kind.clone(), after)));
     }
     pairs
@@ -160,15 +165,14 @@ fn affected(
         if other != kind || group(version) != group(api_version) {
             continue;
         }
-        let live = LiveObject::read(&document.value).map_err(|error| Error::document(&document.place, error))?;
+        let live =
+            LiveObject::read(&document.value).map_err(|error| Error::document(&document.place, error))?;
         let name = match live.namespace() {
             "" => live.name().to_owned(),
             namespace => format!("{namespace}/{}", live.name()),
         };
         let owners = effect::affected_managers(&live, api_version, change);
-        affected.extend(
-            owners.map(|manager| Affected { object: name.clone(), manager: manager.clone() }),
-        );
+        affected.extend(owners.map(|manager| Affected { object: name.clone(), manager: manager.clone() }));
     }
     Ok(affected)
 }

@@ -116,7 +116,11 @@ mod tests {
             assert_eq!(format!("{}{}", kind.name, place.path), found);
         }
         let error = |asked: &str| locate(&types, asked).map(|_| ()).unwrap_err().to_string();
-        assert!(error("Pod.spec.container").contains("did you mean \"containers\"?"), "{}", error("Pod.spec.container"));
+        assert!(
+            error("Pod.spec.container").contains("did you mean \"containers\"?"),
+            "{}",
+            error("Pod.spec.container")
+        );
         assert!(error("Gadget.spec").contains("unknown kind \"Gadget\""), "{}", error("Gadget.spec"));
     }
 }

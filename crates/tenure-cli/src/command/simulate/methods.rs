@@ -68,7 +68,10 @@ impl Refusal {
         let conflicts = self.conflicts.iter().map(|(path, owner)| {
             Value::object([("path", Value::from(path.as_str())), ("owner", Value::from(owner.as_str()))])
         });
-        Value::object([("message", Value::from(self.message.as_str())), ("conflicts", Value::array(conflicts))])
+        Value::object([
+            ("message", Value::from(self.message.as_str())),
+            ("conflicts", Value::array(conflicts)),
+        ])
     }
 }
 
@@ -85,7 +88,10 @@ pub struct Write<'a> {
 impl Write<'_> {
     /// Tries all methods. Server-side apply, which takes several requests, is the last one: only it writes.
     pub fn all(&self) -> Result<Vec<Attempt>, Error> {
-        Method::ALL.into_iter().map(|method| Ok(Attempt { method, result: result(self.write(method)?) })).collect()
+        Method::ALL
+            .into_iter()
+            .map(|method| Ok(Attempt { method, result: result(self.write(method)?) }))
+            .collect()
     }
 
     fn write(&self, method: Method) -> Result<Response, Error> {
@@ -150,7 +156,8 @@ impl Write<'_> {
         }
         let part = |path: &[&str]| shown.at(path.iter().copied()).cloned();
         let annotations = Value::object([(LAST_APPLIED, text.clone())]);
-        let names = ["name", "namespace"].into_iter().filter_map(|name| Some((name, part(&["metadata", name])?)));
+        let names =
+            ["name", "namespace"].into_iter().filter_map(|name| Some((name, part(&["metadata", name])?)));
         let metadata = Value::object(names.chain([("annotations", annotations)]));
         let kind = ["apiVersion", "kind"].into_iter().filter_map(|name| Some((name, part(&[name])?)));
         Ok(Some(Value::object(kind.chain([("metadata", metadata)]))))

@@ -88,7 +88,10 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     check_same(&manifest, &live)?;
     let (api_version, kind) = live.kind()?;
     let ty = types.of(api_version, kind).ok_or_else(|| {
-        Error::document(&live.place, format!("unknown kind {api_version} {kind}; give its definition with --schema FILE"))
+        Error::document(
+            &live.place,
+            format!("unknown kind {api_version} {kind}; give its definition with --schema FILE"),
+        )
     })?;
     let sandbox = Sandbox::with(&definitions, profile)?;
     let stored = sandbox.put(&live)?;
@@ -147,7 +150,8 @@ fn read_live(
             return Ok(ReadLive { live, definition: None, profile });
         }
         let definition = format!("{}.{}", served.plural, served.group);
-        let path = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{}", escaped(&definition));
+        let path =
+            format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{}", escaped(&definition));
         let definition = read(path.clone(), cluster.get(&path).await?);
         Ok(ReadLive { live, definition: Some(definition), profile })
     })
@@ -159,13 +163,20 @@ fn check_same(manifest: &Document, live: &Document) -> Result<(), Error> {
     if wanted != found {
         return Err(Error::document(
             &live.place,
-            format!("the live object is {} {}, and the manifest is {} {}; both must have the same kind and version", found.0, found.1, wanted.0, wanted.1),
+            format!(
+                "the live object is {} {}, and the manifest is {} {}; both must have the same kind and version",
+                found.0, found.1, wanted.0, wanted.1
+            ),
         ));
     }
     if manifest.name()? != live.name()? {
         return Err(Error::document(
             &live.place,
-            format!("the live object is named {:?}, and the manifest {:?}; both must be the same object", live.name()?, manifest.name()?),
+            format!(
+                "the live object is named {:?}, and the manifest {:?}; both must be the same object",
+                live.name()?,
+                manifest.name()?
+            ),
         ));
     }
     Ok(())

@@ -76,10 +76,16 @@ impl Sandbox {
     fn define(&mut self, definition: &Document) -> Result<(), Error> {
         let value = stripped(&definition.value);
         if definition.kind()?.1 != "CustomResourceDefinition" {
-            let problem = "a simulation needs the CustomResourceDefinition of the kind, not an OpenAPI document";
+            let problem =
+                "a simulation needs the CustomResourceDefinition of the kind, not an OpenAPI document";
             return Err(Error::document(&definition.place, problem));
         }
-        let response = self.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "application/json", &value);
+        let response = self.send(
+            "POST",
+            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+            "application/json",
+            &value,
+        );
         response.expect(201).map_err(|why| Error::document(&definition.place, why))?;
         let text = |path: &[&str]| {
             value.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default().to_owned()
@@ -95,9 +101,7 @@ impl Sandbox {
 
     /// Stores an object with its status and its managers.
     pub fn put(&self, live: &Document) -> Result<Stored, Error> {
-        let refused = |why: String| {
-            Error::document(&live.place, format!("not a valid live object: {why}"))
-        };
+        let refused = |why: String| Error::document(&live.place, format!("not a valid live object: {why}"));
         let (collection, custom) = self.collection(live)?;
         let object = stripped(&live.value);
         let path = format!("{collection}/{}", live.name()?);
@@ -136,11 +140,13 @@ impl Sandbox {
                 (resource.name.as_str(), resource.scope == tenure_meta::Scope::Namespaced)
             }
             (None, None) => {
-                let problem = format!("unknown kind {api_version} {kind}; give its definition with --schema FILE");
+                let problem =
+                    format!("unknown kind {api_version} {kind}; give its definition with --schema FILE");
                 return Err(Error::document(&live.place, problem));
             }
         };
-        let root = if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
+        let root =
+            if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
         if !namespaced {
             return Ok((format!("{root}/{plural}"), custom.is_some()));
         }
@@ -164,7 +170,9 @@ impl Sandbox {
             .body(RequestBody::from(bytes::Bytes::from(json::to_vec(body))));
         match request {
             Ok(request) => Response::of(self.runtime.block_on(self.api.clone().respond(request))),
-            Err(error) => Response { code: 400, document: Value::object([("message", Value::from(error.to_string()))]) },
+            Err(error) => {
+                Response { code: 400, document: Value::object([("message", Value::from(error.to_string()))]) }
+            }
         }
     }
 }

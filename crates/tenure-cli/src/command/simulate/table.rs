@@ -8,7 +8,8 @@ use tenure_schema::TypeRef;
 use tenure_value::{Text, Value};
 
 /// Metadata that changes with every write.
-const SERVER_MAINTAINED: [&str; 5] = ["creationTimestamp", "generation", "managedFields", "resourceVersion", "uid"];
+const SERVER_MAINTAINED: [&str; 5] =
+    ["creationTimestamp", "generation", "managedFields", "resourceVersion", "uid"];
 
 /// The effect of a method on a field.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,8 +68,10 @@ impl Table {
     /// Compares the live object with the results.
     pub fn of(live: &Value, attempts: &[Attempt], ty: TypeRef<'_>) -> Table {
         let before = leaves(live, ty);
-        let after: Vec<Option<Leaves>> =
-            attempts.iter().map(|attempt| attempt.result.as_ref().ok().map(|object| leaves(object, ty))).collect();
+        let after: Vec<Option<Leaves>> = attempts
+            .iter()
+            .map(|attempt| attempt.result.as_ref().ok().map(|object| leaves(object, ty)))
+            .collect();
         let mut places: BTreeMap<&(Path, Part), ()> = before.keys().map(|place| (place, ())).collect();
         after.iter().flatten().for_each(|leaves| places.extend(leaves.keys().map(|place| (place, ()))));
         let mut rows: Vec<Row> = Vec::new();
@@ -82,7 +85,8 @@ impl Table {
                     None => refused(attempt, &place.0),
                 })
                 .collect();
-            let orders_differ = place.1 != Part::Order || cells.iter().all(|cell| !matches!(cell, Cell::Added(_) | Cell::Removed));
+            let orders_differ = place.1 != Part::Order
+                || cells.iter().all(|cell| !matches!(cell, Cell::Added(_) | Cell::Removed));
             if orders_differ && cells.iter().any(|cell| !matches!(cell, Cell::Same | Cell::Refused)) {
                 rows.push(Row { path: named(place), live: live.cloned(), cells });
             }
@@ -142,8 +146,12 @@ fn cell(live: Option<&Value>, after: Option<&Value>) -> Cell {
 fn refused(attempt: &Attempt, path: &Path) -> Cell {
     let Err(refusal) = &attempt.result else { return Cell::Refused };
     let path = path.to_string();
-    let owners: Vec<&str> =
-        refusal.conflicts.iter().filter(|(field, _)| *field == path).map(|(_, owner)| owner.as_str()).collect();
+    let owners: Vec<&str> = refusal
+        .conflicts
+        .iter()
+        .filter(|(field, _)| *field == path)
+        .map(|(_, owner)| owner.as_str())
+        .collect();
     if owners.is_empty() { Cell::Refused } else { Cell::Conflict(owners.join(", ")) }
 }
 

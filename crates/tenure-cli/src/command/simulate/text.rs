@@ -23,7 +23,9 @@ pub fn text(table: &Table, attempts: &[Attempt], kind: &str, terminal: &Terminal
     let title = match (table.rows.len(), differing) {
         (0, _) if table.differs() => format!("{kind}: nothing changes, and some methods are refused"),
         (0, _) => format!("{kind}: all four methods leave it unchanged"),
-        (changed, 0) => format!("{kind}: {}, with the same result by all four methods", fields(changed, "changed")),
+        (changed, 0) => {
+            format!("{kind}: {}, with the same result by all four methods", fields(changed, "changed"))
+        }
         (changed, differing) => {
             format!("{kind}: {}, {differing} of them with different results (*)", fields(changed, "changed"))
         }
@@ -36,7 +38,11 @@ pub fn text(table: &Table, attempts: &[Attempt], kind: &str, terminal: &Terminal
     }
     refusals(attempts, terminal, &mut out);
     if !table.rows.is_empty() {
-        let _ = writeln!(out, "\n{}", paint.ink(Ink::Faint, "+ added  ~ changed  - removed  ! refused  = unchanged"));
+        let _ = writeln!(
+            out,
+            "\n{}",
+            paint.ink(Ink::Faint, "+ added  ~ changed  - removed  ! refused  = unchanged")
+        );
     }
     out
 }

@@ -46,7 +46,8 @@ pub struct Options {
 
 /// Explains a field.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
-    let usage = || Error::usage("name an object and a path, such as `tenure why deployment/web .spec.replicas`");
+    let usage =
+        || Error::usage("name an object and a path, such as `tenure why deployment/web .spec.replicas`");
     let (path, object) = options.words.split_last().ok_or_else(usage)?;
     let answer_for = options.answer_for;
     let Subject { live, target, ty, profile } = match options.files.files.as_slice() {
