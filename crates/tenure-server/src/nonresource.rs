@@ -105,6 +105,7 @@ pub(crate) async fn respond(
         "statusz" if path == "/statusz" => {
             statusz::respond(request, published.kubernetes(), now, metrics.up())?
         }
+        "history" if !history.is_kept() => page_not_found(),
         "history" if path == "/history/fights" => {
             Response::document(StatusCode::OK, &history.fights(catalog, now, may_read), PLAIN)
         }

@@ -115,6 +115,11 @@ impl History {
         History::new(self.options.clone())
     }
 
+    /// Whether writes are recorded at all.
+    pub fn is_kept(&self) -> bool {
+        self.options.enabled
+    }
+
     /// Whether the writes of a resource are recorded.
     pub fn records(&self, handler: &ResourceHandler) -> bool {
         let resource = &handler.resource;

@@ -74,16 +74,21 @@ impl Cluster {
     pub async fn history(&self, path: &str) -> Result<Response, ClientError> {
         let server = self.history.as_ref().unwrap_or(&self.connection);
         let response = self.send_to(server, Method::GET, path, JSON, None).await?;
-        if response.code == 404 && !self.keeps_history(server).await? {
-            return Err(ClientError::NoHistory { server: server.server().to_owned() });
+        // A Tenure server whose history is off shows objects without changes.
+        let items = response.value.get("items").and_then(Value::as_array);
+        if [404, 410].contains(&response.code) || items.is_some_and(|items| items.is_empty()) {
+            self.expect_history(server).await?;
         }
         Ok(response)
     }
 
-    /// Whether a server keeps history, which most do not.
-    async fn keeps_history(&self, server: &Connection) -> Result<bool, ClientError> {
+    /// Fails if a server keeps no history, as most do not.
+    async fn expect_history(&self, server: &Connection) -> Result<(), ClientError> {
         let known = self.send_to(server, Method::GET, "/history/writers?limit=1", JSON, None).await?;
-        Ok(known.code != 404)
+        match known.code {
+            404 => Err(ClientError::NoHistory { server: server.server().to_owned() }),
+            _ => Ok(()),
+        }
     }
 
     async fn send_to(
