@@ -32,8 +32,10 @@ Examples:
   tenure can-i get /metrics")]
 pub struct Options {
     /// The verb, such as get, list, create, patch, delete.
+    #[arg(value_name = "VERB")]
     verb: String,
     /// The resource as KIND, KIND/NAME or RESOURCE.GROUP, or a path that is not a resource, such as /metrics.
+    #[arg(value_name = "KIND/NAME|PATH")]
     resource: String,
     /// A field that the write would change; may be repeated.
     #[arg(long = "field", value_name = "PATH")]

@@ -8,7 +8,7 @@ use crate::{
     plugin::{Position, reordered},
     terminal::Terminal,
 };
-use clap::{Arg, ArgAction, Args, Command, FromArgMatches};
+use clap::{Arg, ArgAction, Args, Command, FromArgMatches, ValueHint};
 use std::{collections::BTreeSet, ffi::OsString, time::Duration};
 use tenure_client::{Cluster, Selection};
 use tenure_fields::Duplicates;
@@ -17,6 +17,8 @@ use tenure_transport::contexts;
 
 /// How long the server may take; a person waits for the answer at every key.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// The verbs of questions about permissions.
+const VERBS: [&str; 8] = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 /// The most candidates.
 const CANDIDATES: usize = 2_000;
 
@@ -36,9 +38,19 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let program = help::command();
     let words = reordered(words.iter().map(OsString::from).collect(), Position::AfterCommand);
     let words: Vec<String> = words.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let line = Line::read(&program, &words);
-    let mut found = line.candidates(unfinished);
-    found.retain(|candidate| candidate.starts_with(unfinished));
+    let mut line = Line::read(&program, &words);
+    // Some shells tell a word as it is typed, with its backslashes and an open quote.
+    let typed = unfinished.trim_start_matches(['\'', '"']).replace('\\', "");
+    let (flag, unfinished) = match typed.strip_prefix("--").and_then(|flag| flag.split_once('=')) {
+        Some((name, value)) => {
+            line.flag(name);
+            (format!("--{name}="), value)
+        }
+        None => (String::new(), typed.as_str()),
+    };
+    let candidates = line.candidates(unfinished);
+    let fitting = candidates.iter().filter_map(|candidate| continued(unfinished, candidate));
+    let mut found: Vec<String> = fitting.map(|candidate| flag.clone() + &candidate).collect();
     found.sort();
     found.dedup();
     found.truncate(CANDIDATES);
@@ -52,6 +64,23 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let text: String = found.iter().map(|candidate| format!("{candidate}\n")).collect();
     terminal.print(format!("{text}{directive}\n"))?;
     Ok(Outcome::Done)
+}
+
+/// Returns a candidate that begins as a word does, or that would with the quotes of its keys, as the word goes on.
+fn continued(word: &str, candidate: &str) -> Option<String> {
+    let (mut rest, mut is_open) = (candidate.chars(), false);
+    for typed in word.chars() {
+        let next = rest.next()?;
+        if typed == next {
+            continue;
+        }
+        if next != '"' || rest.next()? != typed {
+            return None;
+        }
+        is_open = !is_open;
+    }
+    let rest = rest.as_str();
+    Some(format!("{word}{}", if is_open { rest.replacen('"', "", 1) } else { rest.to_owned() }))
 }
 
 /// A command line up to the unfinished word.
@@ -132,37 +161,62 @@ impl<'c> Line<'c> {
                 self.live(|live| live.managers.iter().map(|manager| manager.name.to_string()).collect())
             }
             "paths" | "force_path" | "fields" => self.live(paths),
+            "kinds" | "exclude" => self.kinds(),
             _ => Vec::new(),
         }
     }
 
     /// Returns the words that can come next: a kind with a slash, a name, or a field.
     fn positional(&self, unfinished: &str) -> Vec<String> {
-        let takes_objects = self.command.get_positionals().any(|arg| {
-            arg.get_value_names()
-                .is_some_and(|names| names.iter().any(|name| name.as_str().starts_with("KIND/NAME")))
-        });
-        let has_kind = self.positionals.first().is_some_and(|word| !word.contains('/'));
-        if !takes_objects {
-            let values = self.command.get_positionals().flat_map(|arg| arg.get_possible_values());
-            return values.map(|value| value.get_name().to_owned()).collect();
+        let all: Vec<&Arg> = self.command.get_positionals().collect();
+        let repeated =
+            all.last().filter(|arg| arg.get_num_args().is_some_and(|count| count.max_values() > 1));
+        let Some(arg) = all.get(self.positionals.len()).or(repeated) else { return Vec::new() };
+        let name = arg.get_value_names().and_then(|names| names.first()).map(|name| name.as_str());
+        let has_object = self.object().is_some();
+        match name.unwrap_or_default() {
+            name if name.starts_with("KIND/NAME") => match has_object && self.takes_field() {
+                true => self.live(paths),
+                false if unfinished.starts_with('.') => self.live(paths),
+                false => self.objects(unfinished),
+            },
+            "KIND[.PATH]" => {
+                let kinds = tenure_schema::Schema::builtin().kinds();
+                kinds.filter_map(|(place, _)| Some(place.split_once(' ')?.1.to_owned())).collect()
+            }
+            "VERB" => VERBS.map(str::to_owned).to_vec(),
+            _ => arg.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect(),
         }
-        if unfinished.starts_with('.')
-            || (self.positionals.first().is_some_and(|word| word.contains('/')) && self.takes_field())
-        {
-            return self.live(paths);
-        }
-        match (unfinished.split_once('/'), has_kind) {
+    }
+
+    /// Returns kinds with a slash, or names of a kind.
+    fn objects(&self, unfinished: &str) -> Vec<String> {
+        let kind =
+            self.positionals.last().filter(|word| !word.contains('/') && !VERBS.contains(&word.as_str()));
+        match (unfinished.split_once('/'), kind) {
             (Some((kind, _)), _) => {
                 self.named(kind).into_iter().map(|name| format!("{kind}/{name}")).collect()
             }
-            (None, true) => self.positionals.first().map(|kind| self.named(kind)).unwrap_or_default(),
-            (None, false) => self.ask(async |cluster| {
-                let kinds = cluster.kinds().await.ok()?;
-                let listed = kinds.iter().filter(|kind| kind.verbs.iter().any(|verb| verb == "list"));
-                Some(listed.map(|kind| format!("{}/", kind.word())).collect())
-            }),
+            (None, Some(_)) => self.positionals.first().map(|kind| self.named(kind)).unwrap_or_default(),
+            (None, None) => self.kinds().into_iter().map(|kind| kind + "/").collect(),
         }
+    }
+
+    fn kinds(&self) -> Vec<String> {
+        self.ask(async |cluster| {
+            let kinds = cluster.kinds().await.ok()?;
+            let listed = kinds.iter().filter(|kind| kind.verbs.iter().any(|verb| verb == "list"));
+            Some(listed.map(|kind| kind.word().to_string()).collect())
+        })
+    }
+
+    /// Returns the object that the line names: its kind and its name.
+    fn object(&self) -> Option<(&str, &str)> {
+        let joined = self.positionals.iter().find_map(|word| word.split_once('/'));
+        joined.or(match self.positionals.as_slice() {
+            [kind, name, ..] => Some((kind.as_str(), name.as_str())),
+            _ => None,
+        })
     }
 
     fn takes_field(&self) -> bool {
@@ -170,11 +224,14 @@ impl<'c> Line<'c> {
     }
 
     fn expects_file(&self) -> bool {
-        let is_file = |arg: &Arg| {
-            arg.get_value_names()
-                .is_some_and(|names| names.iter().any(|name| ["FILE", "DIR"].contains(&name.as_str())))
+        let takes_files = |arg: &Arg| {
+            matches!(arg.get_value_hint(), ValueHint::AnyPath | ValueHint::FilePath | ValueHint::DirPath)
+                || arg.get_value_names().is_some_and(|names| names.iter().any(|name| name.contains("FILE")))
         };
-        self.open.is_some_and(is_file)
+        match self.open {
+            Some(flag) => takes_files(flag),
+            None => self.command.get_positionals().any(takes_files),
+        }
     }
 
     fn named(&self, kind: &str) -> Vec<String> {
@@ -187,11 +244,7 @@ impl<'c> Line<'c> {
 
     /// Returns something of the object that the line names.
     fn live(&self, words: impl Fn(&LiveObject) -> Vec<String>) -> Vec<String> {
-        let (kind, name) = match self.positionals.as_slice() {
-            [object, ..] if object.contains('/') => object.split_once('/').unwrap_or_default(),
-            [kind, name, ..] => (kind.as_str(), name.as_str()),
-            _ => return Vec::new(),
-        };
+        let Some((kind, name)) = self.object() else { return Vec::new() };
         self.ask(async |cluster| {
             let resource = cluster.kind_named(kind).await.ok()?;
             let live = cluster.find_live(&resource.path(&cluster.namespace, name)).await.ok()??;
@@ -241,4 +294,26 @@ fn paths(live: &LiveObject) -> Vec<String> {
         }
     });
     all.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::continued;
+
+    #[test]
+    fn words_may_lack_the_quotes_of_keys() {
+        let image = ".spec.containers[name=\"web\"].image";
+        for (word, whole) in [
+            ("", image),
+            (".spec.con", image),
+            (".spec.containers[name=\"w", image),
+            (".spec.containers[name=w", ".spec.containers[name=web].image"),
+            (".spec.containers[name=web].im", ".spec.containers[name=web].image"),
+        ] {
+            assert_eq!(continued(word, image).as_deref(), Some(whole), "{word}");
+        }
+        for word in [".spec.containers[name=x", ".status", ".spec.containers[name=\"web\"].images"] {
+            assert_eq!(continued(word, image), None, "{word}");
+        }
+    }
 }

@@ -39,10 +39,17 @@ enum Shell {
 }
 
 const BASH: &str = r#"_tenure() {
-    local out directive IFS=$'\n'
-    out=$(tenure __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null) || return
+    local out directive candidate word=${COMP_WORDS[COMP_CWORD]} quote=
+    # In open quotes nothing else is quoted.
+    case $word in [\"\']*) quote=${word:0:1} word=${word:1} ;; esac
+    out=$(tenure __complete "${COMP_WORDS[@]:1:COMP_CWORD-1}" "$word" 2>/dev/null) || return
     directive=${out##*:}
-    COMPREPLY=($(compgen -W "${out%:*}" -- "${COMP_WORDS[COMP_CWORD]}"))
+    COMPREPLY=()
+    while IFS= read -r candidate; do
+        [ -n "$candidate" ] || continue
+        [ -n "$quote" ] || printf -v candidate %q "$candidate"
+        COMPREPLY+=("$candidate")
+    done <<<"${out%:*}"
     case $directive in
         0) compopt -o default ;;
         6) compopt -o nospace ;;
@@ -58,24 +65,27 @@ const ZSH: &str = r#"#compdef tenure
 _tenure() {
     local -a lines
     local directive
-    lines=("${(@f)$(tenure __complete "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+    lines=("${(@f)$(tenure __complete "${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
     directive=${lines[-1]#:}
     lines[-1]=()
     case $directive in
-        0) _files ;;
-        6) compadd -Q -S '' -a lines ;;
-        *) compadd -Q -a lines ;;
+        0) compadd -a lines; _files ;;
+        6) compadd -S '' -a lines ;;
+        *) compadd -a lines ;;
     esac
 }
 if [ "$funcstack[1]" = "_tenure" ]; then _tenure; else compdef _tenure tenure; fi
 "#;
 
 const FISH: &str = r#"function __tenure_complete
-    set -l words (commandline -opc) (commandline -ct)
-    set -l out (tenure __complete $words[2..-1] 2>/dev/null)
+    set -l words (commandline -opc)
+    set -l out (tenure __complete $words[2..-1] (commandline -ct) 2>/dev/null)
     string match -v -r '^:[0-9]+$' -- $out
+    if test "$out[-1]" = :0
+        __fish_complete_path (commandline -ct)
+    end
 end
-complete -c tenure -a '(__tenure_complete)'
+complete -c tenure -f -a '(__tenure_complete)'
 "#;
 
 const KUBECTL: &str = r#"#!/bin/sh

@@ -5,6 +5,7 @@ mod blame;
 mod charts;
 mod ci;
 mod compatibility;
+mod completions;
 #[path = "../../../tenure-store/tests/support/etcd.rs"]
 mod etcd_process;
 mod guide;
