@@ -1,6 +1,8 @@
 //! What happens to servers, connections, disks and clocks: no version that was delivered is lost or gets another author, and what was missed is
 //! reported where it is.
 
+use bytes::Bytes;
+use http_body_util::BodyExt;
 use serde_json::{Value as Json, json};
 use std::{
     collections::BTreeSet,
@@ -15,7 +17,7 @@ use std::{
 use tempfile::TempDir;
 use tenure_client::{Cluster, Selection};
 use tenure_http::{
-    GuardedRequest, Response,
+    BodyStream, GuardedRequest, Response,
     listener::{self, Handler},
 };
 use tenure_recorder::{
@@ -70,8 +72,11 @@ impl World {
     }
 
     async fn record(&self, options: ArchiveOptions) -> Running {
+        self.record_from(self.cluster().await, options).await
+    }
+
+    async fn record_from(&self, cluster: Arc<Cluster>, options: ArchiveOptions) -> Running {
         let archive = Arc::new(Archive::open(self.path(), options).unwrap());
-        let cluster = self.cluster().await;
         let socket = listener::bind(([127, 0, 0, 1], 0).into()).await.unwrap();
         let url = format!("http://{}", socket.local_addr().unwrap());
         let endpoint = HistoryEndpoint::new(archive.clone(), cluster.clone(), Access::Token("t".into()));
@@ -297,20 +302,44 @@ const REFUSALS: [(u16, &str); 3] = [
 /// A server that cannot stream lists.
 struct OlderServer {
     cluster: Arc<Cluster>,
+    handler: Arc<Older>,
     _directory: TempDir,
     serving: tokio::task::JoinHandle<()>,
 }
 
-struct Older(TestServer, (u16, &'static str));
+struct Older {
+    server: TestServer,
+    /// The same server, for what is streamed.
+    streams: Arc<Cluster>,
+    refusal: (u16, &'static str),
+    /// Whether the next page after the first is gone.
+    has_lost_page: AtomicBool,
+}
 
 impl Handler for Older {
     async fn handle(self: Arc<Self>, request: GuardedRequest) -> Response {
         let (head, _) = request.into_parts();
         let uri = head.uri.to_string();
         if uri.contains("sendInitialEvents") {
-            return Response::text(http::StatusCode::from_u16(self.1.0).unwrap(), self.1.1);
+            return Response::text(http::StatusCode::from_u16(self.refusal.0).unwrap(), self.refusal.1);
         }
-        let (code, answer) = self.0.request(head.method.clone(), &uri, None).await.unwrap();
+        if uri.contains("continue=") && self.has_lost_page.swap(false, SeqCst) {
+            let gone = r#"{"kind":"Status","code":410,"reason":"Expired","message":"the provided continue parameter is too old"}"#;
+            return Response::text(http::StatusCode::GONE, gone);
+        }
+        if uri.contains("watch=true") {
+            let request = http::Request::get(&uri).body(Bytes::new()).unwrap();
+            let mut body = self.streams.forward(request).await.unwrap().into_body();
+            return Response::stream(
+                "application/json",
+                BodyStream::new(async move |sender| {
+                    while let Some(Ok(frame)) = body.frame().await {
+                        sender.send(frame.into_data().unwrap_or_default()).await;
+                    }
+                }),
+            );
+        }
+        let (code, answer) = self.server.request(head.method.clone(), &uri, None).await.unwrap();
         Response::text(code, answer.to_string())
     }
 }
@@ -321,11 +350,16 @@ impl OlderServer {
         let directory = TempDir::new().unwrap();
         let kubeconfig =
             serving::write_insecure_kubeconfig(directory.path(), socket.local_addr().unwrap()).unwrap();
-        let handler = Arc::new(Older(world.server.clone(), refusal));
-        let serving = tokio::spawn(listener::serve(socket, None, handler, std::future::pending()));
+        let handler = Arc::new(Older {
+            server: world.server.clone(),
+            streams: world.cluster().await,
+            refusal,
+            has_lost_page: AtomicBool::new(false),
+        });
+        let serving = tokio::spawn(listener::serve(socket, None, handler.clone(), std::future::pending()));
         let options = ConnectOptions { kubeconfig: Some(kubeconfig), ..ConnectOptions::default() };
         let cluster = Arc::new(Cluster::connect(&options).await.unwrap());
-        OlderServer { cluster, _directory: directory, serving }
+        OlderServer { cluster, handler, _directory: directory, serving }
     }
 }
 
@@ -349,6 +383,54 @@ async fn a_server_without_streamed_lists_is_read_in_pages() {
         assert_eq!(lists.hits(), 1, "{refusal:?}");
         lists.remove();
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_that_is_gone_loses_nothing_and_adds_no_gap() {
+    let world = World::new().await;
+    for number in 0..510 {
+        world.apply(&format!("m{number}"), "alice", json!({"a": "1"})).await;
+    }
+    let older = OlderServer::start(&world, REFUSALS[0]).await;
+    let running = world.record_from(older.cluster.clone(), ArchiveOptions::default()).await;
+    // The first and the last object of a list, which is read in two pages.
+    for name in ["m0", "m99"] {
+        world.apply(name, "alice", json!({"a": "2"})).await;
+        running.until(name, |items| items.len() == 1).await;
+    }
+    running.end().await;
+    for name in ["m0", "m99"] {
+        world.apply(name, "bob", json!({"b": "1"})).await;
+    }
+    world.delete("m1").await;
+    world.apply("m999", "alice", json!({})).await;
+    world.server.inject(Fault::too_old().verb("watch").kind("ConfigMap").once());
+    older.handler.has_lost_page.store(true, SeqCst);
+    let running = world.record_from(older.cluster.clone(), ArchiveOptions::default()).await;
+    for (name, kinds) in [
+        ("m0", &["Modified", "Modified"][..]),
+        ("m99", &["Modified", "Modified"]),
+        ("m1", &["Deleted"]),
+        ("m999", &["Created"]),
+    ] {
+        let page = running.until(name, |items| items.len() >= kinds.len()).await;
+        let found: Vec<_> = items(&page)
+            .iter()
+            .map(|item| {
+                (item.get("type").and_then(Value::as_str).unwrap().to_owned(), item.get("gap").is_some())
+            })
+            .collect();
+        let wanted: Vec<_> =
+            kinds.iter().enumerate().map(|(at, kind)| ((*kind).to_owned(), at == 0)).collect();
+        assert_eq!(found, wanted, "{name}: {page}");
+    }
+    assert!(!older.handler.has_lost_page.load(SeqCst), "the second page was asked for");
+    let quiet = running.history.history(&format!("{MAPS}/m5/history")).await.unwrap().value;
+    assert!(items(&quiet).is_empty(), "{quiet}");
+    // The watch goes on after the list.
+    world.apply("m0", "carol", json!({"c": "1"})).await;
+    let page = running.until("m0", |items| items.len() == 3).await;
+    assert_eq!(items(&page)[0].get("manager").and_then(Value::as_str), Some("carol"));
 }
 
 /// Returns an audit event of a write.

@@ -29,8 +29,8 @@ const DEFINITION: &str = r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"Cust
 "properties":{"size":{"type":"integer"},"parts":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"],
 "items":{"type":"object","required":["name"],"properties":{"name":{"type":"string"},"count":{"type":"integer"}}}}}}}}}}]}}"#;
 
-/// A recorder; it is killed when dropped.
-struct Recorder(Child);
+/// A recorder, with what it said at its start; it is killed when dropped.
+struct Recorder(Child, String);
 
 impl Recorder {
     /// Starts a recorder and waits until it follows the server.
@@ -45,10 +45,10 @@ impl Recorder {
         let mut lines = BufReader::new(child.stderr.take().expect("its output")).lines();
         let mut said = String::new();
         for line in lines.by_ref().map_while(Result::ok) {
-            said += &line;
+            said += &format!("{line}\n");
             if line.starts_with("Following ") {
                 thread::spawn(move || lines.for_each(drop));
-                return Recorder(child);
+                return Recorder(child, said);
             }
         }
         panic!("the recorder ended: {said}");
@@ -342,6 +342,41 @@ fn the_commands_of_history_work_with_a_recorder() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
     command.args(["fights", "--history", &alone.to_string_lossy()]).env("KUBECONFIG", server.kubeconfig());
     crate::process::run(&mut command, "").fails_with("tenure record");
+}
+
+#[test]
+fn readers_need_the_permission_of_the_cluster() {
+    let (data, history) = (TempDir::new().expect("a directory"), TempDir::new().expect("a directory"));
+    let server = Tenure::start(data.path(), &["--listen", "127.0.0.1:0"]);
+    let directory = history.path().join("history");
+    let recorder =
+        Recorder::start(&server, &directory, &["--kinds", "configmaps", "--listen", "127.0.0.1:0"]);
+    let url = recorder.1.lines().find_map(|line| line.strip_prefix("Serving the history on "));
+    let url = url.expect("an address");
+    let kubectl = |line: &str| {
+        let mut command = Command::new("kubectl");
+        let output = run(command.args(line.split(' ')).env("KUBECONFIG", server.kubeconfig()), "");
+        assert_eq!(output.code, Some(0), "{line}: {output:?}");
+        output.out.trim().to_owned()
+    };
+    kubectl("create configmap a --from-literal=k=v");
+    kubectl("create clusterrole reader --verb=get --resource=configmaps/history");
+    for user in ["reader", "other"] {
+        kubectl(&format!("create serviceaccount {user}"));
+    }
+    kubectl("create clusterrolebinding reader --clusterrole=reader --serviceaccount=default:reader");
+    let authority = directory.join("apiserver.crt").to_string_lossy().into_owned();
+    let log = |token: &str, line: &[&str]| {
+        let reading = ["--token", token, "--history", url, "--history-certificate-authority", &authority];
+        tenure(&server, None, &[line, &reading].concat())
+    };
+    let line = ["log", "configmap/a"];
+    let reader = kubectl("create token reader");
+    wait_for("the change", || log(&reader, &line).out.contains("+ .data.k: \"v\"").then_some(()));
+    // Each path has a permission of its own.
+    log(&reader, &["fights"]).fails_with("cannot get this path");
+    log(&kubectl("create token other"), &line).fails_with("cannot get configmaps/history");
+    log("none", &line).fails_with("");
 }
 
 #[test]
