@@ -21,6 +21,9 @@ const COLUMNS = [
   ["Age", "created", (row) => row.created ?? ""],
 ];
 
+/** Returns the name of a kind, which may be broken between its words. */
+const breakable = (name) => name.split(/(?<=[a-z])(?=[A-Z])/).flatMap((word, at) => (at ? [h("wbr"), word] : [word]));
+
 class ObjectsView extends HTMLElement {
   async connectedCallback() {
     this.abort = new AbortController();
@@ -71,7 +74,7 @@ class ObjectsView extends HTMLElement {
     const current = (kind) => kind.resource === this.kind.resource && kind.apiVersion === this.kind.apiVersion;
     const href = (kind) => address("objects", [kind.apiVersion, kind.resource], { namespace: this.query.get("namespace") });
     const lists = [...groups].map(([group, members]) => h("section", null, h("h2", null, group || "core"),
-      h("ul", null, members.map((kind) => h("li", null, h("a", { href: href(kind), "aria-current": current(kind) ? "true" : undefined }, kind.kind))))));
+      h("ul", null, members.map((kind) => h("li", null, h("a", { href: href(kind), "aria-current": current(kind) ? "true" : undefined }, breakable(kind.kind)))))));
     const search = h("input", { type: "search", placeholder: "Filter kinds", "aria-label": "Filter kinds", oninput: () => {
       const wanted = search.value.trim().toLowerCase();
       for (const section of lists) {

@@ -61,8 +61,15 @@ fn every_view_has_its_picture() {
             prepare(&browser, name);
             for (width, height) in SIZES {
                 browser.resize(width, height);
-                let overflow = browser.script("return document.documentElement.scrollWidth - innerWidth");
-                assert!(overflow.as_i64().unwrap_or(1) <= 0, "{name} is wider than {width}: {overflow}");
+                // What scrolls is inside of the page.
+                for axis in ["Width", "Height"] {
+                    let script = format!("return document.documentElement.scroll{axis} - inner{axis}");
+                    let overflow = browser.script(&script);
+                    assert!(overflow.as_i64().unwrap_or(1) <= 0, "{name} at {width}, {axis}: {overflow}");
+                }
+                let bar = "document.querySelector('apply-view .bottom')?.getBoundingClientRect().bottom ?? 0";
+                let is_whole = browser.script(&format!("return ({bar}) <= innerHeight + 1"));
+                assert_eq!(is_whole, true, "{name} at {width}: the button to apply");
                 assert_eq!(
                     accessibility::problems(&browser),
                     Vec::<String>::new(),
