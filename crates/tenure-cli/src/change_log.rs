@@ -3,7 +3,7 @@
 use crate::{
     change_text,
     past::{changed, owner_changes, text},
-    terminal::{Ink, Terminal},
+    terminal::{Ink, Terminal, wrapped},
 };
 use std::fmt::Write;
 use tenure_apply::Timestamp;
@@ -43,7 +43,10 @@ pub fn whole(item: &Value, object: &str, terminal: &Terminal, out: &mut String) 
     let moved = owner_changes(item).filter(|(_, verb, path)| *verb == "loses" || !is_new(path));
     for (manager, verb, path) in moved {
         let line = format!("{} {manager} {verb} {path}", if verb == "gains" { '→' } else { '←' });
-        let _ = writeln!(out, "    {}", terminal.paint.ink(Ink::Faint, line));
+        for (at, line) in wrapped(&line, terminal.width.saturating_sub(6)).into_iter().enumerate() {
+            let indent = if at == 0 { "    " } else { "      " };
+            let _ = writeln!(out, "{indent}{}", terminal.paint.ink(Ink::Faint, line));
+        }
     }
     if out.len() == before {
         let line = "no value changed, only what the server maintains";
@@ -106,7 +109,7 @@ pub fn values(item: &Value) -> String {
     let shown = |value: Option<&Value>| value.map_or_else(|| "(not set)".into(), Value::to_string);
     // Values of a Secret are withheld, so that they do not tell whether they changed.
     match item.get("changed").and_then(Value::as_bool) {
-        Some(false) => format!("{} (same value, other owners)", shown(to)),
+        Some(false) => format!("{} (other owners)", shown(to)),
         _ => format!("{} → {}", shown(from), shown(to)),
     }
 }

@@ -120,10 +120,17 @@ impl Connection {
             ("--user", &self.user),
             ("--server", &self.server),
             ("--as", &self.as_user),
+            ("--as-uid", &self.as_uid),
         ] {
             if let Some(value) = value {
                 typed += &format!(" {flag} {}", crate::terminal::quoted(value));
             }
+        }
+        for group in &self.as_groups {
+            typed += &format!(" --as-group {}", crate::terminal::quoted(group));
+        }
+        if self.insecure_skip_tls_verify == Some(true) {
+            typed += " --insecure-skip-tls-verify";
         }
         typed
     }

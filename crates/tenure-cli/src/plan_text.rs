@@ -3,7 +3,7 @@
 use crate::{
     Outcome,
     plugin::program,
-    terminal::{Ink, Terminal, columns, visible, wrapped},
+    terminal::{Ink, Terminal, columns, command_lines, visible, wrapped},
 };
 use std::fmt::{Display, Write};
 use tenure_apply::OwnershipChange;
@@ -134,21 +134,27 @@ impl Page<'_> {
         }
     }
 
-    /// Adds a line that is not wrapped, since it is to be pasted.
+    /// Adds a command that can be pasted.
     fn command(&mut self, label: &str, command: &str) {
-        let _ = writeln!(
-            self.out,
-            "      {} {}",
-            self.terminal.paint.ink(Ink::Faint, format_args!("{label:<14}")),
-            visible(command)
-        );
+        self.labelled(label, command_lines(command, self.room()));
     }
 
     /// Adds what is to be done by hand.
     fn remedy(&mut self, label: &str, effect: &str) {
-        for (at, line) in wrapped(effect, self.terminal.width.saturating_sub(21).max(20)).iter().enumerate() {
-            let label = if at == 0 { label } else { "" };
-            self.command(label, line);
+        self.labelled(label, wrapped(effect, self.room()));
+    }
+
+    /// Returns the columns of what stands after a label.
+    fn room(&self) -> usize {
+        self.terminal.width.saturating_sub(21).max(20)
+    }
+
+    fn labelled(&mut self, label: &str, lines: Vec<String>) {
+        for (at, line) in lines.iter().enumerate() {
+            let label = format!("{:<14}", if at == 0 { label } else { "" });
+            let label = self.terminal.paint.ink(Ink::Faint, label);
+            // Writing to a string does not fail.
+            let _ = writeln!(self.out, "      {label} {}", visible(line));
         }
     }
 

@@ -1,8 +1,14 @@
 //! The objects that run a recorder in a cluster: it may read everything and review readers, and nothing else.
 
+use tenure_server::HistoryOptions;
+
 /// Returns the manifest of a recorder in a namespace.
 pub fn manifest(image: &str, namespace: &str) -> String {
-    MANIFEST.replace("NAMESPACE", namespace).replace("IMAGE", image)
+    let excluded = [&HistoryOptions::EXCLUDED[..], &["secrets"]].concat().join(",");
+    MANIFEST
+        .replace("EXCLUDED", &format!("{excluded:?}"))
+        .replace("NAMESPACE", namespace)
+        .replace("IMAGE", image)
 }
 
 const MANIFEST: &str = r#"apiVersion: v1
@@ -16,7 +22,7 @@ metadata:
   name: tenure-recorder
   namespace: NAMESPACE
 ---
-# Reads every kind. To leave Secrets out, list the other resources here and add --exclude secrets below.
+# Reads every kind. To leave Secrets out, list the other resources here, and add "--exclude", EXCLUDED below.
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata:

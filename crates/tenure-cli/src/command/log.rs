@@ -22,12 +22,9 @@ Examples:
   tenure log deployment/web '.spec.template.spec.containers[name=\"app\"].image' --limit 5
   tenure log configmap/gone --output json")]
 pub struct Options {
-    /// The object, as KIND/NAME.
-    #[arg(value_name = "KIND/NAME")]
-    object: String,
-    /// A field, such as .spec.replicas; all fields by default.
-    #[arg(value_name = "FIELD")]
-    field: Option<String>,
+    /// The object as KIND/NAME, then a field, such as .spec.replicas; all fields by default.
+    #[arg(value_name = "KIND/NAME FIELD", required = true, num_args = 1..=3)]
+    words: Vec<String>,
     /// How many changes to show.
     #[arg(long, value_name = "COUNT", default_value_t = 100)]
     limit: usize,
@@ -43,15 +40,30 @@ pub struct Options {
     connection: Connection,
 }
 
+/// Returns the object and the field that words name; the kind and the name may be two words.
+fn subject(words: &[String]) -> Result<(String, Option<&str>), Error> {
+    let (object, rest) = match words {
+        [kind, name, rest @ ..] if !kind.contains('/') => (format!("{kind}/{name}"), rest),
+        [object, rest @ ..] => (object.clone(), rest),
+        [] => (String::new(), words),
+    };
+    match rest {
+        [] => Ok((object, None)),
+        [field] => Ok((object, Some(field))),
+        [_, other, ..] => Err(Error::usage(format!("{other}: name one object and one field"))),
+    }
+}
+
 /// Shows the changes.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
+    let (object, wanted) = subject(&options.words)?;
     let mut log = options.history.run(&options.connection, async |cluster| {
-        let past = Past::of(&cluster, &options.object).await?;
-        let field = past.field(&cluster, options.field.as_deref()).await?;
+        let past = Past::of(&cluster, &object).await?;
+        let field = past.field(&cluster, wanted).await?;
         let log = match &field {
             // A field that the object does not have now may have changed before.
             Err(problem) => {
-                let log = past.log(&cluster, options.field.as_deref(), None, options.limit).await;
+                let log = past.log(&cluster, wanted, None, options.limit).await;
                 log.ok()
                     .filter(|log| !log.items.is_empty())
                     .ok_or_else(|| Error::Ownership(problem.clone()))?
@@ -69,7 +81,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     log.items.retain(|item| options.managers.is_empty() || is_wanted(item));
     match options.output {
         Format::Text => {
-            let shown = match &options.field {
+            let shown = match wanted {
                 Some(_) => field_text(&log, terminal),
                 None => object_text(&log, terminal),
             };

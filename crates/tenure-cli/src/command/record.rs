@@ -18,7 +18,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use tenure_client::Cluster;
+use tenure_client::{ClientError, Cluster};
 use tenure_http::listener;
 use tenure_recorder::{
     Access, Archive, ArchiveOptions, AuditEndpoint, HistoryEndpoint, Recorder, RecorderError,
@@ -52,7 +52,7 @@ pub struct Options {
     /// Record only these kinds.
     #[arg(long, value_name = "KINDS", value_delimiter = ',')]
     kinds: Vec<String>,
-    /// Kinds that are not recorded.
+    /// Kinds that are not recorded; those given replace the default.
     #[arg(long, value_name = "KINDS", value_delimiter = ',', default_values = HistoryOptions::EXCLUDED)]
     exclude: Vec<String>,
     /// How long changes are kept, such as 720h; older ones are trimmed in the background.
@@ -124,6 +124,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
 async fn record(options: &Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let stopped = terminated().map_err(Error::Runtime)?;
     let cluster = Arc::new(Cluster::connect(&options.connection.options()).await?);
+    check_kinds(options, &cluster, terminal).await?;
     let directory = options.directory.clone().or_else(|| recorder_files::default_directory(cluster.server()));
     let directory = directory
         .ok_or_else(|| Error::usage("there is no home directory for the history; name a directory"))?;
@@ -190,6 +191,20 @@ async fn record(options: &Options, terminal: &Terminal) -> Result<Outcome, Error
     }
     recorder_files::withdraw(&directory);
     Ok(Outcome::Done)
+}
+
+/// Checks that no name of a kind is a typo. One that is like no other may be that of a definition to come.
+async fn check_kinds(options: &Options, cluster: &Cluster, terminal: &Terminal) -> Result<(), Error> {
+    let excluded = options.exclude.iter().filter(|name| !HistoryOptions::EXCLUDED.contains(&name.as_str()));
+    for name in options.kinds.iter().chain(excluded).filter(|name| !name.is_empty()) {
+        match cluster.kind_named(name).await {
+            Err(ClientError::UnknownKind { nearest, server, .. }) if nearest.is_empty() => {
+                terminal.note(format_args!("{server} has no kind named {name:?} yet"));
+            }
+            found => drop(found?),
+        }
+    }
+    Ok(())
 }
 
 fn open(

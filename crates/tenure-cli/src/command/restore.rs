@@ -15,8 +15,8 @@ use tenure_client::Restored;
 #[derive(Args)]
 #[command(after_help = "\
 The object is created as it was when it was deleted, or at --at, and every manager owns again what it owned. Its status is left
-to the controllers, and references to owners that no longer exist are left out. A Secret can only be restored if the server
-runs with --history-secret-values.
+to the controllers, and references to owners that no longer exist are left out. A Secret can only be restored if its values
+were kept (`tenure serve --history-secret-values`, `tenure record --secret-values`).
 
 Examples:
   tenure restore deployment/web

@@ -14,14 +14,14 @@ use tenure_value::Value;
 #[derive(Args)]
 #[command(after_help = "\
 The counts are of one server since it started. NOOPS are writes that changed nothing; many of them are load without a
-purpose.
+purpose. A recorder does not see them.
 
 Examples:
-  tenure top writers
+  tenure top
   tenure top writers --limit 50 --output json")]
 pub struct Options {
     /// What to show.
-    #[arg(value_enum, value_name = "WHAT")]
+    #[arg(value_enum, value_name = "WHAT", default_value_t)]
     what: What,
     /// How many managers and fields to show.
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
@@ -36,9 +36,10 @@ pub struct Options {
 }
 
 /// What can be shown.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum What {
     /// Managers and fields.
+    #[default]
     Writers,
 }
 
@@ -75,7 +76,15 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
             ]
         })
         .collect();
-    let writers = table(["CHANGES", "NOOPS", "MANAGER"], &writers, terminal);
+    // A recorder does not see writes that change nothing.
+    let writers = match writers.iter().all(|[_, noops, _]| noops == "0") {
+        false => table(["CHANGES", "NOOPS", "MANAGER"], &writers, terminal),
+        true => {
+            let without: Vec<[String; 2]> =
+                writers.into_iter().map(|[changes, _, manager]| [changes, manager]).collect();
+            table(["CHANGES", "MANAGER"], &without, terminal)
+        }
+    };
     let fields = table(["CHANGES", "LAST MANAGER", "RESOURCE", "FIELD"], &fields, terminal);
     terminal.show(&format!("{writers}\n{fields}"))?;
     Ok(Outcome::Done)

@@ -5,9 +5,9 @@ use crate::{
     connection::Connection,
     past::text,
     targets::Targets,
-    terminal::{Ink, Terminal},
+    terminal::{Format, Ink, Terminal},
 };
-use clap::{Args, ValueEnum};
+use clap::Args;
 use std::{
     collections::{HashMap, HashSet},
     sync::Arc,
@@ -41,21 +41,11 @@ pub struct Options {
     /// Stop after this many changes.
     #[arg(long, value_name = "COUNT")]
     limit: Option<usize>,
-    /// The output format; json prints a line for each change.
+    /// The output format; json prints a line for each change, yaml a document.
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
     output: Format,
     #[command(flatten)]
     connection: Connection,
-}
-
-/// The formats of the output.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Text for people.
-    #[default]
-    Text,
-    /// JSON, a line for each change.
-    Json,
 }
 
 /// A change as it was seen, with the object that it is of.
@@ -105,6 +95,7 @@ pub fn run(mut options: Options, terminal: &Terminal) -> Result<Outcome, Error> 
             let word = if is_one { "" } else { found.word.as_str() };
             terminal.print(match (options.output, &field) {
                 (Format::Json, _) => format!("{}\n", found.item),
+                (Format::Yaml, _) => format!("---\n{}", Format::Yaml.render(&found.item)),
                 (Format::Text, Some(_)) => line(&found.item, word, terminal),
                 (Format::Text, None) => {
                     let mut out = String::new();
@@ -202,8 +193,10 @@ impl Watched {
                         };
                         let note =
                             format!("watching {what} of {}; press Ctrl-C to stop", self.cluster.server());
-                        if out.send(Err(Notice::Note(note))).await.is_err() {
-                            return;
+                        for note in [Some(note), self.lacks_field(&known)].into_iter().flatten() {
+                            if out.send(Err(Notice::Note(note))).await.is_err() {
+                                return;
+                            }
                         }
                     }
                     is_first = false;
@@ -278,6 +271,16 @@ impl Watched {
         let item = item.with("object", object);
         let item = if is_gap { item.with("gap", Object::default()) } else { item };
         Ok(Some(Seen { word: format!("{}/{name}", self.resource.word()), item: item.into() }))
+    }
+
+    /// Says that no object has the field, which may be a typo.
+    fn lacks_field(&self, known: &HashMap<String, Rebuilt>) -> Option<String> {
+        let field = self.field.as_ref()?;
+        let mut problem = None;
+        for version in known.values() {
+            problem = Some(LiveObject::from(version.state.clone()).field(field, self.ty).err()?);
+        }
+        problem.map(|problem| problem.to_string())
     }
 
     /// Reads the field of an object, in any notation; one that the object does not have may be one that it gets.

@@ -14,7 +14,7 @@ pub use format::Format;
 pub use pager::Pager;
 pub use paint::{Ink, Paint};
 pub use progress::Progress;
-pub use quoted::{quoted, set_variable};
+pub use quoted::{command_lines, quoted, set_variable};
 pub use table::table;
 pub use visible::visible;
 pub use wrap::{columns, padded, shortened, wrapped};
@@ -174,8 +174,13 @@ impl Terminal {
         answer.await.unwrap_or_else(|error| Err(std::io::Error::other(error))).map_err(Error::Input)
     }
 
-    /// Writes an error to standard error.
+    /// Writes an error to standard error, wrapped for a terminal.
     pub fn error(&self, error: &Error) {
-        self.note(format_args!("tenure: {error}"));
+        let text = format!("tenure: {error}");
+        let size = terminal_size::terminal_size_of(std::io::stderr());
+        match size.filter(|_| std::io::stderr().is_terminal()) {
+            Some((width, _)) => self.note(wrapped(&text, usize::from(width.0)).join("\n")),
+            None => self.note(text),
+        }
     }
 }

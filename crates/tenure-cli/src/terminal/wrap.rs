@@ -53,14 +53,15 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
 
 /// Returns the words of a line; spaces inside of backquotes and of brackets do not separate words.
 fn words(line: &str) -> impl Iterator<Item = &str> {
-    let (mut start, mut quoted, mut depth) = (0, false, 0usize);
+    let (mut start, mut quoted, mut is_code, mut depth) = (0, false, false, 0usize);
     let mut words = Vec::new();
     for (at, character) in line.char_indices() {
         match character {
             '"' => quoted = !quoted,
+            '`' => is_code = !is_code,
             '[' if !quoted => depth += 1,
             ']' if !quoted => depth = depth.saturating_sub(1),
-            ' ' if !quoted && depth == 0 => {
+            ' ' if !quoted && !is_code && depth == 0 => {
                 words.push(&line[start..at]);
                 start = at + 1;
             }
@@ -90,6 +91,7 @@ mod tests {
         assert_eq!(wrapped(text, 30), ["owned by", "horizontal-pod-autoscaler", "(Update, 5m)"]);
         assert_eq!(wrapped(text, 200), [text]);
         assert_eq!(wrapped("a \"b c d\" e", 5), ["a", "\"b c d\"", "e"]);
+        assert_eq!(wrapped("say `b c d` twice", 12), ["say `b c d`", "twice"]);
         assert_eq!(wrapped("", 10), [""]);
     }
 }

@@ -84,20 +84,28 @@ fn a_conflict_prints_the_commands_that_settle_it() {
     cluster.with(DEPLOYMENT, &["apply", "-f", "-", "--manager", "alice"]).exits_with(0);
     let file = cluster.file("web.yaml", &DEPLOYMENT.replace("nginx:1", "nginx:2"));
     let output = cluster.tenure(&["plan", "-f", &file, "--manager", "bob"]).exits_with(3);
+    // With the lines on which it goes on.
     let command = |word: &str| {
-        let line = output
-            .out
-            .lines()
-            .find(|line| line.contains(word))
-            .unwrap_or_else(|| panic!("{word}: {}", output.out));
-        line[line.find("tenure ").expect("a command")..].to_owned()
+        let mut lines = output.out.lines().skip_while(|line| !line.contains(word));
+        let first = lines.next().unwrap_or_else(|| panic!("{word}: {}", output.out));
+        let mut command = first[first.find("tenure ").expect("a command")..].to_owned();
+        while command.ends_with('\\') {
+            command = format!("{command}\n{}", lines.next().expect("another line"));
+        }
+        command
     };
     let (take, hand_over) = (command("take it"), command("hand it over"));
+    let words = |command: &str| command.replace("\\\n", " ").split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(
-        take,
+        words(&take),
         format!(
             "tenure apply -f {file} --manager bob --force-path '.spec.template.spec.containers[name=\"web\"].image'"
         )
+    );
+    assert!(
+        take.contains('\n') && output.out.lines().all(|line| line.chars().count() <= 100),
+        "{}",
+        output.out
     );
     // Both do what they say when they are pasted.
     for (command, owners) in [(format!("{hand_over} --yes"), "bob"), (take, "bob")] {

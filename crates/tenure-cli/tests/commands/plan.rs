@@ -1,6 +1,6 @@
 //! `tenure plan`.
 
-use crate::harness::{DEPLOYMENT, TestCluster, offline, sample, snapshot};
+use crate::harness::{DEPLOYMENT, TestCluster, offline, sample, snapshot, tenure};
 use tenure_value::Value;
 
 #[test]
@@ -16,7 +16,9 @@ fn a_plan_shows_changes_owners_and_warnings() {
     snapshot("plan-colours.txt", &offline(&[&line[..], &["--color", "always"]].concat(), "").out);
     snapshot("plan.json", &offline(&[&line[..], &["-o", "json"]].concat(), "").exits_with(2).out);
     let line = &line[..5];
-    let conflicts = offline(&[line, &["--manager", "other"]].concat(), "").exits_with(3);
+    // Commands to paste name the file as it was typed, and are broken for its length.
+    let mut command = tenure(&["plan", "-f", "manifest.yaml", "--live", "live.yaml", "--manager", "other"]);
+    let conflicts = crate::process::run(command.current_dir(sample("")), "").exits_with(3);
     snapshot("plan-conflicts.txt", &conflicts.out);
     let forced = offline(&[line, &["--manager", "other", "--force-conflicts"]].concat(), "").exits_with(2);
     forced.prints("loses .spec.replicas");

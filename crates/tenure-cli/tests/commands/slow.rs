@@ -63,6 +63,29 @@ fn a_question_may_wait_until_every_connection_is_closed() {
 }
 
 #[test]
+fn ctrl_c_at_a_question_writes_nothing_and_says_so() {
+    let cluster = TestCluster::start();
+    cluster.with(&map("a", "theirs"), &["apply", "-f", "-", "--manager", "alice"]).exits_with(0);
+    let file = cluster.file("mine.yaml", &(map("a", "mine") + &map("b", "mine")));
+    let mut child = tenure(&["apply", "-f", &file, "--manager", "bob", "--interactive"])
+        .env("KUBECONFIG", cluster.server.kubeconfig())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut questions = child.stderr.take().expect("stderr");
+    read_until(&mut questions, "configmap/a in default: .data.k");
+    let stopped = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(stopped.is_ok_and(|status| status.success()));
+    let mut rest = String::new();
+    questions.read_to_string(&mut rest).expect("the output");
+    assert!(rest.contains("nothing was written"), "{rest}");
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    assert_eq!(cluster.request("GET", "/api/v1/namespaces/default/configmaps/b", "", "").0, 404);
+}
+
+#[test]
 fn one_answer_decides_all_conflicts_like_it() {
     let cluster = TestCluster::start();
     let all = |value: &str| ["a", "b", "c"].map(|name| map(name, value)).concat();

@@ -3,7 +3,7 @@
 
 use crate::{
     Error,
-    terminal::{Ink, Terminal},
+    terminal::{Ink, Terminal, wrapped},
 };
 use std::collections::HashMap;
 use tenure_apply::Operation;
@@ -78,7 +78,9 @@ async fn ask(
         "keep theirs, its owners do not change"
     };
     let about = plan.causes.iter().filter(|cause| cause.paths.contains(&conflict.path));
-    let causes: String = about.map(|cause| format!("  {}\n", cause.sentence)).collect();
+    let room = terminal.width.saturating_sub(2);
+    let lines = about.flat_map(|cause| wrapped(&cause.sentence, room));
+    let causes: String = lines.map(|line| format!("  {line}\n")).collect();
     terminal.note(format_args!(
         "{}\n{causes}  theirs: {theirs}, owned by {owners}\n  mine:   {mine}\n\n  \
          m  mine       set mine, and become the only owner\n  \

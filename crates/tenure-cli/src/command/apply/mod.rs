@@ -21,7 +21,7 @@ use clap::Args;
 use futures::{StreamExt, TryStreamExt, stream};
 use report::{Applied, Status};
 use std::path::PathBuf;
-use stop::Stop;
+use stop::{Stop, Untouched};
 use tenure_client::{Cluster, Draft, Mode, REQUESTS_AT_ONCE};
 use tenure_ownership::{Action, Applier, Manifest, Plan, Verdict};
 use tenure_value::Value;
@@ -148,6 +148,7 @@ impl Run<'_> {
     /// Plans everything, asks, then writes. Nothing is written before every question is answered.
     async fn all(&self, documents: Vec<Document>) -> Result<Outcome, Error> {
         let mode = self.options.mode();
+        let untouched = Untouched::new(*self.terminal);
         let mut set = match &self.options.applyset {
             Some(name) => Some(ApplySet::open(name, &self.applier.manager, &self.cluster).await?),
             None => None,
@@ -180,10 +181,11 @@ impl Run<'_> {
                 self.terminal,
             ))?;
         }
+        let stop = Stop::new(mode);
+        drop(untouched);
         if let Some(set) = &mut set {
             set.extend(&members, &self.cluster, mode).await?;
         }
-        let stop = Stop::new(mode);
         let done = self.write(steps, &drafts, &stop).await?;
         let mut pruned = Vec::new();
         if let Some(set) = &mut set {

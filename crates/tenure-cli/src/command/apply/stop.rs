@@ -1,13 +1,37 @@
 //! Stopping an apply: on Ctrl-C no further object is written, and those under way are finished, so that the summary is true.
 
+use crate::terminal::Terminal;
 use std::sync::{
     Arc,
     atomic::{AtomicBool, Ordering},
 };
 use tenure_client::Mode;
+use tokio::task::AbortHandle;
 
-/// The exit code of a command that is interrupted twice, as shells count it.
+/// The exit code of a command that is interrupted before it writes, or twice, as shells count it.
 const INTERRUPTED: i32 = 130;
+
+/// Until it is dropped, Ctrl-C ends the command and says that nothing was written.
+pub struct Untouched(AbortHandle);
+
+impl Untouched {
+    /// Listens for Ctrl-C.
+    pub fn new(terminal: Terminal) -> Untouched {
+        let listening = tokio::spawn(async move {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                terminal.note("\nnothing was written");
+                std::process::exit(INTERRUPTED);
+            }
+        });
+        Untouched(listening.abort_handle())
+    }
+}
+
+impl Drop for Untouched {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
 
 /// Whether no further object is written.
 pub struct Stop(Arc<AtomicBool>);

@@ -71,6 +71,10 @@ fn header(target: &Target, blame: &Blame, terminal: &Terminal) -> String {
             age(owner.time, terminal.now)
         );
     }
+    if blame.lines.iter().any(|line| line.ownership == Ownership::Unowned) {
+        let legend = format!("{UNOWNED} without an owner, such as defaults");
+        let _ = writeln!(out, "  {}", terminal.paint.ink(Ink::Faint, legend));
+    }
     out.push('\n');
     out
 }
@@ -106,13 +110,17 @@ impl Gutter<'_> {
             Ownership::Unowned => (String::new(), UNOWNED, Ink::Faint),
             Ownership::NotOwnable => (String::new(), NOT_OWNABLE, Ink::Faint),
         };
-        let text = match (&line.ownership, paint) {
-            (Ownership::NotOwnable, _) | (_, Paint::Plain) => line.text.clone(),
-            _ => paint.ink(ink, &line.text).to_string(),
-        };
-        let gutter = padded(&shortened(&names, self.width), self.width);
-        let gutter = if names.is_empty() { gutter } else { paint.ink(ink, gutter).to_string() };
-        let _ = writeln!(out, "{gutter} {} {text}", paint.ink(ink, bar));
+        let room = self.terminal.width.saturating_sub(self.width + 3);
+        for (at, text) in broken(&line.text, room).into_iter().enumerate() {
+            let text = match (&line.ownership, paint) {
+                (Ownership::NotOwnable, _) | (_, Paint::Plain) => text,
+                _ => paint.ink(ink, text).to_string(),
+            };
+            let names = if at == 0 { names.as_str() } else { "" };
+            let gutter = padded(&shortened(names, self.width), self.width);
+            let gutter = if names.is_empty() { gutter } else { paint.ink(ink, gutter).to_string() };
+            let _ = writeln!(out, "{gutter} {} {text}", paint.ink(ink, bar));
+        }
     }
 
     /// Returns the names of owners; further ones are counted where there are many.
@@ -134,7 +142,58 @@ impl Gutter<'_> {
     }
 }
 
+/// Returns a line of YAML in lines that fit, the further ones indented more: broken at a space where that fills half of the line, or
+/// where the value fits below its key.
+fn broken(text: &str, room: usize) -> Vec<String> {
+    let own = text.len() - text.trim_start_matches([' ', '-']).len();
+    let indent = own + 4;
+    if room < indent + 8 {
+        return vec![text.to_owned()];
+    }
+    let (mut lines, mut rest, mut lead) = (Vec::new(), text, 0);
+    while let Some(end) = overflow(rest, room - lead) {
+        let is_good = |at: &usize| *at > end / 2 || overflow(&rest[*at..], room - indent).is_none();
+        let begin = if lead == 0 { own } else { 0 };
+        let space = rest[..end].rfind(' ').map(|at| at + 1).filter(|at| *at > begin).filter(is_good);
+        let (line, tail) = rest.split_at(space.unwrap_or(end));
+        lines.push(format!("{:lead$}{}", "", line.trim_end()));
+        (rest, lead) = (tail, indent);
+    }
+    lines.push(format!("{:lead$}{rest}", ""));
+    lines
+}
+
+/// Returns where a text leaves so many columns.
+fn overflow(text: &str, room: usize) -> Option<usize> {
+    let mut used = 0;
+    let is_outside = |(_, character): &(usize, char)| {
+        used += columns(character.encode_utf8(&mut [0; 4]));
+        used > room
+    };
+    text.char_indices().find(is_outside).map(|(at, _)| at)
+}
+
 fn ink(owner: &Owner, blame: &Blame) -> Ink {
     let number = blame.managers.iter().position(|name| *name == owner.name.as_str());
     Ink::Manager(number.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::broken;
+
+    #[test]
+    fn long_values_stay_beside_the_gutter() {
+        let lines = |text, room| broken(text, room);
+        assert_eq!(lines("  a: b", 20), ["  a: b"]);
+        assert_eq!(lines("  terminationPath: /dev/log", 24), ["  terminationPath:", "      /dev/log"]);
+        assert_eq!(
+            lines("  text: one two three four five", 18),
+            ["  text: one two", "      three four", "      five"]
+        );
+        assert_eq!(
+            lines("- hash: 0123456789abcdef0123", 16),
+            ["- hash: 01234567", "      89abcdef01", "      23"]
+        );
+    }
 }

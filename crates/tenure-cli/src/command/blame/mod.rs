@@ -16,6 +16,7 @@ use crate::{
     types::SchemaFiles,
 };
 use clap::Args;
+use std::collections::BTreeSet;
 use tenure_ownership::{Blame, LiveObject, Target, kind_word};
 use tenure_schema::TypeRef;
 use tenure_value::Value;
@@ -85,7 +86,14 @@ pub fn run(mut options: Options, terminal: &Terminal) -> Result<Outcome, Error> 
         (false, true) => from_files(&options)?,
         (true, false) => from_server(&options, terminal)?,
     };
-    check_managers(&options.managers, subjects.iter().map(|subject| &subject.live))?;
+    let lives = || subjects.iter().map(|subject| &subject.live);
+    check_managers(&options.managers, lives())?;
+    let all: BTreeSet<&str> =
+        lives().flat_map(|live| live.managers.iter().map(|one| one.name.as_str())).collect();
+    for name in options.managers.iter().filter(|name| !all.contains(name.as_str())) {
+        let all = all.iter().copied().collect::<Vec<_>>().join(", ");
+        terminal.note(format_args!("{name:?} owns no field; the managers are {all}"));
+    }
     let mut blames = Vec::with_capacity(subjects.len());
     for Subject { live, target, ty } in &subjects {
         let paths = fields.iter().map(|text| live.field(text, *ty)).collect::<Result<Vec<_>, _>>()?;
@@ -144,7 +152,11 @@ fn from_server(options: &Options, terminal: &Terminal) -> Result<Vec<Subject>, E
             }
             return Ok(subjects);
         }
-        for found in options.targets.read(&cluster).await? {
+        let found = options.targets.read(&cluster).await?;
+        if found.is_empty() {
+            terminal.note("no object is selected");
+        }
+        for found in found {
             let live = found.read()?;
             let ty = cluster.type_of(live.api_version(), live.kind()).await?;
             subjects.push(Subject { live, target: found.target(), ty });
