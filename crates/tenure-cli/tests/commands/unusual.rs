@@ -73,6 +73,38 @@ fn a_dry_run_that_succeeds_exits_with_zero() {
 }
 
 #[test]
+fn without_history_the_commands_say_what_to_start() {
+    let cluster = TestCluster::start_with(&["--history=false"]);
+    cluster.with(DEPLOYMENT, &["apply", "-f", "-"]).exits_with(0);
+    for line in [
+        &["fights"][..],
+        &["top"],
+        &["log", "deployment/web"],
+        &["log", "deployment", "web", ".spec.replicas"],
+        &["diff", "deployment/web"],
+        &["blame", "deployment/web", "--at", "10m"],
+        &["undo", "deployment/web"],
+        &["restore", "deployment/gone"],
+    ] {
+        cluster.tenure(line).exits_with(1).fails_with("keeps no history; start `tenure record`");
+    }
+}
+
+#[test]
+fn the_last_change_is_shown_without_a_moment() {
+    let cluster = TestCluster::start();
+    cluster.with(DEPLOYMENT, &["apply", "-f", "-"]).exits_with(0);
+    cluster
+        .tenure(&["diff", "deployment/web"])
+        .exits_with(1)
+        .fails_with("has not changed since it was created");
+    let other = DEPLOYMENT.replace("replicas: 2", "replicas: 3");
+    cluster.with(&other, &["apply", "-f", "-"]).exits_with(0);
+    let output = cluster.tenure(&["diff", "deployment/web"]).exits_with(2);
+    assert_eq!(output.out, "    - .spec.replicas: 2\n    + .spec.replicas: 3\n");
+}
+
+#[test]
 fn manifests_come_from_addresses_and_kustomizations() {
     let cluster = TestCluster::start();
     cluster.with(DEPLOYMENT, &["apply", "-f", "-"]).exits_with(0);
