@@ -134,34 +134,6 @@ class TestServer {
   }
 }
 
-/** Shaped like the test environments that start a kube-apiserver: made with directories of definitions, started and stopped. */
-class TestEnvironment {
-  constructor({ crdDirectoryPaths = [], ...options } = {}) {
-    this.options = { ...options, crds: crdDirectoryPaths };
-    this.server = undefined;
-  }
-
-  async start() {
-    this.server ??= await TestServer.start(this.options);
-    return this;
-  }
-
-  async stop() {
-    await this.server?.stop();
-    this.server = undefined;
-  }
-
-  get kubeconfigPath() {
-    if (this.server === undefined) throw new Error("the environment is not started; await start() first");
-    return this.server.kubeconfig;
-  }
-
-  get url() {
-    if (this.server === undefined) throw new Error("the environment is not started; await start() first");
-    return this.server.url;
-  }
-}
-
 /**
  * Starts a server before the tests of a file, forks it before each test and stops all of them; the result's `server` is that of the test.
  * Hooks are those of the runner: the globals of jest and vitest, or `{ before, after, beforeEach, afterEach }` of node:test.
@@ -189,4 +161,4 @@ function useTestServer(options = {}, hooks = {}) {
   return state;
 }
 
-module.exports = { TestServer, TestEnvironment, useTestServer };
+module.exports = { TestServer, useTestServer, ...require("./environment.cjs")(TestServer) };

@@ -63,13 +63,79 @@ export class TestServer {
   kubectl(...args: (string | { input?: string })[]): Promise<string>;
 }
 
+/** Where the server of a test listens for webhooks, and its certificate. */
+export interface WebhookServing {
+  host: string;
+  port: number;
+  caPem: string;
+  certPem: string;
+  keyPem: string;
+  certDir: string;
+  certPath: string;
+  keyPath: string;
+  /** The webhook configurations that were installed. */
+  configurationNames: string[];
+}
+
+/** What clients of an environment need. The server speaks plain HTTP on a loopback address and takes everybody for the administrator. */
+export interface EnvtestConfig {
+  server: string;
+  kubeconfigPath: string;
+  kubeconfigYaml: string;
+  user: string;
+  apiServerPort: number;
+  installedCRDs: string[];
+  webhook?: WebhookServing;
+}
+
+export interface InstallCRDsOptions {
+  /** Definitions besides those of files. */
+  crds?: Document[];
+  errorIfPathMissing?: boolean;
+  establishTimeoutMs?: number;
+  pollIntervalMs?: number;
+  /** Where conversion webhooks are called; the environment's own by default. */
+  conversionWebhook?: Pick<WebhookServing, "host" | "port" | "caPem">;
+}
+
+export interface TestEnvironmentOptions extends Omit<StartOptions, "crds" | "port"> {
+  crdDirectoryPaths?: string[];
+  crds?: Document[];
+  crdInstallOptions?: InstallCRDsOptions;
+  /** Calls webhooks at the server of the test. */
+  webhookInstallOptions?: { paths: string[]; localServingHost?: string; localServingPort?: number };
+  securePort?: number;
+  /** The version of Kubernetes, such as `1.36` or `v1.36.2`. */
+  version?: string;
+  /** Options about programs, such as `attachOutput`, have no effect; flags are refused. */
+  [other: string]: unknown;
+}
+
+/** Shaped like the class of envtest-js, which starts a kube-apiserver: suites written for it change one import. */
 export class TestEnvironment {
-  constructor(options?: Omit<StartOptions, "crds"> & { crdDirectoryPaths?: string[] });
-  start(): Promise<this>;
+  constructor(options?: TestEnvironmentOptions);
+  start(): Promise<EnvtestConfig>;
   stop(): Promise<void>;
+  readonly config: EnvtestConfig;
   readonly kubeconfigPath: string;
   readonly url: string;
+  /** The server, for forks, faults and the clock; undefined unless the environment is started. */
+  readonly testServer?: TestServer;
+  installCRDs(paths: string[], options?: InstallCRDsOptions): Promise<string[]>;
+  uninstallCRDs(paths: string[], options?: Pick<InstallCRDsOptions, "crds" | "errorIfPathMissing">): Promise<string[]>;
+  waitForWebhookServer(timeoutMs?: number): Promise<void>;
 }
+
+export function restRequest(config: { server: string }, method: string, path: string, body?: unknown): Promise<{ status: number; text: string; json?: any }>;
+/** Throws if the request is refused. */
+export function restRequestOk(config: { server: string }, method: string, path: string, body?: unknown): Promise<{ status: number; text: string; json?: any }>;
+export function installCRDs(config: EnvtestConfig, paths: string[], options?: InstallCRDsOptions): Promise<string[]>;
+export function uninstallCRDs(config: EnvtestConfig, paths: string[], options?: Pick<InstallCRDsOptions, "crds" | "errorIfPathMissing">): Promise<string[]>;
+export function waitForWebhookServer(host: string, port: number, options?: { timeoutMs?: number; caPem?: string }): Promise<void>;
+/** A `globalSetup` of vitest: one environment for all workers, which `inject("envtest")` its configuration. */
+export function createVitestGlobalSetup(
+  options?: TestEnvironmentOptions,
+): (project: { provide(key: any, value: any): void }) => Promise<() => Promise<void>>;
 
 type Hook = (work: () => Promise<void>) => unknown;
 

@@ -54,6 +54,18 @@ pub fn invoke(name: String, arguments: String, types: Option<&NativeTypes>) -> n
     })
 }
 
+/// Returns the objects of files and directories as a JSON list.
+#[napi]
+pub fn manifests(paths: Vec<String>, may_be_missing: bool) -> napi::Result<String> {
+    guarded(|| Ok(tenure_bindings::manifests(&paths, may_be_missing)?.to_string()))
+}
+
+/// Creates a certificate in a directory, and returns its path and that of its key.
+#[napi]
+pub fn serving_certificate(directory: String, names: Vec<String>) -> napi::Result<Vec<String>> {
+    guarded(|| Ok(tenure_bindings::serving_certificate(&directory, names)?.into()))
+}
+
 /// Runs the program `tenure` with its command line, outside of the event loop, and resolves to the exit code.
 #[napi(ts_return_type = "Promise<number>")]
 pub fn run(command_line: Vec<String>) -> Background<u32> {

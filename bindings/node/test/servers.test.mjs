@@ -1,11 +1,12 @@
 // The server in the process, its helpers, and the client of Kubernetes.
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as hooks from "node:test";
 import { ServerError } from "tenure";
-import { TestEnvironment, TestServer, useTestServer } from "tenure/testing";
+import { TestEnvironment, TestServer, restRequest, restRequestOk, useTestServer } from "tenure/testing";
 import { widgets } from "./widgets.mjs";
 
 const { describe, test } = hooks;
@@ -75,10 +76,52 @@ test("an environment has the definitions of its directories", async () => {
   writeFileSync(join(directory, "widgets.json"), JSON.stringify(definition));
   const environment = new TestEnvironment({ crdDirectoryPaths: [directory] });
   assert.throws(() => environment.kubeconfigPath, /not started/);
-  await environment.start();
-  assert.ok(existsSync(environment.kubeconfigPath));
-  assert.equal((await fetch(`${environment.url}/apis/example.com/v1/namespaces/default/widgets`)).status, 200);
+  const config = await environment.start();
+  assert.deepEqual(config.installedCRDs, ["widgets.example.com"]);
+  await assert.rejects(environment.start(), /started already/);
+  assert.equal(readFileSync(environment.kubeconfigPath, "utf8"), config.kubeconfigYaml);
+  const path = "/apis/example.com/v1/namespaces/default/widgets";
+  assert.equal((await restRequestOk(config, "GET", path)).json.kind, "WidgetList");
+  const { CoreV1Api, KubeConfig } = await import("@kubernetes/client-node");
+  const kubeConfig = new KubeConfig();
+  kubeConfig.loadFromFile(config.kubeconfigPath);
+  assert.equal((await kubeConfig.makeApiClient(CoreV1Api).readNamespace({ name: "default" })).metadata.name, "default");
+  assert.deepEqual(await environment.uninstallCRDs([directory]), ["widgets.example.com"]);
+  await environment.testServer.settle();
+  assert.equal((await restRequest(config, "GET", path)).status, 404);
+  assert.deepEqual(await environment.installCRDs(["/nowhere"], { crds: [definition], errorIfPathMissing: false }), ["widgets.example.com"]);
+  await assert.rejects(environment.installCRDs(["/nowhere"]), ServerError);
+  await assert.rejects(restRequestOk(config, "POST", path, { kind: "Other" }), /POST .* failed: HTTP 400/);
   await environment.stop();
+  assert.throws(() => new TestEnvironment({ apiServerFlags: { v: "5" } }), TypeError);
+});
+
+test("an environment calls the webhooks of the test", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "webhooks-"));
+  const hook = {
+    name: "deny.example.com",
+    admissionReviewVersions: ["v1"],
+    sideEffects: "None",
+    clientConfig: { service: { name: "hooks", namespace: "default", path: "/deny" } },
+    rules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] }],
+  };
+  const configuration = { apiVersion: "admissionregistration.k8s.io/v1", kind: "ValidatingWebhookConfiguration", metadata: { name: "deny" }, webhooks: [hook] };
+  writeFileSync(join(directory, "webhooks.yaml"), JSON.stringify(configuration));
+  const environment = new TestEnvironment({ webhookInstallOptions: { paths: [directory] } });
+  const config = await environment.start();
+  const { host, port, certPem: cert, keyPem: key, configurationNames } = config.webhook;
+  assert.deepEqual(configurationNames, ["deny"]);
+  const server = createServer({ cert, key }, async (request, response) => {
+    const { request: review } = await new Response(request).json();
+    const answer = { uid: review.uid, allowed: false, status: { message: `not by ${request.url}` } };
+    response.end(JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response: answer }));
+  });
+  server.listen(port, host);
+  await environment.waitForWebhookServer();
+  await assert.rejects(restRequestOk(config, "POST", "/api/v1/namespaces/default/configmaps", configMap({})), /denied the request: not by \/deny/);
+  server.close();
+  await environment.stop();
+  assert.ok(!existsSync(config.webhook.certDir));
 });
 
 test("a hundred forks do not see each other", async () => {

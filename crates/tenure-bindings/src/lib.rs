@@ -4,7 +4,7 @@
 //!
 //! - [`Types`] finds the type of a document: a built-in one, or that of a definition or an OpenAPI document.
 //! - [`call`] calls an engine by its name: patches, apply and update, blame, why and plan, field sets.
-//! - [`TestServer`] is a control plane with a loopback socket.
+//! - [`TestServer`] is a control plane with a loopback socket; [`manifests`] and [`serving_certificate`] are what suites need besides.
 //!
 //! The crate exists so that the packages are thin; it does not know any language. Internal: no promises about its API.
 
@@ -13,6 +13,7 @@
 mod apply;
 mod call;
 mod compatibility;
+mod environment;
 mod error;
 mod fields;
 mod kind_versions;
@@ -22,6 +23,7 @@ mod server;
 mod types;
 
 pub use call::call;
+pub use environment::{manifests, serving_certificate};
 pub use error::{Conflict, Error, ErrorKind};
 pub use server::{Fault, Snapshot, TestServer};
 pub use tenure_value::{Limits, Object, Text, Value, json};

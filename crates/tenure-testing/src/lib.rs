@@ -32,6 +32,7 @@ pub use error::TestError;
 pub use fault::{Effect, Fault, InjectedFault};
 pub use fight::Fight;
 pub use load::{Loaded, backup_of};
+pub use manifest::read_manifests;
 pub use object::ObjectHandle;
 pub use server::{Snapshot, TestServer};
 pub use service::TestService;

@@ -48,6 +48,11 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Manifest>, TestError> {
     Ok(manifests)
 }
 
+/// Reads the objects of a file, or of all files in a directory and those below it, by name.
+pub fn read_manifests(path: &Path) -> Result<Vec<Value>, TestError> {
+    Ok(read(path)?.into_iter().map(|manifest| manifest.object).collect())
+}
+
 fn list(directory: &Path, files: &mut Vec<PathBuf>) -> Result<(), TestError> {
     let failed = |source| TestError::Read { path: directory.into(), source };
     let entries = std::fs::read_dir(directory).map_err(failed)?;

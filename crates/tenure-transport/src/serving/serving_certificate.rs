@@ -7,7 +7,7 @@ use rcgen::{
 };
 use std::{
     fs, io,
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -40,7 +40,7 @@ impl ServingCertificate {
     /// Reads `apiserver.crt` and `apiserver.key` of a directory. If both are missing they are created, for these names and
     /// addresses, with the authority behind the certificate, so that clients can trust the file.
     pub fn open(directory: &Path, names: Vec<String>) -> io::Result<ServingCertificate> {
-        let (certificate, key) = (directory.join(CERTIFICATE), directory.join(KEY));
+        let [certificate, key] = ServingCertificate::files(directory);
         if certificate.exists() || key.exists() {
             return ServingCertificate::read(&certificate, &key);
         }
@@ -50,6 +50,11 @@ impl ServingCertificate {
         write_secret(&certificate, &certificate_pem).map_err(|error| wrong(&certificate, &error))?;
         ServingCertificate::from_pem(certificate_pem.as_bytes(), key_pem.as_bytes())
             .map_err(|(_, error)| wrong(&certificate, &error))
+    }
+
+    /// Returns the paths of the certificate and of the key in a directory.
+    pub fn files(directory: &Path) -> [PathBuf; 2] {
+        [directory.join(CERTIFICATE), directory.join(KEY)]
     }
 
     /// The error names the part that is wrong.
