@@ -3,6 +3,7 @@
 //! Nothing here reads files, clocks or sockets: the caller passes bytes and the time.
 
 mod bearer;
+mod compact_token;
 mod jwt;
 mod request_header;
 mod secret_token;
@@ -12,6 +13,9 @@ mod token_file;
 mod token_review;
 
 pub use bearer::bearer_token;
+pub(crate) use compact_token::CompactToken;
+#[cfg(test)]
+pub(crate) use compact_token::MOST_BYTES;
 pub use jwt::{Claims, JwtError, sign, untrusted_issuer, verify};
 pub use request_header::RequestHeaderNames;
 pub use secret_token::{SECRET_TOKEN_ISSUER, SecretTokenClaims};

@@ -1,14 +1,12 @@
-//! JSON Web Tokens in the compact form, before their signature is verified.
+//! The tokens of issuers: their claims, and what is checked of them.
 
-use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL};
+use crate::credentials::CompactToken;
 use tenure_meta::ValueExt;
 use tenure_value::{
-    Limits, Text, Value, json,
+    Text, Value,
     time::{Precision, Timestamp},
 };
 
-/// The longest token that is read.
-const MOST_BYTES: usize = 64 * 1024;
 /// How far the clock of an issuer may be ahead.
 const NOT_BEFORE_LEEWAY_SECONDS: i64 = 5 * 60;
 /// An issuer whose tokens name it without the scheme.
@@ -30,20 +28,15 @@ pub(crate) struct Token<'t> {
 impl<'t> Token<'t> {
     /// Reads a token; `None` if it is not a JSON Web Token.
     pub fn read(text: &'t str) -> Option<Token<'t>> {
-        if text.len() > MOST_BYTES {
-            return None;
-        }
-        let (message, signature) = text.rsplit_once('.')?;
-        let (header, claims) = message.split_once('.').filter(|(_, claims)| !claims.contains('.'))?;
-        let document = |part: &str| json::parse(&BASE64URL.decode(part).ok()?, &Limits::default()).ok();
-        let header = document(header)?;
+        let token = CompactToken::read(text)?;
+        let header = token.header()?;
         Some(Token {
             algorithm: header.text("alg"),
             key_id: header.text("kid"),
             has_critical: header.get("crit").is_some(),
-            claims: document(claims).filter(|claims| claims.as_object().is_some())?,
-            message: message.as_bytes(),
-            signature: BASE64URL.decode(signature).ok()?,
+            claims: token.claims().filter(|claims| claims.as_object().is_some())?,
+            message: token.message,
+            signature: token.signature()?,
         })
     }
 
@@ -94,6 +87,8 @@ impl<'t> Token<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::credentials::MOST_BYTES;
+    use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL};
 
     fn token(claims: &str) -> String {
         let part = |text: &str| BASE64URL.encode(text);
