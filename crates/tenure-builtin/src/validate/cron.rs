@@ -3,13 +3,23 @@
 use tenure_meta::format::Verdict;
 use tenure_value::go_text::Quoted;
 
-/// Name, minimum, maximum and the names of numbers of each field.
-const FIELDS: [(&str, u32, u32, &[&str]); 5] = [
-    ("minute", 0, 59, &[]),
-    ("hour", 0, 23, &[]),
-    ("day of month", 1, 31, &[]),
-    ("month", 1, 12, &["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]),
-    ("day of week", 0, 6, &["sun", "mon", "tue", "wed", "thu", "fri", "sat"]),
+/// The numbers of a field, and the names that they have.
+struct Field {
+    least: u32,
+    most: u32,
+    names: &'static [&'static str],
+}
+
+const MONTHS: &[&str] = &["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const DAYS: &[&str] = &["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+
+/// Minute, hour, day of the month, month and day of the week.
+const FIELDS: [Field; 5] = [
+    Field { least: 0, most: 59, names: &[] },
+    Field { least: 0, most: 23, names: &[] },
+    Field { least: 1, most: 31, names: &[] },
+    Field { least: 1, most: 12, names: MONTHS },
+    Field { least: 0, most: 6, names: DAYS },
 ];
 
 const WORDS: [&str; 7] = ["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"];
@@ -40,13 +50,13 @@ fn parse(text: &str) -> Result<(), String> {
         let (count, fields) = (fields.len(), fields.join(" "));
         return Err(format!("expected exactly 5 fields, found {count}: [{fields}]"));
     }
-    fields.iter().zip(FIELDS).try_for_each(|(field, field_rule)| {
-        field.split(',').filter(|part| !part.is_empty()).try_for_each(|part| range(part, field_rule))
+    fields.iter().zip(&FIELDS).try_for_each(|(text, field)| {
+        text.split(',').filter(|part| !part.is_empty()).try_for_each(|part| range(part, field))
     })
 }
 
 /// Checks `from-to/step`, where `from` may be all or a single number.
-fn range(part: &str, (_, least, most, names): (&str, u32, u32, &[&str])) -> Result<(), String> {
+fn range(part: &str, &Field { least, most, names }: &Field) -> Result<(), String> {
     let steps: Vec<&str> = part.split('/').collect();
     let span: Vec<&str> = steps[0].split('-').collect();
     let number = |text: &str| match names.iter().position(|known| known.eq_ignore_ascii_case(text)) {

@@ -29,11 +29,6 @@ impl Timestamp {
         self.seconds
     }
 
-    /// Returns the nanoseconds within the second.
-    pub fn subsecond_nanoseconds(self) -> u32 {
-        self.nanoseconds
-    }
-
     /// Parses an RFC 3339 timestamp, such as `2020-01-31T12:00:00.5+01:00`.
     pub fn parse(text: &str) -> Option<Timestamp> {
         Timestamp::parse_with(text, false)

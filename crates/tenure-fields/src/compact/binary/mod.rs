@@ -61,12 +61,6 @@ pub fn decode(bytes: &[u8]) -> Result<FieldSet, Error> {
     Decoder::default().decode(bytes)
 }
 
-/// Decodes a set with a table, regardless of its version byte.
-pub fn decode_with(bytes: &[u8], table: &Table) -> Result<FieldSet, Error> {
-    version(bytes, codes::OBJECT)?;
-    decode_in(bytes, table, &mut DecodeBuffers::default())
-}
-
 fn decode_in(bytes: &[u8], table: &Table, buffers: &mut DecodeBuffers) -> Result<FieldSet, Error> {
     let mut reader = Reader::new(bytes, 1, table, buffers);
     let set = reader.set().and_then(|set| reader.end().map(|()| set));
