@@ -199,7 +199,7 @@ impl AdmissionChain {
         text
     }
 
-    /// Lets the plugins begin to count anew.
+    /// Resets the counters of the plugins.
     pub fn reset_metrics(&self) {
         self.plugins.iter().for_each(|plugin| plugin.reset_metrics());
     }

@@ -31,7 +31,7 @@ pub trait AdmissionPlugin: Send + Sync {
     /// Writes what the plugin has counted, in the text format of Prometheus.
     fn write_metrics(&self, _: &mut String) {}
 
-    /// Begins to count anew.
+    /// Resets the counters.
     fn reset_metrics(&self) {}
 
     /// Changes the object, or refuses the request.

@@ -1,5 +1,5 @@
 //! Follows the APIServices of the store. Each extension server has two tasks, one for its availability and discovery and one for its
-//! OpenAPI documents, which can take long; a server that does not answer delays nobody else.
+//! OpenAPI documents, which can take long; a server that does not answer does not delay the others.
 
 use crate::{
     Aggregator, ApiService,

@@ -119,7 +119,7 @@ impl Managers {
         });
     }
 
-    /// Reads the value of `metadata.managedFields`; `null` is none.
+    /// Reads the value of `metadata.managedFields`; `null` is an empty list.
     pub fn from_value(value: &Value) -> Result<Managers, ApplyError> {
         let entries = match value {
             Value::Null => return Ok(Managers::default()),

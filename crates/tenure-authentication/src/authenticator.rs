@@ -176,7 +176,7 @@ impl Authenticator {
             tokens: self.tokens.clone(),
             jwt: self.jwt.clone(),
             request_headers: self.request_headers.clone(),
-            // What a fork does is nobody's use.
+            // Requests of a fork are not counted as uses.
             token_uses: None,
             webhook: self.webhook.clone(),
             verified: TokenCache::default(),

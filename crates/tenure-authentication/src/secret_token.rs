@@ -1,5 +1,5 @@
 //! Tokens that a controller keeps in secrets: they are valid as long as the secret holds them and the account exists. Their use
-//! is recorded in a label of the secret, once a day, for the controller that removes those nobody uses.
+//! is recorded in a label of the secret, once a day, for the controller that removes unused ones.
 
 use crate::authenticator::Authenticator;
 use base64::{Engine, engine::general_purpose::STANDARD};

@@ -54,7 +54,7 @@ impl ErrorKind {
     }
 }
 
-/// A field that a write would change against somebody's will.
+/// A field of another owner that a write would change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conflict {
     /// The field, as `.spec.replicas`.

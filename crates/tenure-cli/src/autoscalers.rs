@@ -1,4 +1,4 @@
-//! The workloads that HorizontalPodAutoscalers scale: their replicas do not belong into manifests, whether or not somebody owns them yet.
+//! The workloads that HorizontalPodAutoscalers scale: their replicas do not belong in manifests, whether or not they have an owner yet.
 
 use std::collections::{BTreeSet, HashMap};
 use tenure_client::{ClientError, Cluster};

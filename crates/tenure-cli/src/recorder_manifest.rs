@@ -52,7 +52,7 @@ subjects:
   name: tenure-recorder
   namespace: NAMESPACE
 ---
-# Bind this role to those who may read the history of everything.
+# Bind this role to users who may read the history of every object.
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata:

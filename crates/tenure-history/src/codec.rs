@@ -125,7 +125,7 @@ impl<'b> Decoder<'b> {
         Decoder { rest, table }
     }
 
-    /// Returns the table of a version; zero is none.
+    /// Returns the table of a version; zero means no table.
     pub(crate) fn table_of(version: u64) -> Result<Option<&'static Table>, Problem> {
         match u32::try_from(version).unwrap_or(u32::MAX) {
             0 => Ok(None),

@@ -140,7 +140,7 @@ impl Metrics {
         Ok(())
     }
 
-    /// Begins to count anew, as `DELETE /metrics` requests. What is measured now, such as the open watches, stays.
+    /// Resets the counters, as `DELETE /metrics` requests. Gauges, such as the open watches, stay.
     pub fn reset(&self) {
         self.requests.lock().clear();
         let counters = [
@@ -155,7 +155,7 @@ impl Metrics {
         counters.into_iter().for_each(|counter| counter.store(0, Relaxed));
     }
 
-    /// Lets the health checks be counted anew.
+    /// Resets the counters of the health checks.
     pub fn reset_health(&self) {
         self.checks.lock().clear();
     }

@@ -39,7 +39,7 @@ pub enum AdmissionReview {
     /// It does.
     #[default]
     Required,
-    /// It does not: the server writes its own objects at its start, whatever webhooks and policies say.
+    /// It skips admission: the server writes its own objects at its start, whatever webhooks and policies say.
     Skipped,
 }
 

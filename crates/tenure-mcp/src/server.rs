@@ -61,7 +61,7 @@ impl Server {
     {
         let served = match rmcp::serve_server(self.clone(), (read, write)).await {
             Ok(running) => running.waiting().await.map(drop).map_err(io::Error::other),
-            // A client that leaves before it begins is no error.
+            // A client that leaves before it begins is not an error.
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(io::Error::other(error)),
         };

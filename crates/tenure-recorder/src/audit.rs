@@ -59,7 +59,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Returns changes of an object with those who made them, where audit events told it. `deleted` are the uids of objects that were
+    /// Returns changes of an object with their users, where audit events named them. `deleted` are the uids of objects that were
     /// removed, by the revision of their removal; they are looked for if a removal is among the changes.
     pub(crate) fn with_authors<F: FnOnce() -> HashMap<String, String>>(
         &self,
@@ -126,7 +126,7 @@ fn authors(event: &Value, now: u64) -> Vec<(String, Value)> {
     let text = |path: &[&str]| event.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default();
     let code = event.at(["responseStatus", "code"]).and_then(Value::as_i64).unwrap_or_default();
     let is_write = ["create", "update", "patch", "delete", "deletecollection"].contains(&text(&["verb"]));
-    // A dry run is answered with the revision of a write that somebody else made.
+    // The response to a dry run has the revision of a write of another client.
     let in_body = event.at(["requestObject", "dryRun"]).and_then(Value::as_array);
     let is_dry_run = parameter(text(&["requestURI"]), "dryRun").is_some()
         || in_body.is_some_and(|all| !all.is_empty()) && text(&["verb"]).starts_with("delete");

@@ -18,7 +18,7 @@ const PIECE: usize = 4 << 20;
 /// How often a log is looked at.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Reads an audit log as it grows, until the future is dropped. A log that was rotated, also while nobody read it, is read to its end
+/// Reads an audit log as it grows, until the future is dropped. A log that was rotated, also while the recorder was stopped, is read to its end
 /// under the name that it has then, if it is in the same directory.
 pub async fn follow_audit_log(archive: &Archive, path: &Path) -> Result<(), RecorderError> {
     let failed = |source| RecorderError::File { path: path.to_owned(), source };

@@ -4,7 +4,7 @@
 //! - [`Recorder`] follows every kind and writes what it sees into an [`Archive`]: every version as a delta, with its manager.
 //! - [`Archive`] keeps the history in a directory, in the store and the encodings of the server, and [`HistoryEndpoint`] serves it under
 //!   the paths of the server.
-//! - [`observed_item`] describes a single change that was seen, for those who keep nothing.
+//! - [`observed_item`] describes a single change that was seen, for callers that keep no history.
 //!
 //! The crate exists because the API server that people have keeps no old values. It does not know terminals or command lines, and
 //! it never writes to a cluster. Internal: no promises about its API.

@@ -508,7 +508,7 @@ async fn a_webhook_that_sends_no_credentials_has_the_token_in_its_path() {
     serving.abort();
 }
 
-/// A disk that is full while it is told so.
+/// A disk that is full while a flag is set.
 #[derive(Debug, Default)]
 struct FullDisk {
     is_full: AtomicBool,

@@ -56,7 +56,7 @@ impl Admission {
         self.chain.metrics()
     }
 
-    /// Lets the plugins begin to count anew.
+    /// Resets the counters of the plugins.
     pub fn reset_metrics(&self) {
         self.chain.reset_metrics();
     }

@@ -78,7 +78,7 @@ async fn report(writer: &Writer, fight: &Fight) -> Result<(), ApiError> {
         ),
         ("involvedObject", involved),
         ("reason", Value::from("FieldFight")),
-        // Events are read by those who may not read the object, and are stored without its encryption.
+        // Readers of events may not be permitted to read the object, and events are stored without its encryption.
         ("message", Value::from(format!("{}. {}", describe_without_values(fight), advice(fight)))),
         ("type", Value::from("Warning")),
         ("count", Value::from(i64::try_from(fight.overwrites).unwrap_or(i64::MAX).min(i64::from(i32::MAX)))),

@@ -21,7 +21,7 @@ use tenure_value::Value;
 const HEALTH: [&str; 3] = ["healthz", "livez", "readyz"];
 /// Further endpoints whose documents are small.
 const SMALL: [&str; 4] = ["version", "statusz", "openid", ".well-known"];
-/// The paths of metrics: those of the server, and those of its health. `DELETE` begins to count anew.
+/// The paths of metrics: those of the server, and those of its health. `DELETE` resets the counters.
 const METRICS: [&str; 2] = ["/metrics", "/metrics/slis"];
 const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// The member of the version document that says what is better here than in a kube-apiserver.
@@ -123,7 +123,7 @@ pub(crate) async fn respond(
 
 /// Returns the health checks of an endpoint.
 async fn health_checks(endpoint: &str, store: &dyn Store) -> Vec<Check> {
-    // The server is alive whatever the store does, and however long that takes to answer.
+    // The server is alive even if the store fails or does not answer.
     let fault = match endpoint {
         "livez" => None,
         _ => store.health().await.err().map(|error| error.to_string()),

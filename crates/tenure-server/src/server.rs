@@ -307,7 +307,7 @@ impl Server {
     }
 }
 
-/// Returns the channel of those who wait for the controllers.
+/// Returns the channel on which tasks wait until the controllers are idle.
 pub(crate) fn idlers() -> (mpsc::UnboundedSender<oneshot::Sender<Revision>>, Mutex<Option<Idlers>>) {
     let (sender, receiver) = mpsc::unbounded_channel();
     (sender, Mutex::new(Some(receiver)))

@@ -106,7 +106,7 @@ impl AdmissionPlugin for NodeRestriction {
     }
 }
 
-/// Returns the name of the node that a user is the kubelet of; `None` if the user is none, and an empty name if it names no node.
+/// Returns the name of the node that a user is the kubelet of; `None` if the user is not a kubelet, and an empty name if it does not name a node.
 fn node_of(user: &Value) -> Option<&str> {
     let name = text(user, "username").strip_prefix(NODE_USER)?;
     items(user.get("groups")).iter().any(|group| group.as_str() == Some(NODES_GROUP)).then_some(name)

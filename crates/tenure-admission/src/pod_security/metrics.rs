@@ -80,7 +80,7 @@ impl PodSecurityMetrics {
         *self.errors.lock().entry(request).or_default() += 1;
     }
 
-    /// Begins to count anew.
+    /// Resets the counters.
     pub fn reset(&self) {
         self.evaluations.lock().clear();
         self.exemptions.lock().clear();

@@ -53,7 +53,7 @@ pub struct LabelError {
 
 impl Policy {
     /// Reads the labels of a namespace; what they do not set is as in `defaults`. A level to enforce that cannot be read is
-    /// the strictest, one to report is none; the errors are returned too.
+    /// the strictest, and one to report is absent; the errors are returned too.
     pub fn of_labels(labels: Option<&Value>, defaults: Policy) -> (Policy, Vec<LabelError>) {
         let mut errors = Vec::new();
         let label = |mode: &str, suffix: &str| -> Option<(String, String)> {

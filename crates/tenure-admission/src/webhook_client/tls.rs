@@ -1,5 +1,5 @@
 //! TLS of the webhook client. A webhook's certificate is trusted if an authority in `caBundle` signed it, or if it is
-//! itself in `caBundle`, whatever its authority.
+//! itself in `caBundle`, even if its authority is unknown.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use std::{error::Error as StdError, io, sync::Arc};

@@ -153,7 +153,7 @@ fn fields(
                         inherited.emptied(owned);
                         match inherited.rules.emptied {
                             policy if named => emptied(rest, owned, ty, name, policy),
-                            // An entry of a map is not removed for lack of contents.
+                            // An entry of a map is not removed because it is empty.
                             Emptied::AlwaysNull => Left::Other(Value::Null),
                             _ => Left::Other(rest),
                         }

@@ -99,7 +99,7 @@ fn containers(list: &str, old: &Value, new: &Value, errors: &mut FieldErrors) ->
     Outcome::GoesOn
 }
 
-/// Checks that tolerations are only added, but for their seconds; then they are validated once more.
+/// Checks that tolerations are only added, but for their seconds; then they are validated again.
 fn tolerations(old: &Value, new: &Value, errors: &mut FieldErrors) {
     const PATH: &str = "spec.tolerations";
     let all = |pod: &Value| -> Vec<Value> {

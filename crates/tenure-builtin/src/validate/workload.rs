@@ -304,7 +304,7 @@ pub(crate) fn node_taints(context: &Context<'_>, errors: &mut FieldErrors) {
     errors.extend(taints(&spec));
 }
 
-/// Validates the taints of an updated node once more.
+/// Validates the taints of an updated node again.
 pub(crate) fn updated_taints(_: &Value, new: &Value) -> Vec<FieldError> {
     taints(new.get("spec").unwrap_or(&Value::Null))
 }

@@ -1,4 +1,4 @@
-//! One record for several writes of an object in one transaction: nobody sees what came between them, and a store that commits all of them
+//! One record for several writes of an object in one transaction: no reader sees the states between them, and a store that commits all of them
 //! at one revision has room for one record of each object.
 
 use super::{History, MAX_RECORD};

@@ -1,4 +1,4 @@
-//! Watches by selector: of thousands of watchers of a collection, a change wakes those whose selector it can match. The watchers of a
+//! Watches by selector: a change wakes only those watchers of a collection whose selector it can match. The watchers of a
 //! label or field with a value share a topic; one task per collection follows the store, looks at each change once and notes it in
 //! the topics of the values that the object had before or has now. A topic is a hint, not a queue: it remembers revisions, and refers
 //! to the changes in the history of the store without keeping them there.
@@ -77,7 +77,7 @@ enum Next {
     None(Revision),
     /// In the history up to this revision.
     Behind(Revision),
-    /// In the store: nobody follows it for the watcher.
+    /// In the store: no task follows the collection for the watcher.
     Ended,
 }
 
@@ -235,7 +235,7 @@ impl WatchDispatch {
         let key = (prefix, handler.resource.api_version.clone(), handler.generation());
         let now = store.revision().await?;
         let seen = request.after.unwrap_or(now);
-        // Refuses what the history does not have, and follows the collection if nobody does yet.
+        // Refuses what the history does not have, and starts to follow the collection if no task does yet.
         let followed = WatchRequest::prefix(request.prefix.clone()).progress(PROGRESS).after(seen);
         let watch = store.watch(followed).await?;
         let (group, topic) = {

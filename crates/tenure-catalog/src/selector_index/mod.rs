@@ -151,7 +151,7 @@ impl SelectorIndexes {
 }
 
 impl State {
-    /// Adds the fields of the requirements. A kind has few of them, so that this starts the index anew a few times at most.
+    /// Adds the fields of the requirements. A kind has few of them, so that the index is rebuilt a few times at most.
     fn index_fields(&mut self, terms: &[IndexTerm]) {
         for term in terms {
             if let IndexedBy::Field(field) = &term.by

@@ -248,7 +248,7 @@ async fn receive_audit_events(
     Ok(file)
 }
 
-/// Serves the history to those whom the cluster allows it; returns the address.
+/// Serves the history to users whom the cluster permits to read it; returns the address.
 async fn listen(
     options: &Options,
     address: SocketAddr,

@@ -159,7 +159,7 @@ struct Watched {
 }
 
 impl Watched {
-    /// Sends the changes of the followed objects until nobody reads them.
+    /// Sends the changes of the followed objects until the receiver is dropped.
     async fn run(self, mut follow: Follow, out: mpsc::Sender<Result<Seen, Notice>>) {
         let mut known: HashMap<String, Rebuilt> = HashMap::new();
         let mut listed: HashSet<String> = HashSet::new();
@@ -233,7 +233,7 @@ impl Watched {
         }
     }
 
-    /// Returns a change, unless it is none or not one of the field.
+    /// Returns a change, unless it is empty or does not concern the field.
     fn seen(
         &self,
         change: Change,

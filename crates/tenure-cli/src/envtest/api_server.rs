@@ -256,7 +256,7 @@ fn aggregation(flags: &Flags) -> Result<AggregationFlags, FlagError> {
 
 fn longest_token(flags: &Flags) -> Result<Option<i64>, FlagError> {
     const NAME: &str = "service-account-max-token-expiration";
-    // 0 is no limit.
+    // 0 means unlimited.
     let given = flags.last(NAME).filter(|text| !text.is_empty() && !["0", "0s"].contains(text));
     let read = |text: &str| token_expiration(text).map_err(|why| invalid(NAME, text, why));
     given.map(read).transpose()

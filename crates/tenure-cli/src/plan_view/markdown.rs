@@ -97,7 +97,7 @@ fn says_something(plan: &Plan) -> bool {
     plan.action() != Action::Unchanged || !plan.lingering.is_empty() || !plan.warnings.is_empty()
 }
 
-/// Returns an object; open if somebody has to decide, else folded.
+/// Returns an object; open if a person has to decide, else folded.
 fn object(placed: &PlacedPlan<'_>, line: &CommandLine<'_>, now: Timestamp) -> String {
     let plan = placed.plan;
     let action = plan.action();
@@ -239,7 +239,7 @@ fn fence(text: &str) -> String {
     "`".repeat(longest.max(2) + 1)
 }
 
-/// Writes text as code, whatever it contains; nobody is mentioned by it.
+/// Writes text as code, whatever it contains, so that an `@name` in it mentions no user.
 fn code(text: &str) -> String {
     let text = text.replace(['\n', '\r'], " ");
     let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A restart of the server: users stay signed in, fights are still known, and the file of the sessions tells nothing.
+//! A restart of the server: users stay signed in, fights are still known, and the file of the sessions has no secrets.
 
 use crate::{
     cluster::{TestCluster, sign_in},

@@ -118,7 +118,7 @@ impl PastChange {
         response.success("write", &self.past.what())
     }
 
-    /// Gives the fields back to those who owned them before the change.
+    /// Gives the fields back to their owners before the change.
     async fn set_owners(&self, written: &Value, plan: &Plan, cluster: &Cluster) -> Result<(), ClientError> {
         let live =
             LiveObject::read(written).map_err(|error| ClientError::invalid(&self.past.what(), error))?;

@@ -85,7 +85,7 @@ async fn read_all(plan: &SavedPlan, cluster: &Cluster) -> Result<Checked, Client
     Ok(if stale.is_empty() { Ok(live) } else { Err(stale) })
 }
 
-/// Carries out a plan; `on_step` is told of each step that was written. A failure of the connection is an error only if nothing was
+/// Carries out a plan; `on_step` is called for each step that was written. A failure of the connection is an error only if nothing was
 /// written; otherwise it ends the plan as a refusal does, so that what was done can be undone.
 pub async fn carry_out(
     plan: &SavedPlan,

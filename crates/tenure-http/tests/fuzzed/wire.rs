@@ -1,4 +1,4 @@
-//! A wire in memory between a client and a server. How many bytes each read and write moves is told in advance, and also where it breaks.
+//! A wire in memory between a client and a server. A schedule says how many bytes each read and write moves, and where the wire breaks.
 
 use std::{
     collections::VecDeque,

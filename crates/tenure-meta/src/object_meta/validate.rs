@@ -279,7 +279,7 @@ fn version_of(api_version: &str) -> &str {
 pub fn check_update(resource: &Resource, old: &Value, new: &Value, errors: &mut FieldErrors) {
     let rules = Rules { names: NameFormat::Segment, plain_finalizers: true, ..Rules::of(resource) };
     let meta = metadata(new);
-    // They are reported with the metadata and once more with its changes, and found once.
+    // They are reported with the metadata and again with its changes, and found once.
     let faults = repeated_faults(&rules, &meta);
     name_and_place(&rules, &meta, errors);
     parts(&meta, &faults, errors);

@@ -11,7 +11,7 @@ use tenure_meta::{
 use tenure_profile::Improvement;
 use tenure_value::{Object, Value};
 
-/// The parts that nobody but the client sets. The server replaces the others by its own before it stores an object.
+/// The parts that only the client sets. The server replaces the others by its own before it stores an object.
 const PARTS: [&str; 7] = [
     "annotations",
     "deletionGracePeriodSeconds",

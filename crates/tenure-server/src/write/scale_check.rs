@@ -117,7 +117,7 @@ pub(super) fn check_version(target: &Target, live: &Stored, scale: &Value) -> Re
     if asked == live.revision { Ok(()) } else { Err(target.conflict(MODIFIED)) }
 }
 
-/// Checks that a patch leaves the uid of a scale, which nobody looks at in that of a custom resource.
+/// Checks that a patch does not change the uid of a scale; that of a custom resource is not checked.
 pub(super) fn check_patched_uid(target: &Target, live: &Stored, scale: &Value) -> Result<(), ApiError> {
     let (given, is) = (meta_text(scale, "uid"), meta_text(&live.object, "uid"));
     if given.is_empty() || given == is || target.handler.is_custom() {

@@ -104,7 +104,7 @@ impl Release {
                 format!("/api/v1/namespaces/{}/{kind}?labelSelector={selector}", escaped(&cluster.namespace));
             let list = match cluster.get(&path).await {
                 Ok(list) => list,
-                // Releases are in one of the two; whoever uses ConfigMaps need not be allowed to read Secrets.
+                // Releases are in one of the two; a user of ConfigMaps may not be permitted to read Secrets.
                 Err(ClientError::Refused { code: 403, .. }) if kind == "secrets" => continue,
                 Err(error) => return Err(error.into()),
             };

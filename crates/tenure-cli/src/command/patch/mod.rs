@@ -104,7 +104,7 @@ impl From<Keys> for strategic::Keys {
 }
 
 impl Keys {
-    /// Refuses recommended keys for a server that is asked and does not know the directive that names them.
+    /// Refuses recommended keys if the server at hand does not know the directive that names them.
     fn check(self, profile: Profile, typed: &typed::Typed) -> Result<(), Error> {
         if self == Keys::Merge || !typed.asks_server() || profile.has(Improvement::ClientMergeKeys) {
             return Ok(());
