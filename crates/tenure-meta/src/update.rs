@@ -139,20 +139,26 @@ fn same_content(old: &Object, new: &Object) -> bool {
     }
     fn same(old: &Value, new: &Value) -> bool {
         match (old, new) {
-            _ if old == new || is_empty(old) && is_empty(new) => true,
             (Value::Object(old), Value::Object(new)) => {
-                old.len() == new.len()
-                    && old.iter().zip(new.iter()).all(|(a, b)| a.0 == b.0 && same(a.1, b.1))
+                old.ptr_eq(new)
+                    || old.len() == new.len()
+                        && old.iter().zip(new.iter()).all(|(a, b)| a.0 == b.0 && same(a.1, b.1))
             }
             (Value::Array(old), Value::Array(new)) => {
-                old.len() == new.len() && old.iter().zip(new.iter()).all(|(a, b)| same(a, b))
+                old.ptr_eq(new)
+                    || old.len() == new.len() && old.iter().zip(new.iter()).all(|(a, b)| same(a, b))
             }
-            _ => false,
+            _ => old == new || is_empty(old) && is_empty(new),
         }
     }
-    content(old).eq(content(new))
-        || content(old).count() == content(new).count()
-            && content(old).zip(content(new)).all(|(a, b)| a.0 == b.0 && same(&a.1, &b.1))
+    let (mut before, mut now) = (content(old), content(new));
+    loop {
+        match (before.next(), now.next()) {
+            (None, None) => return true,
+            (Some(a), Some(b)) if a.0 == b.0 && same(&a.1, &b.1) => {}
+            _ => return false,
+        }
+    }
 }
 
 /// Whether a change increments the generation.
