@@ -62,12 +62,16 @@ pub fn splice(entry: &Entry, form: ManagedFieldsForm, type_meta: TypeMeta) -> Op
 /// Returns the labels of the object of an entry, `null` if there are none, without reading more of it than is before them; `None` if
 /// its text is not as expected.
 pub fn labels(entry: &Entry) -> Option<Value> {
-    let value = entry.value.bytes();
-    let (_, text) = crate::object::split(&value).ok()?;
-    let Some(metadata) = Member::find(text, 0, b"metadata")? else { return Some(Value::Null) };
+    json::parse(labels_text(&entry.value.bytes())?, &Limits::TRUSTED).ok()
+}
+
+/// Returns the text of the labels of the object in a value of the store, which is what [`labels`] reads.
+pub fn labels_text(value: &[u8]) -> Option<&[u8]> {
+    let (_, text) = crate::object::split(value).ok()?;
+    let Some(metadata) = Member::find(text, 0, b"metadata")? else { return Some(b"null") };
     match Member::find(text, metadata.value, b"labels")? {
-        Some(labels) => json::parse(text.get(labels.value..labels.end)?, &Limits::TRUSTED).ok(),
-        None => Some(Value::Null),
+        Some(labels) => text.get(labels.value..labels.end),
+        None => Some(b"null"),
     }
 }
 

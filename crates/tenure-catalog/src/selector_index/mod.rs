@@ -9,7 +9,7 @@ use crate::{catalog::ResourceHandler, objects::Objects, splice};
 use bytes::Bytes;
 pub use dispatch::WatchDispatch;
 use parking_lot::Mutex;
-use postings::{Postings, Query};
+use postings::{Builder, Postings, Query};
 use std::{
     collections::{BTreeMap, HashMap},
     future::Future,
@@ -102,7 +102,7 @@ impl SelectorIndexes {
             state.watch = None;
         }
         let weight = state.postings.weight();
-        if weight > CAPACITY {
+        if state.is_too_large || weight > CAPACITY {
             *state = State { is_too_large: true, ..State::default() };
         }
         index.weight.store(state.postings.weight(), Relaxed);
@@ -186,17 +186,13 @@ impl State {
             }
         }
         let listing = objects.store.list(ListRequest::prefix(request.collection.to_owned())).await?;
-        self.postings.retain(&listing.entries);
-        for (place, entry) in listing.entries.iter().enumerate() {
-            if !self.postings.has(entry) {
-                self.insert(objects, request.handler, entry)?;
-            }
-            if place % STRIDE == 0 {
-                if self.postings.weight() > CAPACITY {
-                    return Ok(());
-                }
-                tokio::task::yield_now().await;
-            }
+        if self.postings.is_empty() {
+            self.build(objects, request.handler, &listing.entries).await?;
+        } else {
+            self.compare(objects, request.handler, &listing.entries).await?;
+        }
+        if self.is_too_large {
+            return Ok(());
         }
         let watch = WatchRequest::prefix(request.collection.to_owned()).after(listing.revision);
         self.watch = objects.store.watch(watch).await.ok();
@@ -211,12 +207,76 @@ impl State {
     ) -> Result<(), ApiError> {
         // Conversion changes fields, but not labels.
         if let Some(labels) = splice::labels(entry).filter(|_| self.fields.is_empty()) {
-            self.postings.insert(entry, &labels, []);
+            self.postings.insert(entry, &labels, Vec::new());
             return Ok(());
         }
         let object = objects.read_object(handler, entry)?;
         let labels = object.at(["metadata", "labels"]).unwrap_or(&Value::Null);
-        self.postings.insert(entry, labels, self.fields.iter().map(|field| field.value(&object)));
+        self.postings.insert(entry, labels, self.fields.iter().map(|field| field.value(&object)).collect());
+        Ok(())
+    }
+
+    /// Indexes all entries of the collection, of which none is indexed yet.
+    async fn build(
+        &mut self,
+        objects: &Objects,
+        handler: &ResourceHandler,
+        entries: &[Entry],
+    ) -> Result<(), ApiError> {
+        let mut builder = Builder::default();
+        for (place, entry) in entries.iter().enumerate() {
+            self.push(&mut builder, objects, handler, entry)?;
+            if place % STRIDE == 0 {
+                if builder.weight() > CAPACITY {
+                    self.is_too_large = true;
+                    return Ok(());
+                }
+                tokio::task::yield_now().await;
+            }
+        }
+        self.postings = builder.finish();
+        Ok(())
+    }
+
+    /// Brings the index to the state of the collection, and reads only what differs.
+    async fn compare(
+        &mut self,
+        objects: &Objects,
+        handler: &ResourceHandler,
+        entries: &[Entry],
+    ) -> Result<(), ApiError> {
+        self.postings.retain(entries);
+        for (place, entry) in entries.iter().enumerate() {
+            if !self.postings.has(entry) {
+                self.insert(objects, handler, entry)?;
+            }
+            if place % STRIDE == 0 {
+                if self.postings.weight() > CAPACITY {
+                    self.is_too_large = true;
+                    return Ok(());
+                }
+                tokio::task::yield_now().await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds an entry of the collection to the postings that are built.
+    fn push(
+        &self,
+        builder: &mut Builder,
+        objects: &Objects,
+        handler: &ResourceHandler,
+        entry: &Entry,
+    ) -> Result<(), ApiError> {
+        if self.fields.is_empty()
+            && splice::labels_text(&entry.value.bytes()).is_some_and(|text| builder.push_text(entry, text))
+        {
+            return Ok(());
+        }
+        let object = objects.read_object(handler, entry)?;
+        let labels = object.at(["metadata", "labels"]).unwrap_or(&Value::Null);
+        builder.push(entry, labels, self.fields.iter().map(|field| field.value(&object)).collect());
         Ok(())
     }
 

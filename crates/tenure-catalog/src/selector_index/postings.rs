@@ -10,7 +10,7 @@ use std::{
 };
 use tenure_meta::{IndexTerm, IndexedBy, SelectableField};
 use tenure_store::Entry;
-use tenure_value::{Text, Value};
+use tenure_value::{Limits, Text, Value, json};
 
 /// How many entries one query visits; the next one continues behind them.
 const VISITS: usize = 8192;
@@ -52,7 +52,7 @@ enum Posting {
 /// An entry and the numbers of its terms.
 struct Indexed {
     entry: Entry,
-    terms: Box<[u32]>,
+    terms: Arc<[u32]>,
 }
 
 /// An indexed entry, ordered by its key.
@@ -88,6 +88,101 @@ impl PartialOrd for Item {
 impl Ord for Item {
     fn cmp(&self, other: &Item) -> Ordering {
         self.key().cmp(other.key())
+    }
+}
+
+/// Returns the terms of an entry with these labels and values of the indexed fields.
+fn terms(labels: &Value, fields: Vec<Text>) -> impl Iterator<Item = Term> {
+    let labels = labels.as_object().into_iter().flat_map(|labels| labels.iter());
+    let labels = labels.filter_map(|(label, value)| Some((label, value.as_str()?)));
+    let labels = labels.flat_map(|(label, value)| {
+        [Term::Label(label.clone(), None), Term::Label(label.clone(), Some(Text::new(value)))]
+    });
+    labels.chain(fields.into_iter().enumerate().map(|(place, value)| Term::Field(place, value)))
+}
+
+/// The postings of a whole collection, whose entries are added in the order of their keys. Nothing is compared before the end, and
+/// the labels that many entries have are read once.
+#[derive(Default)]
+pub(super) struct Builder {
+    postings: Postings,
+    all: Vec<Item>,
+    /// The entries of each term, by its number.
+    entries: Vec<Vec<Item>>,
+    /// The terms of labels, by their text.
+    known: HashMap<Box<[u8]>, Arc<[u32]>>,
+}
+
+/// How many labels a builder remembers.
+const KNOWN_LABELS: usize = 4096;
+
+impl Builder {
+    /// Returns the bytes that the postings take so far, roughly.
+    pub fn weight(&self) -> usize {
+        self.postings.weight() + self.all.len() * WEIGHTS.0
+    }
+
+    /// Adds an entry with the text of its labels; returns false if it cannot be read.
+    pub fn push_text(&mut self, entry: &Entry, labels: &[u8]) -> bool {
+        let terms = match self.known.get(labels) {
+            Some(terms) => terms.clone(),
+            None => {
+                let Ok(read) = json::parse(labels, &Limits::TRUSTED) else { return false };
+                let terms = self.numbers(&read, Vec::new());
+                if self.known.len() < KNOWN_LABELS {
+                    self.known.insert(labels.into(), terms.clone());
+                }
+                terms
+            }
+        };
+        self.add(entry, terms);
+        true
+    }
+
+    /// Adds an entry with its labels and the values of the indexed fields.
+    pub fn push(&mut self, entry: &Entry, labels: &Value, fields: Vec<Text>) {
+        let terms = self.numbers(labels, fields);
+        self.add(entry, terms);
+    }
+
+    fn numbers(&mut self, labels: &Value, fields: Vec<Text>) -> Arc<[u32]> {
+        let Postings { numbers, slots, .. } = &mut self.postings;
+        let number = |term: Term| match numbers.get(&term) {
+            Some(number) => *number,
+            None => {
+                let number = slots.len() as u32;
+                numbers.insert(term.clone(), number);
+                slots.push(Slot { term, posting: Posting::Many(BTreeSet::new()) });
+                self.entries.push(Vec::new());
+                number
+            }
+        };
+        terms(labels, fields).map(number).collect()
+    }
+
+    fn add(&mut self, entry: &Entry, terms: Arc<[u32]>) {
+        self.postings.count += terms.len();
+        let item = Item(Arc::new(Indexed { entry: entry.clone(), terms }));
+        for number in item.0.terms.iter() {
+            if let Some(entries) = self.entries.get_mut(*number as usize) {
+                entries.push(item.clone());
+            }
+        }
+        self.all.push(item);
+    }
+
+    /// Returns the postings.
+    pub fn finish(self) -> Postings {
+        let Builder { mut postings, all, entries, .. } = self;
+        for (slot, mut entries) in postings.slots.iter_mut().zip(entries) {
+            slot.posting = match entries.pop() {
+                Some(only) if entries.is_empty() => Posting::One(only),
+                last => Posting::Many(entries.into_iter().chain(last).collect()),
+            };
+        }
+        // From entries that are in order, a set is built without a search for each of them.
+        postings.all = all.into_iter().collect();
+        postings
     }
 }
 
@@ -137,6 +232,11 @@ pub(super) struct Query<'a> {
 pub(super) type Found = (Vec<Entry>, Option<bytes::Bytes>);
 
 impl Postings {
+    /// Whether nothing is indexed.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
     /// Returns the bytes that this takes, roughly.
     pub fn weight(&self) -> usize {
         self.all.len() * WEIGHTS.0 + self.count * WEIGHTS.1 + self.numbers.len() * WEIGHTS.2
@@ -169,18 +269,11 @@ impl Postings {
     }
 
     /// Indexes an entry with the labels of its object and the values of the indexed fields, in place of its former state.
-    pub fn insert(&mut self, entry: &Entry, labels: &Value, fields: impl IntoIterator<Item = Text>) {
+    pub fn insert(&mut self, entry: &Entry, labels: &Value, fields: Vec<Text>) {
         self.remove(&entry.key);
-        let labels = labels.as_object().into_iter().flat_map(|labels| labels.iter());
-        let labels = labels.filter_map(|(label, value)| Some((label, value.as_str()?)));
-        let mut terms = Vec::new();
-        for (label, value) in labels {
-            terms.push(Term::Label(label.clone(), None));
-            terms.push(Term::Label(label.clone(), Some(Text::new(value))));
-        }
-        terms.extend(fields.into_iter().enumerate().map(|(place, value)| Term::Field(place, value)));
+        let terms = terms(labels, fields);
         // The numbers first: the entry is shared by all its postings.
-        let numbers: Vec<(u32, Option<Term>)> = terms.into_iter().map(|term| self.number(term)).collect();
+        let numbers: Vec<(u32, Option<Term>)> = terms.map(|term| self.number(term)).collect();
         let terms = numbers.iter().map(|(number, _)| *number).collect();
         let item = Item(Arc::new(Indexed { entry: entry.clone(), terms }));
         self.count += numbers.len();
@@ -214,7 +307,7 @@ impl Postings {
         }
         let Some(item) = self.all.take(key) else { return };
         self.count -= item.0.terms.len();
-        for number in &item.0.terms {
+        for number in item.0.terms.iter() {
             let Some(slot) = self.slots.get_mut(*number as usize) else { continue };
             let is_empty = match &mut slot.posting {
                 Posting::One(_) => true,
@@ -291,5 +384,57 @@ impl Postings {
     fn entries(&self, numbers: &[u32]) -> usize {
         let slots = numbers.iter().filter_map(|number| self.slots.get(*number as usize));
         slots.map(|slot| slot.posting.len()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use tenure_store::Revision;
+
+    fn entry(number: usize) -> Entry {
+        let revision = Revision::from_number(1);
+        Entry {
+            key: format!("k/{number:03}").into(),
+            value: "".into(),
+            created: revision,
+            modified: revision,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn built_postings_are_those_of_single_entries(
+            objects in prop::collection::vec(prop::collection::btree_map("[ab]", "[xyz]{0,2}", 0..3), 0..40),
+            removed in prop::collection::vec(0usize..40, 0..8),
+        ) {
+            let (mut single, mut builder) = (Postings::default(), Builder::default());
+            for (number, labels) in objects.iter().enumerate() {
+                let labels = Value::object(labels.iter().map(|(name, value)| (name.as_str(), Value::from(value.as_str()))));
+                single.insert(&entry(number), &labels, Vec::new());
+                match number % 2 {
+                    0 => prop_assert!(builder.push_text(&entry(number), labels.to_string().as_bytes())),
+                    _ => builder.push(&entry(number), &labels, Vec::new()),
+                }
+            }
+            let mut built = builder.finish();
+            for number in removed {
+                single.remove(&entry(number).key);
+                built.remove(&entry(number).key);
+            }
+            prop_assert_eq!(built.weight(), single.weight());
+            for label in ["a", "b", "c"] {
+                for value in [None, Some(""), Some("x"), Some("xy")] {
+                    let values = value.map(|value| vec![Text::new(value)]);
+                    let terms = [IndexTerm { by: IndexedBy::Label(label.into()), values }];
+                    let query = Query { terms: &terms, fields: &[], prefix: b"k/", from: b"k/003", limit: 5 };
+                    let (none, keys) = (BTreeMap::<bytes::Bytes, ()>::new(), |(found, next): Found| {
+                        (found.into_iter().map(|entry| entry.key).collect::<Vec<_>>(), next)
+                    });
+                    prop_assert_eq!(keys(built.find(&query, &none)), keys(single.find(&query, &none)));
+                }
+            }
+        }
     }
 }
