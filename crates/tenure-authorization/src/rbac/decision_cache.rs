@@ -24,8 +24,8 @@ pub struct DecisionCache {
     pairs: Box<[Mutex<Pair>]>,
 }
 
-/// Two decisions, the one that was used last first.
-type Pair = [Option<Entry>; 2];
+/// Two decisions, the one that was used last first. Boxed, so that a server without requests has no room for them.
+type Pair = [Option<Box<Entry>>; 2];
 
 struct Entry {
     generation: u64,
@@ -58,21 +58,21 @@ impl DecisionCache {
                 && judged(&entry.attributes) == judged(attributes)
         };
         let known = |pair: &mut Pair| {
-            let at = pair.iter().position(|entry| entry.as_ref().is_some_and(is_same))?;
+            let at = pair.iter().position(|entry| entry.as_deref().is_some_and(is_same))?;
             pair.swap(0, at);
-            pair[0].as_ref().map(|entry| entry.decision.clone())
+            pair[0].as_deref().map(|entry| entry.decision.clone())
         };
         if let Some(decision) = known(&mut pair.lock().unwrap_or_else(PoisonError::into_inner)) {
             return decision;
         }
         let decision = policy.authorize(user, attributes);
-        let entry = Entry {
+        let entry = Box::new(Entry {
             generation,
             name: user.name.clone(),
             groups: user.groups.clone(),
             attributes: attributes.clone(),
             decision: decision.clone(),
-        };
+        });
         let mut pair = pair.lock().unwrap_or_else(PoisonError::into_inner);
         pair.swap(0, 1);
         pair[0] = Some(entry);

@@ -20,38 +20,43 @@ const FILES: [&str; 2] = [include_str!("tables/1.txt"), include_str!("tables/2.t
 pub const RELEASED: &str = include_str!("tables/released.txt");
 
 /// Returns all tables, in the order of their versions.
-pub fn all() -> &'static [Table] {
-    static TABLES: OnceLock<Vec<Table>> = OnceLock::new();
-    // A test ensures that every file parses, so none is dropped here.
-    TABLES.get_or_init(|| FILES.iter().flat_map(|file| Table::parse(file, Text::new_static)).collect())
+pub fn all() -> impl Iterator<Item = &'static Table> + Clone {
+    (0..FILES.len()).filter_map(at)
 }
 
 /// Returns the table with a version.
 pub fn table(version: u32) -> Result<&'static Table, Error> {
-    let tables = all();
-    let place = usize::try_from(version).ok().and_then(|version| version.checked_sub(1));
-    place
-        .and_then(|place| tables.get(place))
-        .ok_or(Error::UnknownTable { version, newest: tables.len() as u32 })
+    place(version).and_then(at).ok_or(Error::UnknownTable { version, newest: FILES.len() as u32 })
 }
 
-/// Returns the content hashes of all tables, in the order of their versions.
-fn hashes() -> &'static [String] {
-    static HASHES: OnceLock<Vec<String>> = OnceLock::new();
-    HASHES.get_or_init(|| all().iter().map(Table::hash).collect())
+/// Returns the place of a version in [`FILES`].
+fn place(version: u32) -> Option<usize> {
+    usize::try_from(version).ok()?.checked_sub(1)
+}
+
+/// Returns the table of a file. It is read when it is first needed: a table takes a megabyte, and few servers need more than one.
+fn at(place: usize) -> Option<&'static Table> {
+    static TABLES: [OnceLock<Option<Table>>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
+    // A test ensures that every file parses.
+    let read = || Table::parse(FILES.get(place)?, Text::new_static).ok();
+    TABLES.get(place)?.get_or_init(read).as_ref()
+}
+
+/// Returns the content hash of the table of a file.
+fn hash(place: usize) -> Option<&'static str> {
+    static HASHES: [OnceLock<Option<String>>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
+    HASHES.get(place)?.get_or_init(|| at(place).map(Table::hash)).as_deref()
 }
 
 /// Returns the content hash of the table used for encoding, by which writers and readers make sure that they mean the same table.
 pub fn current_hash() -> Result<&'static str, Error> {
-    let current = current()?;
-    let place = usize::try_from(current.version()).ok().and_then(|version| version.checked_sub(1));
-    let hash = place.and_then(|place| hashes().get(place));
-    hash.map(String::as_str).ok_or(Error::UnknownTable { version: CURRENT, newest: hashes().len() as u32 })
+    let unknown = Error::UnknownTable { version: CURRENT, newest: FILES.len() as u32 };
+    place(CURRENT).and_then(hash).ok_or(unknown)
 }
 
 /// Returns the table with a content hash.
-pub fn with_hash(hash: &str) -> Option<&'static Table> {
-    all().iter().zip(hashes()).find(|(_, known)| *known == hash).map(|(table, _)| table)
+pub fn with_hash(wanted: &str) -> Option<&'static Table> {
+    (0..FILES.len()).find(|place| hash(*place) == Some(wanted)).and_then(at)
 }
 
 /// Returns the table used for encoding.
@@ -122,8 +127,9 @@ mod tests {
 
     #[test]
     fn the_tables_of_this_release_may_be_released() {
-        assert_eq!(all().len(), FILES.len());
-        assert_eq!(problems(all(), CURRENT, env!("CARGO_PKG_VERSION"), RELEASED), [""; 0]);
+        let all: Vec<Table> = all().cloned().collect();
+        assert_eq!(all.len(), FILES.len());
+        assert_eq!(problems(&all, CURRENT, env!("CARGO_PKG_VERSION"), RELEASED), [""; 0]);
     }
 
     #[test]

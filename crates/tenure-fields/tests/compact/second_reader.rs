@@ -295,7 +295,7 @@ fn the_specification_suffices_to_decode_managers() {
     let mut objects: Vec<_> =
         corpus::objects().into_iter().step_by(50).map(|object| object.records).collect();
     objects.push(corpus::deployment_with_two_owners().expect("the set can be read"));
-    let tables = tables::all().iter();
+    let tables = tables::all();
     for (records, table) in
         objects.iter().flat_map(|records| tables.clone().map(move |table| (records, table)))
     {

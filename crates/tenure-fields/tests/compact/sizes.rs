@@ -71,7 +71,7 @@ fn the_printed_table_of_the_design_only_changes_numbers() {
 #[test]
 fn the_example_takes_few_bytes_with_every_table() {
     let set = set(&example());
-    for (table, most) in tables::all().iter().zip([220, 180]) {
+    for (table, most) in tables::all().zip([220, 180]) {
         let bytes = binary::encode_with(&set, table).unwrap();
         println!("the example with table {}: {} bytes", table.version(), bytes.len());
         assert!(bytes.len() <= most, "{} bytes", bytes.len());
@@ -99,7 +99,7 @@ const PERCENT_OF_SAMPLE: [f64; 2] = [13.0, 12.5];
 #[test]
 fn recorded_objects_take_few_percent_of_their_fields_v1() {
     let is_complete = recordings::complete("conformance/fuzz").is_some();
-    for (table, most) in tables::all().iter().zip(if is_complete { PERCENT } else { PERCENT_OF_SAMPLE }) {
+    for (table, most) in tables::all().zip(if is_complete { PERCENT } else { PERCENT_OF_SAMPLE }) {
         measure(table, most);
     }
 }
