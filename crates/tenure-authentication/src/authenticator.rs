@@ -78,7 +78,7 @@ impl Default for IdentityOptions {
 /// The user of a request, and the credential.
 pub struct Identity {
     /// The user.
-    pub user: UserInfo,
+    pub user: Arc<UserInfo>,
     /// The credential that named the user.
     pub credential: Credential,
     /// What the client should know about its credential.
@@ -105,6 +105,7 @@ const RECHECK: Duration = Duration::from_secs(5);
 /// Authenticates requests.
 pub struct Authenticator {
     access: Administrator,
+    administrator: Arc<UserInfo>,
     anonymous: AnonymousConfig,
     token_file: Option<Reloadable<TokenFile>>,
     pub(crate) has_bootstrap_tokens: bool,
@@ -152,6 +153,7 @@ impl Authenticator {
         let verified = TokenCache::default();
         Ok(Authenticator {
             access,
+            administrator: Arc::new(administrator()),
             anonymous,
             token_file,
             has_bootstrap_tokens,
@@ -170,6 +172,7 @@ impl Authenticator {
     pub fn fork(&self, store: Arc<dyn Store>, clock: Clock) -> Authenticator {
         Authenticator {
             access: self.access.clone(),
+            administrator: self.administrator.clone(),
             anonymous: self.anonymous.clone(),
             token_file: self.token_file.clone(),
             has_bootstrap_tokens: self.has_bootstrap_tokens,
@@ -199,7 +202,7 @@ impl Authenticator {
     ) -> Result<Identity, ApiError> {
         let lasting = |user| Ok(Identity { user, credential: Credential::Lasting, warning: None });
         if matches!(self.access, Administrator::Anyone) {
-            return lasting(administrator());
+            return lasting(self.administrator.clone());
         }
         // A front proxy names the user, and comes before everything else.
         let is_valid = |proxy: &&FrontProxy| proxy.expires.is_none_or(|end| self.clock.now().seconds <= end);
@@ -207,7 +210,7 @@ impl Authenticator {
             && let Some(user) = user_of_headers(&self.request_headers, headers)
         {
             let credential = proxy.expires.map_or(Credential::Lasting, Credential::Certificate);
-            return Ok(Identity { user: authenticated(user), credential, warning: None });
+            return Ok(Identity { user: Arc::new(user.authenticated()), credential, warning: None });
         }
         // A valid certificate takes precedence over a token; an invalid one is an error only without a token.
         let mut is_invalid = matches!(certificate, Some(ClientCertificate::Invalid(_)));
@@ -217,24 +220,25 @@ impl Authenticator {
                 Some(end) if self.clock.now().seconds > *end => is_invalid = true,
                 Some(end) => {
                     let credential = Credential::Certificate(*end);
-                    return Ok(Identity { user: authenticated(user.clone()), credential, warning: None });
+                    return Ok(Identity { user: user.clone(), credential, warning: None });
                 }
-                None => return lasting(authenticated(user.clone())),
+                None => return lasting(user.clone()),
             }
         }
         let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         if let Some(token) = given.and_then(bearer_token) {
             if self.access.knows(token) {
-                return lasting(administrator());
+                return lasting(self.administrator.clone());
             }
             let (user, warning) = self.user_of_token(token).await.ok_or_else(unauthorized)?;
-            return Ok(Identity { user, credential: Credential::Token(token.into()), warning });
+            let credential = Credential::Token(token.into());
+            return Ok(Identity { user: Arc::new(user), credential, warning });
         }
         if is_invalid {
             return Err(unauthorized());
         }
         if self.anonymous.allows(path) || self.anonymous.paths.is_empty() && is_public(path) {
-            lasting(UserInfo::anonymous())
+            lasting(Arc::new(UserInfo::anonymous()))
         } else {
             Err(unauthorized())
         }
@@ -278,10 +282,10 @@ impl Authenticator {
             return Some((user, None));
         }
         if let Ok(claims) = self.account(token, &self.tokens.audiences) {
-            return Some((authenticated(claims.user()), None));
+            return Some((claims.user().authenticated(), None));
         }
         match self.user_of_secret(token, &self.tokens.audiences).await {
-            Ok(found) => Some((authenticated(found.user), found.warning)),
+            Ok(found) => Some((found.user.authenticated(), found.warning)),
             Err(_) => {
                 let user = match self.user_of_issuer(token).await {
                     Some(Ok(user)) => user,
@@ -302,7 +306,7 @@ impl Authenticator {
         let webhook = self.webhook.as_ref()?;
         // Boxed: the future of every request would have room for that.
         match Box::pin(webhook.authenticate(token, audiences, &self.tokens.audiences)).await {
-            Ok((user, audiences)) => Some(Ok((authenticated(user), audiences))),
+            Ok((user, audiences)) => Some(Ok((user.authenticated(), audiences))),
             Err(reason) if reason.is_empty() => None,
             Err(reason) => Some(Err(reason)),
         }
@@ -314,7 +318,7 @@ impl Authenticator {
         let (jwt, now) = (self.jwt.as_ref()?.get(), self.clock.now().seconds);
         let digest = TokenDigest::of(token);
         if let Some(known) = self.verified.get(&jwt, &digest).filter(|known| now <= known.expires) {
-            return Some(Ok(authenticated(known.user.clone())));
+            return Some(Ok(known.user.clone().authenticated()));
         }
         // Boxed, as keys may have to be fetched: the future of every request would have room for that.
         let outcome = Box::pin(jwt.authenticate(token, now)).await?;
@@ -322,7 +326,7 @@ impl Authenticator {
             Ok(verified) => {
                 let user = verified.user.clone();
                 self.verified.insert(&jwt, &digest, Arc::new(verified));
-                Ok(authenticated(user))
+                Ok(user.authenticated())
             }
             Err(why) => {
                 tracing::info!(why, "token of an external issuer refused");
@@ -334,7 +338,7 @@ impl Authenticator {
     /// Returns the user of an opaque token: a static one, or a bootstrap token.
     fn user_of_opaque_token(&self, token: &str) -> Option<UserInfo> {
         let of_file = self.token_file.as_ref().and_then(|file| file.get().user(token).cloned());
-        of_file.or_else(|| self.user_of_bootstrap_token(token)).map(authenticated)
+        of_file.or_else(|| self.user_of_bootstrap_token(token)).map(UserInfo::authenticated)
     }
 
     /// Returns the user of a bearer token and the audiences among the requested ones that it is valid for, or why it is not
@@ -347,10 +351,10 @@ impl Authenticator {
         let user = match known {
             Some(user) => user,
             None => match self.account(token, audiences) {
-                Ok(claims) => return Ok((authenticated(claims.user()), claims.audiences)),
+                Ok(claims) => return Ok((claims.user().authenticated(), claims.audiences)),
                 Err(reason) if !reason.is_empty() => return Err(format!("[invalid bearer token, {reason}]")),
                 Err(_) => match self.user_of_secret(token, audiences).await {
-                    Ok(found) => return Ok((authenticated(found.user), found.audiences)),
+                    Ok(found) => return Ok((found.user.authenticated(), found.audiences)),
                     Err(reason) if !reason.is_empty() => {
                         return Err(format!("[invalid bearer token, {reason}]"));
                     }
@@ -451,11 +455,6 @@ enum Liveness {
 /// Returns the administrator, who may do everything.
 fn administrator() -> UserInfo {
     UserInfo::new(ADMINISTRATOR).with_group(UserInfo::MASTERS).with_group(UserInfo::AUTHENTICATED)
-}
-
-/// Returns a user with the group `system:authenticated`.
-fn authenticated(user: UserInfo) -> UserInfo {
-    if user.name == UserInfo::ANONYMOUS { user } else { user.with_group(UserInfo::AUTHENTICATED) }
 }
 
 fn unauthorized() -> ApiError {

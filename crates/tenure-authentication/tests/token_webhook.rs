@@ -67,7 +67,7 @@ async fn who(authenticator: &Authenticator, token: &str) -> Option<(String, Vec<
     let value = header::HeaderValue::try_from(format!("Bearer {token}")).unwrap();
     let headers = HeaderMap::from_iter([(header::AUTHORIZATION, value)]);
     let identity = authenticator.authenticate("/api", &headers, (None, None)).await.ok()?;
-    Some((identity.user.name.to_string(), identity.user.groups))
+    Some((identity.user.name.to_string(), identity.user.groups.clone()))
 }
 
 const MINUTE: Duration = Duration::from_secs(60);

@@ -269,7 +269,7 @@ impl Authorizer {
             let decision = authorizer.decide_blocking(account.as_ref().unwrap_or(&user), &attributes);
             tenure_crd::rules::Decision {
                 allowed: decision.is_allowed(),
-                reason: decision.reason.into(),
+                reason: decision.reason,
                 error: decision.error.map(Text::from),
             }
         })
@@ -293,7 +293,7 @@ impl Authorizer {
             let decision = self.decide(requester, &attributes).await;
             match decision.is_allowed() {
                 true => Ok(()),
-                false => Err(Box::new(Denied { attributes, reason: decision.reason })),
+                false => Err(Box::new(Denied { attributes, reason: decision.reason.into() })),
             }
         };
         match impersonate(requester, wanted, request, last, require).await {

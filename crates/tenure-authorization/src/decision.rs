@@ -1,6 +1,7 @@
 //! The decision about a request: what an authorizer says, and what several of them say together.
 
 use std::collections::BTreeSet;
+use tenure_value::Text;
 
 /// The opinion of an authorizer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub struct Decision {
     /// The opinion.
     pub verdict: Verdict,
     /// Why, such as the binding that allows it; may be empty.
-    pub reason: String,
+    pub reason: Text,
     /// What kept an authorizer from deciding, if anything did.
     pub error: Option<String>,
 }
@@ -32,12 +33,12 @@ impl Decision {
     }
 
     /// Returns the decision of an authorizer that does not permit the request, for a reason.
-    pub fn no_opinion(reason: impl Into<String>) -> Decision {
+    pub fn no_opinion(reason: impl Into<Text>) -> Decision {
         Decision::new(Verdict::NoOpinion, reason)
     }
 
     /// Returns a decision with its reason.
-    pub fn new(verdict: Verdict, reason: impl Into<String>) -> Decision {
+    pub fn new(verdict: Verdict, reason: impl Into<Text>) -> Decision {
         Decision { verdict, reason: reason.into(), error: None }
     }
 
@@ -59,7 +60,7 @@ impl Decision {
 /// ```
 #[derive(Debug, Default)]
 pub struct Opinions {
-    reasons: Vec<String>,
+    reasons: Vec<Text>,
     errors: Vec<String>,
 }
 
@@ -77,7 +78,7 @@ impl Opinions {
     /// Returns the decision if no opinion decided: the request is refused, with all reasons and errors.
     pub fn decision(self) -> Decision {
         let error = aggregate(self.errors.iter().map(String::as_str));
-        let reason = self.reasons.join("\n");
+        let reason = self.reasons.join("\n").into();
         Decision { verdict: Verdict::NoOpinion, reason, error: Some(error).filter(|error| !error.is_empty()) }
     }
 }

@@ -6,7 +6,7 @@ use std::{path::PathBuf, time::Duration};
 use tenure_catalog::Cache;
 use tenure_meta::{Attributes, UserInfo};
 use tenure_transport::{ConnectError, ReviewVersion, ReviewWebhook};
-use tenure_value::Value;
+use tenure_value::{Text, Value};
 use tokio::time::Instant;
 
 /// How many answers are remembered.
@@ -121,7 +121,7 @@ impl Webhook {
             WebhookFailure::NoOpinion => Verdict::NoOpinion,
             WebhookFailure::Deny => Verdict::Deny,
         };
-        Decision { verdict, reason: String::new(), error: Some(problem) }
+        Decision { verdict, reason: Text::default(), error: Some(problem) }
     }
 
     fn find(&self, key: &str) -> Option<Answer> {
@@ -146,6 +146,6 @@ impl Answer {
             (true, false) => (Verdict::Allow, None),
             (false, false) => (Verdict::NoOpinion, None),
         };
-        Decision { verdict, reason: self.reason, error }
+        Decision { verdict, reason: self.reason.into(), error }
     }
 }

@@ -129,7 +129,7 @@ async fn the_review_has_the_user_and_the_request() {
 #[tokio::test]
 async fn the_answer_decides() {
     let failed =
-        |verdict, error: &str| Decision { verdict, reason: String::new(), error: Some(error.to_owned()) };
+        |verdict, error: &str| Decision { verdict, reason: "".into(), error: Some(error.to_owned()) };
     for (status, want) in [
         (r#"{"allowed":true}"#, Decision::allowed()),
         (r#"{"allowed":false,"denied":true,"reason":"no"}"#, Decision::new(Verdict::Deny, "no")),

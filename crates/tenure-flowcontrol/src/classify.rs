@@ -3,7 +3,7 @@
 
 use crate::{Config, FlowSchema, PriorityLevel, config::Distinguisher};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use tenure_meta::{Attributes, UserInfo};
+use tenure_meta::{Attributes, NameFilter, UserInfo};
 
 /// The flow of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,13 @@ impl Config {
     /// Returns the flow of a request. The mandatory schema `catch-all` takes what no other matches.
     pub fn classify(&self, user: &UserInfo, request: &Attributes) -> Flow {
         let schemas = self.schemas();
-        let place = schemas.iter().position(|schema| schema.matches(user, request)).unwrap_or_else(|| {
+        // Most schemas are for others, which their names show.
+        let names = user
+            .groups
+            .iter()
+            .fold(NameFilter::of(&user.name), |names, group| names.or(NameFilter::of(group)));
+        let matches = |schema: &FlowSchema| schema.matches(user, names, request);
+        let place = schemas.iter().position(matches).unwrap_or_else(|| {
             let is_catch_all = |schema: &FlowSchema| schema.name == "catch-all";
             schemas.iter().position(is_catch_all).unwrap_or(schemas.len().saturating_sub(1))
         });
@@ -49,8 +55,8 @@ impl Config {
 }
 
 impl FlowSchema {
-    fn matches(&self, user: &UserInfo, request: &Attributes) -> bool {
-        self.rules.iter().any(|rule| rule.matches(user, request))
+    fn matches(&self, user: &UserInfo, names: NameFilter, request: &Attributes) -> bool {
+        self.rules.iter().any(|rule| rule.matches(user, names, request))
     }
 }
 

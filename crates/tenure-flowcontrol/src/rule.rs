@@ -1,11 +1,13 @@
 //! The rules of a flow schema: which users, and which requests of theirs, they match.
 
-use tenure_meta::{Attributes, ResourceAttributes, UserInfo};
+use tenure_meta::{Attributes, NameFilter, ResourceAttributes, UserInfo};
 use tenure_value::{Text, Value};
 
 /// One rule of a schema.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rule {
+    /// The names of the users and groups that the subjects are.
+    names: NameFilter,
     subjects: Vec<Subject>,
     resources: Vec<ResourceRule>,
     urls: Vec<UrlRule>,
@@ -53,9 +55,10 @@ fn has(list: &[Text], item: &str) -> bool {
 }
 
 impl Rule {
-    /// Whether the rule matches a request of a user.
-    pub(crate) fn matches(&self, user: &UserInfo, request: &Attributes) -> bool {
-        self.subjects.iter().any(|subject| subject.matches(user))
+    /// Whether the rule matches a request of a user, who has these names.
+    pub(crate) fn matches(&self, user: &UserInfo, names: NameFilter, request: &Attributes) -> bool {
+        self.names.meets(names)
+            && self.subjects.iter().any(|subject| subject.matches(user))
             && match request {
                 Attributes::Resource(resource) => self.resources.iter().any(|rule| rule.matches(resource)),
                 Attributes::NonResource { verb, path } => {
@@ -65,8 +68,10 @@ impl Rule {
     }
 
     pub(crate) fn read(value: &Value) -> Rule {
+        let subjects: Vec<Subject> = each(value, "subjects", Subject::read).into_iter().flatten().collect();
         Rule {
-            subjects: each(value, "subjects", Subject::read).into_iter().flatten().collect(),
+            names: subjects.iter().map(Subject::names).fold(NameFilter::NONE, NameFilter::or),
+            subjects,
             resources: each(value, "resourceRules", |rule| ResourceRule {
                 verbs: texts(rule, "verbs"),
                 groups: texts(rule, "apiGroups"),
@@ -93,6 +98,14 @@ impl Subject {
                 name: text(["serviceAccount", "name"])?,
             }),
             _ => None,
+        }
+    }
+
+    /// Returns the names of the users and groups that it may be: that of a service account is made of two.
+    fn names(&self) -> NameFilter {
+        match self {
+            Subject::User(name) | Subject::Group(name) if name != "*" => NameFilter::of(name),
+            _ => NameFilter::ALL,
         }
     }
 

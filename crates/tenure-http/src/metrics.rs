@@ -3,9 +3,10 @@
 //! cannot grow or break this by requesting paths that do not exist.
 
 use crate::health::Check;
+use foldhash::fast::RandomState;
 use parking_lot::Mutex;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     fmt::{self, Write},
     sync::atomic::{AtomicU64, Ordering::Relaxed},
     time::{Duration, Instant},
@@ -20,7 +21,7 @@ const MAX_SERIES: usize = 10_000;
 /// The metrics of one server.
 #[derive(Default)]
 pub struct Metrics {
-    requests: Mutex<BTreeMap<Request, Histogram>>,
+    requests: Mutex<HashMap<Request, Histogram, RandomState>>,
     /// Applies refused because another manager owns a field.
     pub conflicts: AtomicU64,
     /// Writes that changed nothing and were not committed.
@@ -54,7 +55,7 @@ impl Default for Start {
 }
 
 /// The labels of a request.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Request {
     /// The verb, such as `patch` or `list`.
     pub verb: &'static str,
@@ -216,7 +217,10 @@ impl Metrics {
         let name = "tenure_request_duration_seconds";
         writeln!(text, "# HELP {name} Duration of requests by verb, resource and code.")?;
         writeln!(text, "# TYPE {name} histogram")?;
-        for (Request { verb, group, resource, code }, histogram) in self.requests.lock().iter() {
+        let requests = self.requests.lock();
+        let mut sorted: Vec<_> = requests.iter().collect();
+        sorted.sort_unstable_by_key(|(request, _)| *request);
+        for (Request { verb, group, resource, code }, histogram) in sorted {
             let (group, resource) = (escaped(group), escaped(resource));
             let labels = format!("verb=\"{verb}\",group=\"{group}\",resource=\"{resource}\",code=\"{code}\"");
             let mut below = 0;

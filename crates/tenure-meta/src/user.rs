@@ -54,6 +54,11 @@ impl UserInfo {
         self
     }
 
+    /// Returns the user as one with credentials, who is a member of `system:authenticated`.
+    pub fn authenticated(self) -> UserInfo {
+        if self.name == UserInfo::ANONYMOUS { self } else { self.with_group(UserInfo::AUTHENTICATED) }
+    }
+
     /// Whether the user is a member of a group.
     pub fn is_in(&self, group: &str) -> bool {
         self.groups.iter().any(|own| own == group)

@@ -11,7 +11,7 @@ use std::{
 };
 use tenure_client::Cluster;
 use tenure_http::{GuardedRequest, PLAIN, Query, RequestPath, ResourcePath, Response, listener::Handler};
-use tenure_meta::{ApiError, Reason, UserInfo};
+use tenure_meta::{ApiError, Reason};
 use tenure_transport::serving::ClientCertificate;
 use tenure_value::{Object, Value};
 
@@ -93,9 +93,7 @@ impl HistoryEndpoint {
         let token = bearer(&head.headers);
         let user = match (head.extensions.get::<ClientCertificate>(), token) {
             (_, Some(token)) => self.user_of_token(token).await?,
-            (Some(ClientCertificate::User { user, .. }), None) => {
-                user.clone().with_group(UserInfo::AUTHENTICATED).to_value()
-            }
+            (Some(ClientCertificate::User { user, .. }), None) => user.to_value(),
             _ => return Err(unauthorized("a bearer token of the cluster or a client certificate is needed")),
         };
         self.check(&user, path, route).await

@@ -59,9 +59,9 @@ pub(crate) struct FlowController {
 /// The configuration, and the headers of the responses to the requests of each schema.
 struct Loaded {
     config: Config,
-    headers: Vec<FlowHeaders>,
+    headers: Vec<Arc<FlowHeaders>>,
     /// The headers of administrators, whose schema comes first.
-    exempt: FlowHeaders,
+    exempt: Arc<FlowHeaders>,
 }
 
 struct State {
@@ -71,7 +71,6 @@ struct State {
 }
 
 /// The headers that name the schema and the level of a request.
-#[derive(Clone)]
 pub(crate) struct FlowHeaders {
     schema: HeaderValue,
     level: HeaderValue,
@@ -298,7 +297,7 @@ impl FlowController {
 /// The flow of a request.
 pub(crate) struct RequestFlow {
     /// The headers of the response.
-    pub headers: FlowHeaders,
+    pub headers: Arc<FlowHeaders>,
     /// `None` if the request starts at once.
     waits_for: Option<(Arc<FlowController>, Arc<Loaded>, Flow)>,
 }
@@ -375,12 +374,12 @@ impl Loaded {
     fn new(config: Config) -> Loaded {
         // A uid is always a valid header.
         let value = |uid: &Text| HeaderValue::from_str(uid).unwrap_or(HeaderValue::from_static(""));
-        let headers: Vec<FlowHeaders> = config
+        let headers: Vec<Arc<FlowHeaders>> = config
             .schemas()
             .iter()
-            .map(|schema| FlowHeaders {
-                schema: value(&schema.uid),
-                level: value(&config.levels()[schema.level].uid),
+            .map(|schema| {
+                let level = value(&config.levels()[schema.level].uid);
+                Arc::new(FlowHeaders { schema: value(&schema.uid), level })
             })
             .collect();
         let exempt = config.schemas().iter().position(|schema| schema.name == "exempt").unwrap_or(0);

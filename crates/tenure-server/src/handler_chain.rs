@@ -21,7 +21,13 @@ use hyper::{
     header::{self, HeaderValue},
     http::request::Parts,
 };
-use std::{pin::Pin, sync::Arc, time::Instant};
+use std::{
+    future::poll_fn,
+    pin::{Pin, pin},
+    sync::Arc,
+    task::Poll,
+    time::Instant,
+};
 use tenure_aggregator::ApiService;
 use tenure_authentication::{Credential, Identity};
 use tenure_authorization::{Decision, refusal, request_attributes};
@@ -113,7 +119,7 @@ impl Server {
     async fn answer(self: Arc<Self>, request: GuardedRequest) -> Response {
         let start = Instant::now();
         let head = request.head();
-        let (method, path) = (head.method.clone(), head.uri.path().to_string());
+        let (method, uri) = (head.method.clone(), head.uri.clone());
         let compressed = accepts_gzip(&head.headers);
         let accept = head.headers.get(header::ACCEPT).cloned();
         let (head, body) = request.into_parts();
@@ -151,9 +157,9 @@ impl Server {
             time,
         );
         if code >= 500 {
-            tracing::warn!(%method, path, code, micros = time.as_micros() as u64, "request failed");
+            tracing::warn!(%method, path = uri.path(), code, micros = time.as_micros() as u64, "request failed");
         } else {
-            tracing::debug!(%method, path, code, micros = time.as_micros() as u64, "request");
+            tracing::debug!(%method, path = uri.path(), code, micros = time.as_micros() as u64, "request");
         }
         if let Some(headers) = &seen.flow {
             headers.add_to(&mut response);
@@ -227,7 +233,7 @@ impl Server {
             tracing::info!(?client, reason, "unable to authenticate the request");
         })?;
         seen.credential_warnings.extend(warning.map(String::from));
-        Ok(Authenticated { user: Arc::new(user), credential })
+        Ok(Authenticated { user, credential })
     }
 
     /// Opens the audit trail. A request that could not be authenticated is recorded and goes no further.
@@ -461,8 +467,8 @@ impl Server {
         let deprecated = deprecation::warning(&target, &request.audit);
         let work = request.body.len().max(self.work(&target).await);
         let deadline = tokio::time::Instant::from_std(request.deadline);
-        let carrying_out = tokio::time::timeout_at(deadline, self.dispatch(target, request));
-        let Ok(response) = self.offload.run_for(work, carrying_out).await else {
+        let carrying_out = before(deadline, self.dispatch(target, request));
+        let Some(response) = self.offload.run_for(work, carrying_out).await else {
             return Err(ApiError::new(
                 Reason::Timeout,
                 "the server was unable to return a response in the time allotted, but may still be processing the request",
@@ -529,6 +535,25 @@ impl Server {
     }
 }
 
+/// Runs a future until a deadline. A timer is made only once the future waits, which most requests never do.
+async fn before<F: Future>(deadline: tokio::time::Instant, future: F) -> Option<F::Output> {
+    let (mut future, mut timer) = (pin!(future), pin!(None));
+    poll_fn(|context| {
+        if let Poll::Ready(output) = future.as_mut().poll(context) {
+            return Poll::Ready(Some(output));
+        }
+        if timer.is_none() {
+            // The deadline also holds for a future that uses all of its turn.
+            timer.set(Some(tokio::task::unconstrained(tokio::time::sleep_until(deadline))));
+        }
+        match timer.as_mut().as_pin_mut() {
+            Some(timer) => timer.poll(context).map(|()| None),
+            None => Poll::Pending,
+        }
+    })
+    .await
+}
+
 impl Handler for Server {
     fn handle(self: Arc<Self>, request: GuardedRequest) -> impl Future<Output = Response> + Send {
         Box::pin(self.answer(request)) as Pin<Box<dyn Future<Output = Response> + Send>>
@@ -565,7 +590,7 @@ struct RequestInfo {
     resource: Text,
     offer: MediaTypes,
     /// What flow control says of it.
-    flow: Option<FlowHeaders>,
+    flow: Option<Arc<FlowHeaders>>,
     credential_warnings: Vec<String>,
     /// What is recorded of the request, if it is audited.
     trail: Option<AuditTrail>,

@@ -675,7 +675,10 @@ async fn a_front_proxy_names_the_user() {
     };
     let jane = r#"{"username":"jane","groups":["admins","system:authenticated"],"extra":{"scopes":["one"]}}"#;
     let proxy = FrontProxy { expires: None };
-    let user = |name: &str| ClientCertificate::User { user: UserInfo::new(Text::new(name)), expires: None };
+    let user = |name: &str| {
+        let user = Arc::new(UserInfo::new(Text::new(name)).authenticated());
+        ClientCertificate::User { user, expires: None }
+    };
     assert_eq!(whoami(Some(proxy), None, "jane").await, jane.parse::<Value>().unwrap());
     assert_eq!(whoami(Some(proxy), Some(user("bob")), "jane").await, jane.parse::<Value>().unwrap());
     let name = |value: Value| value.get("username").cloned();

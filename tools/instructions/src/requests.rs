@@ -172,7 +172,7 @@ impl Host {
         let mut request = request.body(Bytes::from(body))?;
         let groups = ["team", UserInfo::AUTHENTICATED].map(Into::into).to_vec();
         let user = UserInfo { groups, ..UserInfo::new("jane") };
-        request.extensions_mut().insert(ClientCertificate::User { user, expires: None });
+        request.extensions_mut().insert(ClientCertificate::User { user: Arc::new(user), expires: None });
         Ok(request)
     }
 

@@ -79,7 +79,7 @@ impl Subresources {
         let authorizer = &self.writer.authorizer;
         let decision = authorizer.decide(&review.user, &review.attributes).await;
         let (mut allowed, denied) = (decision.is_allowed(), decision.verdict == Verdict::Deny);
-        let mut reason = decision.reason;
+        let mut reason = String::from(decision.reason);
         if let (true, Attributes::Resource(resource)) = (allowed, &review.attributes) {
             match &review.write {
                 Some(write) => {

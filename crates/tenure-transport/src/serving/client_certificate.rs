@@ -23,8 +23,8 @@ use tokio_rustls::rustls::{
 pub enum ClientCertificate {
     /// That of a user.
     User {
-        /// The user.
-        user: UserInfo,
+        /// The user, a member of `system:authenticated`, shared by the requests of the connection.
+        user: Arc<UserInfo>,
         /// When the certificate expires, in seconds since 1970.
         expires: Option<i64>,
     },
@@ -128,6 +128,7 @@ impl ClientAuthorities {
         }
         match user_of_certificate(own) {
             CertificateUser::User(user) => {
+                let user = Arc::new(user.authenticated());
                 Some(ClientCertificate::User { user, expires: certificate_expiry(own) })
             }
             CertificateUser::Nameless => None,
