@@ -9,6 +9,7 @@ mod figures;
 mod libraries;
 mod path;
 mod requests;
+mod steps;
 
 use figures::{Figures, Toolchain};
 use path::HotPath;
