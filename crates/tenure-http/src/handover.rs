@@ -5,7 +5,7 @@ use hyper::HeaderMap;
 use parking_lot::Mutex;
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, Ordering::Relaxed},
+    atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
 };
 use tokio::sync::oneshot;
 
@@ -15,6 +15,8 @@ pub(super) struct Handover {
     upgrade: Mutex<Option<oneshot::Sender<Upgraded>>>,
     /// Whether everything that hyper has written was sent.
     is_flushed: AtomicBool,
+    /// The length of the body of the request that came last.
+    body_length: AtomicU64,
 }
 
 /// A stream that takes a connection over.
@@ -27,7 +29,18 @@ pub(super) struct Takeover {
 impl Handover {
     pub fn new() -> Arc<Handover> {
         let (stream, upgrade) = (Mutex::default(), Mutex::default());
-        Arc::new(Handover { stream, upgrade, is_flushed: AtomicBool::new(true) })
+        let (is_flushed, body_length) = (AtomicBool::new(true), AtomicU64::new(0));
+        Arc::new(Handover { stream, upgrade, is_flushed, body_length })
+    }
+
+    /// Records the length of the body of a request; `u64::MAX` if it is not known.
+    pub fn note_body(&self, length: u64) {
+        self.body_length.store(length, Relaxed);
+    }
+
+    /// Returns the length of the body of the request that came last.
+    pub fn body_length(&self) -> u64 {
+        self.body_length.load(Relaxed)
     }
 
     /// Records that hyper writes.

@@ -6,17 +6,20 @@ use super::{
     BodyStream,
     connections::{ActiveRequest, Purpose},
     handover::{Handover, Takeover},
+    request_line,
     service::Service,
     shutdown::{ConnectionError, HttpConnection},
 };
 use bytes::{Buf, Bytes, BytesMut};
 use hyper::{HeaderMap, server::conn::http1};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use memchr::memmem::Finder;
 use std::{
+    cmp::Ordering,
     future::Future,
     io::{self, IoSlice, Write},
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, LazyLock},
     task::{Context, Poll, ready},
     time::{Duration, SystemTime},
 };
@@ -44,6 +47,48 @@ struct Connected<S> {
     before: Bytes,
     stream: S,
     handover: Arc<Handover>,
+    place: Place,
+}
+
+/// What the bytes that come next belong to.
+#[derive(Clone, Copy)]
+enum Place {
+    /// They begin a request.
+    Request,
+    /// As many bytes of the body have come, if the request has one.
+    Body(u64),
+    /// It is not known: a head came in parts, requests came together, or the protocol is another one.
+    Unknown,
+}
+
+impl<S> Connected<S> {
+    /// Returns the connection for another protocol, with the bytes that hyper has read and not used.
+    fn upgraded(self, read: Bytes) -> Connected<S> {
+        let before = if self.before.is_empty() { read } else { [read, self.before].concat().into() };
+        Connected { before, place: Place::Unknown, ..self }
+    }
+
+    /// Follows the bytes that come next; returns them with the characters escaped that hyper refuses, if they begin a request with any.
+    fn follow(&mut self, read: &[u8]) -> Option<Vec<u8>> {
+        static HEAD_END: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\r\n\r\n"));
+        if let Place::Body(count) = self.place {
+            let length = self.handover.body_length();
+            match count.cmp(&length) {
+                Ordering::Less => {
+                    self.place = Place::Body(count.saturating_add(read.len() as u64));
+                    return None;
+                }
+                Ordering::Equal => self.place = Place::Request,
+                Ordering::Greater => self.place = Place::Unknown,
+            }
+        }
+        let Place::Request = self.place else { return None };
+        self.place = match HEAD_END.find(read) {
+            Some(end) => Place::Body((read.len() - end - 4) as u64),
+            None => Place::Unknown,
+        };
+        request_line::escaped(read)
+    }
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Connected<S> {
@@ -53,7 +98,15 @@ impl<S: AsyncRead + Unpin> AsyncRead for Connected<S> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         if self.before.is_empty() {
-            return Pin::new(&mut self.stream).poll_read(context, buffer);
+            let start = buffer.filled().len();
+            ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
+            match self.follow(&buffer.filled()[start..]) {
+                Some(escaped) => {
+                    buffer.set_filled(start);
+                    self.before = escaped.into();
+                }
+                None => return Poll::Ready(Ok(())),
+            }
         }
         let count = self.before.len().min(buffer.remaining());
         buffer.put_slice(&self.before.split_to(count));
@@ -117,7 +170,9 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin + 'static> Http1Connection<S> {
     pub fn new(stream: S, service: Service, limits: Http1Limits) -> Http1Connection<S> {
         let handover = Handover::new();
         let service = Service { handover: Some(handover.clone()), ..service };
-        let state = State::requests(stream, Bytes::new(), service, limits, &handover);
+        let connection =
+            Connected { before: Bytes::new(), stream, handover: handover.clone(), place: Place::Request };
+        let state = State::requests(connection, service, limits);
         Http1Connection { state, handover, limits, is_last: false }
     }
 
@@ -126,7 +181,7 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin + 'static> Http1Connection<S> {
         let ended = std::mem::replace(&mut self.state, State::Ended);
         if let (State::Requests(connection), Some(upgrade)) = (ended, self.handover.upgrade()) {
             let parts = connection.into_parts();
-            let connection = Connected { before: parts.read_buf, ..parts.io.into_inner() };
+            let connection = parts.io.into_inner().upgraded(parts.read_buf);
             // A handler that does not wait does not change the protocol.
             let _ = upgrade.send(Box::new(connection));
         }
@@ -157,19 +212,15 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin + 'static> Http1Connection<S> {
     fn end_stream(&mut self) {
         let State::Stream(ended) = std::mem::replace(&mut self.state, State::Ended) else { return };
         let Streaming { connection, read, service, .. } = ended;
-        self.state = State::requests(connection, read.freeze(), service, self.limits, &self.handover);
+        let (before, handover) = (read.freeze(), self.handover.clone());
+        let connection = Connected { before, stream: connection, handover, place: Place::Unknown };
+        self.state = State::requests(connection, service, self.limits);
     }
 }
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin + 'static> State<S> {
-    fn requests(
-        stream: S,
-        before: Bytes,
-        service: Service,
-        limits: Http1Limits,
-        handover: &Arc<Handover>,
-    ) -> State<S> {
-        let stream = TokioIo::new(Connected { before, stream, handover: handover.clone() });
+    fn requests(connection: Connected<S>, service: Service, limits: Http1Limits) -> State<S> {
+        let stream = TokioIo::new(connection);
         let mut http = http1::Builder::new();
         // No pipeline_flush: it would buffer a body as fast as it is produced, whether or not the client reads.
         http.timer(TokioTimer::new())

@@ -26,6 +26,7 @@ pub mod query;
 mod request;
 mod request_body;
 pub mod request_guard;
+mod request_line;
 mod request_path;
 mod response;
 mod sent_body;

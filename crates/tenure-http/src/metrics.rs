@@ -42,6 +42,8 @@ pub struct Metrics {
     pub takeovers: AtomicU64,
     /// The health checks that were requested: name and endpoint, and how often they succeeded and failed.
     checks: Mutex<BTreeMap<(&'static str, &'static str), [u64; 2]>>,
+    /// Certificates that were issued for requests with a duration, by signer, and how many of them last as long.
+    certificates: Mutex<BTreeMap<String, [u64; 2]>>,
     start: Start,
 }
 
@@ -94,6 +96,16 @@ impl Metrics {
         requests.entry(request).or_default().observe(duration.as_secs_f64());
     }
 
+    /// Counts a certificate that was issued for a request with a duration.
+    pub fn certificate(&self, signer: &str, is_honored: bool) {
+        let mut certificates = self.certificates.lock();
+        if certificates.len() < MAX_SERIES || certificates.contains_key(signer) {
+            let [issued, honored] = certificates.entry(signer.to_owned()).or_default();
+            *issued += 1;
+            *honored += u64::from(is_honored);
+        }
+    }
+
     /// Returns how long the server has run.
     pub fn up(&self) -> Duration {
         self.start.0.elapsed()
@@ -144,6 +156,7 @@ impl Metrics {
     /// Resets the counters, as `DELETE /metrics` requests. Gauges, such as the open watches, stay.
     pub fn reset(&self) {
         self.requests.lock().clear();
+        self.certificates.lock().clear();
         let counters = [
             &self.conflicts,
             &self.noops,
@@ -214,6 +227,17 @@ impl Metrics {
         for (name, kind, help, value) in metrics {
             writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {}", value.load(Relaxed))?;
         }
+        let certificates = [
+            ("csr_requested_duration_total", "Certificates issued for requests with a duration, by signer."),
+            ("csr_honored_duration_total", "Those of them that last as long as was requested."),
+        ];
+        for (at, (name, help)) in certificates.into_iter().enumerate() {
+            let name = format!("apiserver_certificates_registry_{name}");
+            writeln!(text, "# HELP {name} {help}\n# TYPE {name} counter")?;
+            for (signer, counts) in self.certificates.lock().iter().filter(|(_, counts)| counts[at] > 0) {
+                writeln!(text, "{name}{{signerName=\"{}\"}} {}", escaped(signer), counts[at])?;
+            }
+        }
         let name = "tenure_request_duration_seconds";
         writeln!(text, "# HELP {name} Duration of requests by verb, resource and code.")?;
         writeln!(text, "# TYPE {name} histogram")?;
@@ -262,6 +286,26 @@ mod tests {
             assert!(text.contains(&line), "{line}\n{text}");
         }
         assert!(text.contains(&format!("tenure_request_duration_seconds_count{{{labels}}} 3")));
+    }
+
+    #[test]
+    fn certificates_are_counted_by_signer() {
+        let metrics = Metrics::default();
+        for (signer, is_honored) in [("kubernetes.io/a", true), ("kubernetes.io/a", false), ("other", false)]
+        {
+            metrics.certificate(signer, is_honored);
+        }
+        let text = metrics.text();
+        let lines: Vec<&str> =
+            text.lines().filter(|line| line.starts_with("apiserver_certificates")).collect();
+        assert_eq!(
+            lines,
+            [
+                r#"apiserver_certificates_registry_csr_requested_duration_total{signerName="kubernetes.io/a"} 2"#,
+                r#"apiserver_certificates_registry_csr_requested_duration_total{signerName="other"} 1"#,
+                r#"apiserver_certificates_registry_csr_honored_duration_total{signerName="kubernetes.io/a"} 1"#,
+            ]
+        );
     }
 
     #[test]

@@ -11,7 +11,11 @@ use super::{
     upgrade::OnUpgrade,
     websocket::Upgrade,
 };
-use hyper::{HeaderMap, Method, Request, StatusCode, Version, body::Incoming, header};
+use hyper::{
+    HeaderMap, Method, Request, StatusCode, Version,
+    body::{Body, Incoming},
+    header,
+};
 use std::{
     convert::Infallible,
     future::Future,
@@ -57,6 +61,9 @@ impl hyper::service::Service<Request<Incoming>> for Service {
     type Future = Responding;
 
     fn call(&self, mut request: Request<Incoming>) -> Responding {
+        if let Some(handover) = &self.handover {
+            handover.note_body(request.body().size_hint().exact().unwrap_or(u64::MAX));
+        }
         let Identities { certificate, front_proxy } = &self.identities;
         request.extensions_mut().insert(ClientAddress(self.client));
         if let Some(certificate) = certificate {

@@ -131,3 +131,45 @@ fn thousands_of_managers_are_refused_or_kept_within_bounds() {
     assert!(managers <= 12, "{managers} managers");
     assert_well(&server, "thousands of managers");
 }
+
+/// curl sends `labelSelector=a>1` as it is given, and so do libraries that do not escape.
+#[test]
+fn selectors_need_no_escapes() {
+    let server = prepared();
+    for number in 0..3 {
+        let map = format!(r#"{{"metadata":{{"name":"n{number}","labels":{{"n":"{number}"}}}}}}"#);
+        server.create(PATH, &map);
+    }
+    let get = |query: &str, last: &str| {
+        format!("GET {PATH}?labelSelector={query} HTTP/1.1\r\nHost: localhost\r\n{last}\r\n")
+    };
+    let mut stream = TcpStream::connect(server.address).expect("the server listens");
+    // The second request on the connection comes when the first has been answered; what follows a body is left as it is.
+    let body = r#"{"metadata":{"name":"raw"},"data":{"line":"GET /?a>b HTTP/1.1\r\n\r\n"}}"#;
+    let length = body.len();
+    let post = format!(
+        "POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {JSON}\r\nContent-Length: {length}\r\n\r\n{body}"
+    );
+    let mut read = Vec::new();
+    for (request, expected) in [
+        (get("n>0", ""), "\"n2\""),
+        (get("n<1,n>-1", ""), "\"n0\""),
+        (post, "a>b HTTP"),
+        (get("n%3E1", "Connection: close\r\n"), "\"n2\""),
+    ] {
+        stream.write_all(request.as_bytes()).expect("the server reads");
+        let start = read.len();
+        loop {
+            let mut bytes = [0; 4096];
+            let count = stream.read(&mut bytes).expect("the server answers");
+            read.extend_from_slice(&bytes[..count]);
+            let text = String::from_utf8_lossy(&read[start..]).into_owned();
+            if text.contains(expected) || count == 0 {
+                assert!(text.contains(expected), "{request}: {text}");
+                break;
+            }
+        }
+        let text = String::from_utf8_lossy(&read[start..]);
+        assert!(text.starts_with("HTTP/1.1 20") || start > 0, "{text}");
+    }
+}
