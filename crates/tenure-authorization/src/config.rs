@@ -105,8 +105,12 @@ fn read_webhook(part: &Part<'_>) -> Result<WebhookOptions, ConfigError> {
     connection.check_fields(&["type", "kubeConfigFile"])?;
     let file = match connection.required("type")? {
         "KubeConfigFile" => connection.required("kubeConfigFile")?,
+        "InClusterConfig" if connection.child("kubeConfigFile").is_some() => {
+            let problem = "can only be set when type=KubeConfigFile";
+            return Err(wrong(connection.path("kubeConfigFile"), problem.into()));
+        }
         "InClusterConfig" => {
-            let problem = "InClusterConfig is not supported; use KubeConfigFile";
+            let problem = "InClusterConfig is for servers that ask an API server, and is not allowed for one; use KubeConfigFile";
             return Err(wrong(connection.path("type"), problem.into()));
         }
         other => {

@@ -95,7 +95,11 @@ fn what_is_wrong_is_named() {
         ),
         (
             webhook("type: KubeConfigFile", "type: InClusterConfig"),
-            "authorizers[0].webhook.connectionInfo.type: InClusterConfig is not supported",
+            "authorizers[0].webhook.connectionInfo.kubeConfigFile: can only be set when type=KubeConfigFile",
+        ),
+        (
+            webhook("type: KubeConfigFile, kubeConfigFile: /k", "type: InClusterConfig"),
+            "authorizers[0].webhook.connectionInfo.type: InClusterConfig is for servers that ask an API server",
         ),
         (
             webhook("{timeout", "{matchConditions: [{expression: 'true'}], timeout"),
