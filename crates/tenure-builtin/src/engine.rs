@@ -140,7 +140,20 @@ impl Kinds {
 
     /// Decodes a document as a value of a definition that no resource has, such as options.
     pub fn decode_as(&self, definition: &str, document: &Value) -> Result<Decoded, Box<DecodeError>> {
-        match self.shapes.named(definition) {
+        self.decode_in(self.shapes.named(definition), document)
+    }
+
+    /// Decodes a document of a kind that is posted to a subresource, such as a binding.
+    pub fn decode_kind(
+        &self,
+        (api_version, kind): (&str, &str),
+        document: &Value,
+    ) -> Result<Decoded, Box<DecodeError>> {
+        self.decode_in(self.shapes.of_kind(api_version, kind), document)
+    }
+
+    fn decode_in(&self, shape: Option<ShapeId>, document: &Value) -> Result<Decoded, Box<DecodeError>> {
+        match shape {
             Some(shape) => decode(&self.shapes, shape, document, Previous::UNKNOWN),
             None => Ok(Decoded { value: document.clone(), strict_errors: Vec::new(), warnings: Vec::new() }),
         }

@@ -7,6 +7,7 @@
 //! The crate exists because kinds are data that is checked alone, and its border keeps them out of all other code. Internal: no
 //! promises about its API.
 
+mod added_fields;
 pub mod allocate;
 mod completed_on_read;
 mod convert;
@@ -16,6 +17,7 @@ mod defaulting;
 mod discovery;
 mod disruption;
 mod engine;
+mod issued_certificate;
 mod part;
 mod registry;
 pub mod role;
@@ -33,6 +35,7 @@ pub use data::DataError;
 pub use discovery::{Root, api_group, api_group_list, api_resource_list, api_versions, group_discovery_list};
 pub use disruption::disrupted;
 pub use engine::Kinds;
+pub use issued_certificate::{IssuedCertificate, issued_certificate};
 pub use part::Part;
 pub use registry::{registry, registry_at};
 pub use strategy::BuiltinStrategy;

@@ -19,6 +19,8 @@ pub enum Role {
     Pod,
     /// Services, which get cluster IPs and node ports.
     Service,
+    /// CertificateSigningRequests, whose certificates are counted.
+    CertificateSigningRequest,
     /// No special role.
     Ordinary,
 }
@@ -32,6 +34,7 @@ impl Role {
             ("", "namespaces") => Role::Namespace,
             ("", "pods") => Role::Pod,
             ("", "services") => Role::Service,
+            ("certificates.k8s.io", "certificatesigningrequests") => Role::CertificateSigningRequest,
             (ADMISSION_GROUP, name) if ADMISSION_CONFIGURATIONS.contains(&name) => {
                 Role::AdmissionConfiguration
             }

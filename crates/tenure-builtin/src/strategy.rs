@@ -1,7 +1,7 @@
 //! The strategy of built-in resources: the engine of the built-in kinds, applied to one resource in one
 //! version.
 
-use crate::{Column, Kinds, completed_on_read, warnings};
+use crate::{Column, Kinds, added_fields::AddedField, completed_on_read, warnings};
 use std::sync::{Arc, OnceLock};
 use tenure_meta::{
     ConversionError, CreateContext, DecodeError, Decoded, Endpoint, FieldError, Previous, ResetFields,
@@ -23,6 +23,8 @@ pub struct BuiltinStrategy {
     empty: OnceLock<Value>,
     /// How definitions of custom resources are checked.
     definitions: Profile,
+    /// What another version stores otherwise.
+    added: Option<&'static AddedField>,
 }
 
 impl BuiltinStrategy {
@@ -34,7 +36,8 @@ impl BuiltinStrategy {
             .registry()
             .storage_of(&resource)
             .filter(|stored| stored.api_version != resource.api_version);
-        BuiltinStrategy { storage: storage.cloned(), resource, kinds, empty: OnceLock::new(), definitions }
+        let (storage, added) = (storage.cloned(), AddedField::of(&resource, definitions.version()));
+        BuiltinStrategy { storage, resource, kinds, empty: OnceLock::new(), definitions, added }
     }
 
     /// Returns the resource in a version.
@@ -170,6 +173,14 @@ impl Strategy for BuiltinStrategy {
 
     fn stores_as_served(&self) -> bool {
         self.storage.is_none()
+    }
+
+    fn is_read_as_stored(&self, text: &[u8]) -> bool {
+        self.added.is_none_or(|added| added.is_settled(text, self.definitions.version()))
+    }
+
+    fn as_read(&self, stored: &Value) -> Option<Value> {
+        self.added?.read(stored, self.definitions.version())
     }
 
     fn is_completed_on_read(&self, object: &Value) -> bool {

@@ -25,10 +25,19 @@ pub struct Spliced {
     pub labels: Value,
 }
 
-/// Returns the object of an entry as JSON; `None` if its text is not as expected, so that it has to be read as a document.
-pub fn splice(entry: &Entry, form: ManagedFieldsForm, type_meta: TypeMeta) -> Option<Spliced> {
+/// Returns the object of an entry as JSON; `None` if its text is not as expected or `is_shown` says that it is not shown so: it has to be
+/// read as a document.
+pub fn splice(
+    entry: &Entry,
+    form: ManagedFieldsForm,
+    type_meta: TypeMeta,
+    is_shown: impl Fn(&[u8]) -> bool,
+) -> Option<Spliced> {
     let value = entry.value.bytes();
     let (compact, text) = crate::object::split(&value).ok()?;
+    if !is_shown(text) {
+        return None;
+    }
     let seams = Seams::of(text, type_meta)?;
     let managers = match form {
         ManagedFieldsForm::FieldsV1 | ManagedFieldsForm::Compact => Managers::decode(compact).ok()?,
@@ -267,7 +276,7 @@ mod tests {
                 );
                 for form in FORMS {
                     for type_meta in [TypeMeta::Kept, TypeMeta::Omitted] {
-                        let spliced = splice(&entry, form, type_meta);
+                        let spliced = splice(&entry, form, type_meta, |_| true);
                         assert_eq!(spliced.is_some(), place < 3, "{text}");
                         let Some(spliced) = spliced else { continue };
                         let item = match (&object, type_meta) {

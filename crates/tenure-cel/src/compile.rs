@@ -25,6 +25,12 @@ impl Env {
         KUBERNETES.get_or_init(|| Env::new(library::kubernetes())).clone()
     }
 
+    /// Returns the environment that Kubernetes 1.37 offers, which is that of 1.36 with other costs of some functions of texts.
+    pub fn kubernetes_1_37() -> Env {
+        static KUBERNETES: OnceLock<Env> = OnceLock::new();
+        KUBERNETES.get_or_init(|| Env::new(library::kubernetes_1_37())).clone()
+    }
+
     /// Compiles an expression: parses it, expands its macros, checks its types and prepares it for evaluation.
     pub fn compile(&self, text: &str) -> Result<Program, Error> {
         let parsed = parse(text)?;

@@ -162,7 +162,8 @@ impl Node {
         };
         let items = from.get("items").filter(|items| items.as_object().is_some());
         let items = items.map(|items| Box::new(compile(items)));
-        let rules: Box<[Rule]> = list(from, "x-kubernetes-validations").iter().map(Rule::new).collect();
+        let rules = list(from, "x-kubernetes-validations").iter().map(|rule| Rule::new(rule, profile));
+        let rules: Box<[Rule]> = rules.collect();
         let mut node = Node {
             node_type: node_type(from),
             nullable: flag(from, "nullable"),

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 use tenure_cel::{Decl, Env, Error, Type};
 use tenure_meta::ValueExt;
+use tenure_profile::{Behaviour, Profile};
 use tenure_value::{Text, Value};
 
 /// The maximum length of an expression, in bytes.
@@ -17,6 +18,7 @@ pub(crate) struct Rule {
     pub reason: Text,
     pub field_path: Text,
     pub optional_old_self: bool,
+    profile: Profile,
     program: OnceLock<Result<Program, String>>,
 }
 
@@ -34,8 +36,9 @@ pub(crate) struct Program {
 const OLD_SELF: usize = 1;
 
 impl Rule {
-    pub fn new(rule: &Value) -> Rule {
+    pub fn new(rule: &Value, profile: Profile) -> Rule {
         Rule {
+            profile,
             source: rule.text("rule"),
             message: rule.text("message"),
             message_expression: rule.text("messageExpression"),
@@ -62,7 +65,11 @@ impl Rule {
             true => Decl::of(Type::optional(decl.ty())),
             false => decl.clone(),
         };
-        let env = Env::kubernetes().with_variable("self", decl.clone()).with_variable("oldSelf", old);
+        let env = match self.profile.behaves(Behaviour::TextCosts) {
+            true => Env::kubernetes_1_37(),
+            false => Env::kubernetes(),
+        };
+        let env = env.with_variable("self", decl.clone()).with_variable("oldSelf", old);
         let rule = env.compile(&self.source).map_err(|error| compile_detail("", &error))?;
         if !matches!(rule.result_type(), Type::Bool) {
             return Err("cel expression must evaluate to a bool".into());

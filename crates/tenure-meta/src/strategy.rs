@@ -191,6 +191,16 @@ pub trait Strategy: Send + Sync {
     /// Whether stored objects do not change when they are decoded.
     fn stores_as_served(&self) -> bool;
 
+    /// Whether the text of a stored object shows that it is read as it is, for resources that are stored as they are served.
+    fn is_read_as_stored(&self, _text: &[u8]) -> bool {
+        true
+    }
+
+    /// Returns a stored object as this version of Kubernetes reads it; `None` if that is how it is stored.
+    fn as_read(&self, _stored: &Value) -> Option<Value> {
+        None
+    }
+
     /// Whether Kubernetes stores such a new object without something that every read fills in.
     fn is_completed_on_read(&self, _object: &Value) -> bool {
         false

@@ -139,6 +139,11 @@ behaviours! {
     ScaleMetadataIgnored = V1_37,
     /// A patch is decoded before anything else is done with it, and errors call it a patch.
     PatchesDecodedFirst = V1_37,
+    /// Text after the key or the value of an element of `fieldsV1` makes the entry unreadable.
+    StrictFieldSets = V1_37,
+    /// Rules of custom resources count `matches(text, pattern)` as they count the method, and `startsWith` and `endsWith` by the length of
+    /// what is looked for.
+    TextCosts = V1_37,
 }
 
 #[cfg(test)]

@@ -146,9 +146,21 @@ fn to_annotation(metric: &Value, table: &[(&str, &str, Fields)]) -> Option<Strin
     let source = metric.get(field)?;
     let members: Vec<(&str, String)> = fields
         .iter()
-        .filter_map(|(new, old)| Some((*old.first()?, find(source, new)?.to_string())))
+        .filter_map(|(new, old)| {
+            let value = find(source, new)?;
+            let text = if *new == ["describedObject"] { reference_text(value) } else { value.to_string() };
+            Some((*old.first()?, text))
+        })
         .collect();
     Some(json(&[("type", format!("\"{kind}\"")), (field, json(&members))]))
+}
+
+/// Formats a reference to an object with its members in the order of annotations.
+fn reference_text(reference: &Value) -> String {
+    let members = ["kind", "name", "apiVersion"].into_iter();
+    let members: Vec<_> =
+        members.filter_map(|name| reference.get(name).map(|value| (name, value.to_string()))).collect();
+    json(&members)
 }
 
 /// Parses a metric of an annotation.
@@ -209,10 +221,11 @@ pub(super) fn to_v1(object: &Object) -> Object {
     let names = [METRICS, CURRENT, CONDITIONS, BEHAVIOR];
     let mut annotations = names.iter().fold(annotations, |annotations, name| annotations.without(name));
     let metrics = list(&spec, "metrics");
-    let cpu = metrics.iter().position(|metric| is_cpu(metric, &TARGET));
-    let others = metrics.iter().enumerate().filter(|(at, _)| Some(*at) != cpu);
-    let others: Vec<String> = others.filter_map(|(_, metric)| to_annotation(metric, &SOURCES)).collect();
-    if let Some(share) = cpu.and_then(|at| find(&metrics[at], &TARGET)) {
+    // Of several, the last one counts.
+    let cpu = metrics.iter().rfind(|metric| is_cpu(metric, &TARGET));
+    let others = metrics.iter().filter(|metric| !is_cpu(metric, &TARGET));
+    let others: Vec<String> = others.filter_map(|metric| to_annotation(metric, &SOURCES)).collect();
+    if let Some(share) = cpu.and_then(|metric| find(metric, &TARGET)) {
         spec = spec.with("targetCPUUtilizationPercentage", share.clone());
     }
     if !others.is_empty() {

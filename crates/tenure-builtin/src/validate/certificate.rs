@@ -48,11 +48,11 @@ fn request_fault(encoded: &str) -> Option<&'static str> {
 }
 
 /// The tags of DER elements.
-pub(super) const SEQUENCE: u8 = 0x30;
+pub(crate) const SEQUENCE: u8 = 0x30;
 const BIT_STRING: u8 = 0x03;
 
 /// Returns tag and content of the first element in DER, and what follows it.
-pub(super) fn der_element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+pub(crate) fn der_element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&[tag, first], rest) = bytes.split_first_chunk()?;
     let (length, rest) = match first {
         0..0x80 => (usize::from(first), rest),

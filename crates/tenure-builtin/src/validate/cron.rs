@@ -29,11 +29,15 @@ pub(crate) fn schedule(text: &str) -> Verdict {
     let zone = text
         .contains("TZ")
         .then(|| "cannot use TZ or CRON_TZ in schedule, use timeZone field instead".into());
-    let text = text
-        .strip_prefix("TZ=")
-        .or_else(|| text.strip_prefix("CRON_TZ="))
-        .map_or(text, |rest| rest.split_once(' ').map_or("", |(_, schedule)| schedule.trim()));
-    parse(text).err().into_iter().chain(zone).collect()
+    let placed = text.strip_prefix("TZ=").or_else(|| text.strip_prefix("CRON_TZ="));
+    let fault = match placed.map(|rest| rest.split_once(' ').unwrap_or((rest, ""))) {
+        Some((place, _)) if !is_time_zone(place) => {
+            Some(format!("provided bad location {place}: unknown time zone {place}"))
+        }
+        Some((_, schedule)) => parse(schedule.trim()).err(),
+        None => parse(text).err(),
+    };
+    fault.into_iter().chain(zone).collect()
 }
 
 fn parse(text: &str) -> Result<(), String> {
@@ -123,12 +127,17 @@ const TIME_ZONES: &str = include_str!("../../data/time-zones.txt");
 pub(crate) fn time_zone(text: &str) -> Verdict {
     match text {
         "" => vec!["timeZone must be nil or non-empty string".into()],
-        _ if text.eq_ignore_ascii_case("local") => {
-            vec![
-                "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones".into(),
-            ]
+        _ => {
+            let implied = text.eq_ignore_ascii_case("local").then(|| {
+                "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones".into()
+            });
+            let unknown = (!is_time_zone(text)).then(|| format!("unknown time zone {text}"));
+            implied.into_iter().chain(unknown).collect()
         }
-        _ if TIME_ZONES.lines().any(|name| name == text) => Vec::new(),
-        _ => vec![format!("unknown time zone {text}")],
     }
+}
+
+/// Whether a name is that of a time zone, as Go reads it.
+fn is_time_zone(name: &str) -> bool {
+    matches!(name, "" | "Local") || TIME_ZONES.lines().any(|known| known == name)
 }

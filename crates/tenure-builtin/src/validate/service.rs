@@ -197,6 +197,8 @@ fn addresses(context: &Context<'_>, errors: &mut FieldErrors) {
             context.invalid(&path, address, format::ip(text), errors);
         } else if let Some(family) = families.get(at).and_then(Value::as_str)
             && text.contains(':') != (family == "IPv6")
+            // An address of a family that the cluster does not have was not requested.
+            && family == "IPv4"
         {
             let detail = format!("expected an {family} value as indicated by `ipFamilies[{at}]`");
             errors.push(context.fault(&path, FieldErrorKind::Invalid, address, &detail));

@@ -193,7 +193,10 @@ fn webhook_of(handler: &ResourceHandler) -> Option<(&Definition, &Webhook)> {
 
 fn convert(handler: &ResourceHandler, stored: Stored) -> Result<Stored, ApiError> {
     if handler.strategy().stores_as_served() && !handler.is_custom() {
-        return Ok(stored);
+        return Ok(match handler.strategy().as_read(&stored.object) {
+            Some(object) => Stored { object, ..stored },
+            None => stored,
+        });
     }
     Ok(Stored { object: handler.convert_from_storage(&stored.object)?, ..stored })
 }

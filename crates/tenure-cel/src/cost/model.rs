@@ -46,6 +46,8 @@ pub enum Cost {
     Contains,
     /// `text.startsWith(other)`: estimated by the second argument, charged by the first.
     Affix,
+    /// The same as Kubernetes 1.37 charges it: by the second argument.
+    AffixOfLength,
     /// `item in list`.
     In,
     /// `==`, `!=` and comparisons of strings and bytes.
@@ -149,7 +151,7 @@ impl Cost {
                 (cost, (self == Cost::Find).then_some(Size { min: 0, max: first.max }))
             }
             Cost::Contains => (first.cost(PER_CHARACTER).saturating_mul(size(1).cost(PER_CHARACTER)), None),
-            Cost::Affix => (size(1).cost(PER_CHARACTER), None),
+            Cost::Affix | Cost::AffixOfLength => (size(1).cost(PER_CHARACTER), None),
             Cost::In => (size(1).max, None),
             Cost::Compare => (self.estimate_comparison(args), None),
             Cost::Concatenate => {
@@ -240,6 +242,7 @@ impl Cost {
             Cost::Affix | Cost::Encode | Cost::Decode | Cost::Quote | Cost::Format => {
                 scaled(size(0), PER_CHARACTER)
             }
+            Cost::AffixOfLength => scaled(size(1), PER_CHARACTER),
             Cost::In => size(1),
             Cost::Compare => match args {
                 [Val::Opaque(_), _] => 1,

@@ -63,6 +63,20 @@ pub(crate) fn kubernetes() -> Vec<Overload> {
     overloads(&[STANDARD.as_slice(), &KUBERNETES].concat())
 }
 
+/// Returns the same functions with the costs of Kubernetes 1.37: a text is matched with a pattern at the same cost by the function as by
+/// the method, and the beginning or end of a text is charged by its own length.
+pub(crate) fn kubernetes_1_37() -> Vec<Overload> {
+    let mut overloads = kubernetes();
+    for overload in &mut overloads {
+        match overload.name.as_str() {
+            "matches" => overload.cost = Cost::Matches,
+            "startsWith" | "endsWith" => overload.cost = Cost::AffixOfLength,
+            _ => {}
+        }
+    }
+    overloads
+}
+
 fn fail<'v>(message: impl Into<String>) -> EvalResult<'v> {
     Err(Error::evaluate(message))
 }

@@ -6,10 +6,12 @@
 
 mod element;
 mod read;
+mod trailing;
 mod value;
 mod write;
 
 pub use read::{parse, parse_ordered};
+pub use trailing::without_trailing_text;
 pub use value::{from_value, to_value};
 pub use write::{to_vec, write, write_in};
 

@@ -245,6 +245,11 @@ impl Shapes {
         self.schema.named(name).map(|ty| self.number(ty.id()))
     }
 
+    /// Returns the shape of the type of a kind.
+    pub fn of_kind(&self, api_version: &str, kind: &str) -> Option<ShapeId> {
+        self.schema.kind(api_version, kind).map(|ty| self.number(ty.id()))
+    }
+
     /// Returns the number of shapes.
     pub fn count(&self) -> usize {
         self.cells.len()

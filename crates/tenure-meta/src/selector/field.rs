@@ -25,9 +25,9 @@ impl FieldSelector {
             .into_iter()
             .filter(|term| !term.is_empty())
             .map(|term| {
-                requirement(&term).ok_or_else(|| {
-                    ApiError::bad_request(format!("invalid selector: '{text}'; can't understand '{term}'"))
-                })
+                let parsed = requirement(&term)
+                    .unwrap_or_else(|| Err(format!("invalid selector: '{text}'; can't understand '{term}'")));
+                parsed.map_err(ApiError::bad_request)
             })
             .collect::<Result<_, _>>()
             .map(FieldSelector)
@@ -167,27 +167,35 @@ fn split(text: &str) -> Vec<String> {
     terms
 }
 
-fn requirement(term: &str) -> Option<Requirement> {
+/// Parses a term; `None` if it has no operator.
+fn requirement(term: &str) -> Option<Result<Requirement, String>> {
     let at = term.find(['=', '!'])?;
     let (field, rest) = term.split_at(at);
     let (equal, value) = rest
         .strip_prefix("!=")
         .map(|value| (false, value))
         .or_else(|| rest.strip_prefix("==").or(rest.strip_prefix('=')).map(|value| (true, value)))?;
-    Some(Requirement { field: SelectableField::new(field), value: unescape(value)?, equal })
+    let value = unescape(value).map_err(|why| format!("invalid field selector: {why}"));
+    Some(value.map(|value| Requirement { field: SelectableField::new(field), value, equal }))
 }
 
-fn unescape(value: &str) -> Option<Text> {
+fn unescape(value: &str) -> Result<Text, String> {
     let mut plain = String::with_capacity(value.len());
     let mut characters = value.chars();
     while let Some(character) = characters.next() {
         match character {
-            '\\' => plain.push(characters.next().filter(|next| "\\,=".contains(*next))?),
-            '=' | ',' => return None,
+            '\\' => match characters.next() {
+                Some(next) if "\\,=".contains(next) => plain.push(next),
+                next => {
+                    let next = next.map(String::from).unwrap_or_default();
+                    return Err(format!("invalid escape sequence: \\{next}"));
+                }
+            },
+            '=' | ',' => return Err(format!("unescaped character in value: {}", u32::from(character))),
             _ => plain.push(character),
         }
     }
-    Some(plain.into())
+    Ok(plain.into())
 }
 
 #[cfg(test)]

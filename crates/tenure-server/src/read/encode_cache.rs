@@ -119,7 +119,8 @@ impl EncodedForm {
             return None;
         }
         let type_meta = if self.standing == Placement::InList { TypeMeta::Omitted } else { TypeMeta::Kept };
-        splice(entry, self.format.managed_fields, type_meta)
+        let is_shown = |text: &[u8]| handler.strategy().is_read_as_stored(text);
+        splice(entry, self.format.managed_fields, type_meta, is_shown)
     }
 
     /// Encodes an object.

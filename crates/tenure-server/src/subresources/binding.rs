@@ -9,9 +9,9 @@ use tenure_catalog::{
     object::{Stored, fields, meta_text, metadata, seconds, with_metadata},
 };
 use tenure_http::{Format, Request, Response, WriteOptions};
-use tenure_meta::{ApiError, Cause, Endpoint, Timestamp};
+use tenure_meta::{ApiError, Cause, Endpoint, Timestamp, format};
 use tenure_profile::Improvement;
-use tenure_value::{Object, Value};
+use tenure_value::{Object, Value, go_text::Quoted};
 
 /// The condition of a pod that has a node.
 const SCHEDULED: &str = "PodScheduled";
@@ -80,15 +80,23 @@ fn destination(binding: &Value) -> Result<&str, ApiError> {
         let message = format!("Unsupported value: {kind:?}: supported values: \"Node\", \"<empty>\"");
         wrong("FieldValueNotSupported", "target.kind", message);
     }
-    if target("name").is_empty() {
-        wrong("FieldValueRequired", "target.name", "Required value: the node that the pod goes to".into());
+    match target("name") {
+        "" => {
+            wrong("FieldValueRequired", "target.name", "Required value: the node that the pod goes to".into())
+        }
+        name => {
+            for fault in format::dns_subdomain(name) {
+                let message = format!("Invalid value: {}: {fault}", Quoted(name));
+                wrong("FieldValueInvalid", "target.name", message);
+            }
+        }
     }
     if causes.is_empty() {
         return Ok(target("name"));
     }
     // Kubernetes lists the errors without saying of what, and has no more to say of a missing name.
     let plain = |cause: &Cause| match cause.field.as_str() {
-        "target.name" => "target.name: Required value".to_owned(),
+        "target.name" if target("name").is_empty() => "target.name: Required value".to_owned(),
         field => format!("{field}: {}", cause.message),
     };
     let answer = match causes.as_slice() {

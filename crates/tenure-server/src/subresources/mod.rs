@@ -13,14 +13,14 @@ use hyper::StatusCode;
 use std::sync::Arc;
 use tenure_admission::ResourceVariant;
 use tenure_authentication::Authenticator;
-use tenure_builtin::role::BINDINGS;
+use tenure_builtin::{Kinds, role::BINDINGS};
 use tenure_catalog::{
     Subresource, Target,
     object::{Stored, meta_text},
-    unknown_conversion,
+    unknown_conversion, unregistered,
 };
-use tenure_http::{Encoding, Format, Request, Response, WriteOptions};
-use tenure_meta::ApiError;
+use tenure_http::{Encoding, FieldValidation, Format, Request, Response, TextErrors, WriteOptions};
+use tenure_meta::{ApiError, Decoded};
 use tenure_value::Value;
 
 /// Carries out what is posted.
@@ -89,7 +89,8 @@ impl Subresources {
         };
         let variant = ResourceVariant::of(&target.handler.resource, &target.subresource);
         let (kind, api_version) = (variant.kind.2.as_str(), variant.api_version());
-        let posted = body::read(&request.body, encoding, kind)?.value;
+        let parsed = body::read(&request.body, encoding, kind)?;
+        let posted = &parsed.value;
         let given = posted.get("kind").and_then(Value::as_str).unwrap_or(kind);
         if given != kind {
             let version = posted.get("apiVersion").and_then(Value::as_str).unwrap_or(&api_version);
@@ -97,29 +98,56 @@ impl Subresources {
         }
         let version = posted.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
         if !version.is_empty() && version != api_version && !earlier.contains(&version) {
-            return Err(ApiError::bad_request(format!(
-                "no kind {kind:?} is registered for version {version:?}; use {api_version}"
-            )));
+            let better = format!("no kind {kind:?} is registered for version {version:?}; use {api_version}");
+            let short = version.rsplit('/').next().unwrap_or_default();
+            let unknown = unregistered((kind, version), &variant.kind.0);
+            let answer = format!("{kind} in version {short:?} cannot be handled as a {kind}: {unknown}");
+            return Err(ApiError::bad_request(better).or_in_kubernetes(ApiError::bad_request(answer)));
         }
-        check_namespace(target, &posted)?;
-        let admitted = Box::pin(self.writer.admit_posted(target, request, &options, posted));
-        let (posted, warnings) = admitted.await?;
-        if part != Some(Subresource::Token) && meta_text(&posted, "name") != &*target.name {
+        let kinds = Kinds::at(self.writer.profile.version());
+        let decoded = kinds.decode_kind((&api_version, kind), posted).map_err(|error| error.to_string());
+        let errors = parsed.typed_errors(&request.body, encoding);
+        let decoded = decoded.and_then(|decoded| strictly(options.validation, decoded, &errors));
+        let (object, mut warnings) = decoded.map_err(|why| {
+            let version = api_version.rsplit('/').next().unwrap_or_default();
+            ApiError::bad_request(format!(
+                "{kind} in version {version:?} cannot be handled as a {kind}: {why}"
+            ))
+        })?;
+        check_namespace(target, &object).map_err(|error| error.with_warnings(warnings.clone()))?;
+        let admitted = Box::pin(self.writer.admit_posted(target, request, &options, object));
+        let (posted, more) = admitted.await.map_err(|error| error.with_warnings(warnings.clone()))?;
+        warnings.extend(more);
+        let acted = self.act_on(target, request, options, &posted, format).await;
+        Ok(acted.map_err(|error| error.with_warnings(warnings.clone()))?.with_warnings(&warnings))
+    }
+
+    /// Carries out what is posted and admitted.
+    async fn act_on(
+        &self,
+        target: &Target,
+        request: &Request,
+        options: WriteOptions,
+        posted: &Value,
+        format: Format,
+    ) -> Result<Response, ApiError> {
+        let part = target.part();
+        if part != Some(Subresource::Token) && meta_text(posted, "name") != &*target.name {
+            let kind = ResourceVariant::of(&target.handler.resource, &target.subresource).kind.2;
             let why = format!("name in URL does not match name in {kind} object");
             return Err(ApiError::bad_request(why));
         }
-        let response = match part {
+        match part {
             Some(Subresource::Binding) => {
-                self.bind(target, request, options, &posted).await?;
-                success(format)
+                self.bind(target, request, options, posted).await?;
+                Ok(success(format))
             }
             Some(Subresource::Eviction) => {
-                Box::pin(self.evict(target, request, options.dry_run, &posted)).await?;
-                success(format)
+                Box::pin(self.evict(target, request, options.dry_run, posted)).await?;
+                Ok(success(format))
             }
-            _ => Box::pin(self.create_token(target, request, &posted, format)).await?,
-        };
-        Ok(response.with_warnings(&warnings))
+            _ => Box::pin(self.create_token(target, request, posted, format)).await,
+        }
     }
 }
 
@@ -140,6 +168,24 @@ fn log(stored: &Stored, request: &Request) -> Result<Response, ApiError> {
         }
     }
     Ok(Response::text(StatusCode::NO_CONTENT, ""))
+}
+
+/// Ignores, warns of or refuses unknown and duplicate fields, as a request asks; returns the object and the warnings.
+fn strictly(
+    validation: FieldValidation,
+    decoded: Decoded,
+    errors: &TextErrors,
+) -> Result<(Value, Vec<String>), String> {
+    match validation {
+        _ if decoded.strict_errors.is_empty() && errors.duplicates.is_empty() => {
+            Ok((decoded.value, Vec::new()))
+        }
+        FieldValidation::Ignore => Ok((decoded.value, Vec::new())),
+        FieldValidation::Warn => Ok((decoded.value, errors.with(decoded.strict_errors))),
+        FieldValidation::Strict => {
+            Err(format!("strict decoding error: {}", errors.joined(decoded.strict_errors)))
+        }
+    }
 }
 
 /// Returns the response to a request that was carried out.

@@ -133,27 +133,40 @@ fn apply_configuration(
     documents: body::Documents,
 ) -> Result<(Value, Vec<String>), ApiError> {
     let (target, profile) = (write.target, write.profile);
-    let word = if profile.behaves(Behaviour::PatchesDecodedFirst) { "patch" } else { "YAML" };
     let parsed = body::parse_applied(write.request, documents, profile)?;
-    let duplicates = match (write.options.validation, parsed.duplicates.is_empty()) {
-        (FieldValidation::Strict, false) => {
-            let lines = parsed.duplicates.join("\n  ");
-            return Err(ApiError::bad_request(format!(
-                "error strict decoding {word}: error converting YAML to JSON: yaml: unmarshal errors:\n  {lines}"
-            )));
-        }
-        (FieldValidation::Warn, _) => parsed.duplicates,
-        _ => Vec::new(),
-    };
+    let duplicates = applied_duplicates(parsed.duplicates, write.options.validation, profile)?;
     let config = match parsed.value {
         Value::Object(object) => Value::Object(object),
         Value::Null => Value::Object(tenure_value::Object::default()),
         other => {
-            return Err(not_a_configuration(&other, word));
+            return Err(not_a_configuration(&other, word(profile)));
         }
     };
     target.handler.check_applied_kind(&config)?;
     Ok((config, duplicates))
+}
+
+/// Returns what errors call a configuration.
+fn word(profile: Profile) -> &'static str {
+    if profile.behaves(Behaviour::PatchesDecodedFirst) { "patch" } else { "YAML" }
+}
+
+/// Returns the duplicate keys of a configuration as warnings, or refuses them, as the request asks.
+pub(super) fn applied_duplicates(
+    duplicates: Vec<String>,
+    validation: FieldValidation,
+    profile: Profile,
+) -> Result<Vec<String>, ApiError> {
+    match (validation, duplicates.is_empty()) {
+        (FieldValidation::Strict, false) => {
+            let (word, lines) = (word(profile), duplicates.join("\n  "));
+            Err(ApiError::bad_request(format!(
+                "error strict decoding {word}: error converting YAML to JSON: yaml: unmarshal errors:\n  {lines}"
+            )))
+        }
+        (FieldValidation::Warn, _) => Ok(duplicates),
+        _ => Ok(Vec::new()),
+    }
 }
 
 /// Which conflicts an apply overrides.

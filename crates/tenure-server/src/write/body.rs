@@ -14,6 +14,7 @@ use tenure_catalog::{
     Target,
     object::{Stored, bare, meta_text, metadata, with_metadata},
 };
+use tenure_fields::fields_v1::without_trailing_text;
 use tenure_http::{Encoding, FieldValidation, Request, TextErrors, negotiation::essence};
 use tenure_meta::{ApiError, DecodeError, Decoded, Scope};
 use tenure_profile::{Behaviour, Improvement, Profile};
@@ -36,10 +37,15 @@ pub(crate) struct Parsed {
 impl Parsed {
     /// Returns the errors in the text of an object.
     pub fn errors(&self, target: &Target, text: &Bytes, encoding: Encoding) -> TextErrors {
-        let typed = encoding == Encoding::Json && !target.handler.is_custom();
+        let errors = self.typed_errors(text, encoding);
+        TextErrors { text: errors.text.filter(|_| !target.handler.is_custom()), ..errors }
+    }
+
+    /// Returns the errors in the text of an object of a built-in type.
+    pub fn typed_errors(&self, text: &Bytes, encoding: Encoding) -> TextErrors {
         TextErrors {
             duplicates: self.duplicates.clone(),
-            text: typed.then(|| text.clone()),
+            text: (encoding == Encoding::Json).then(|| text.clone()),
             is_yaml: encoding == Encoding::Yaml,
         }
     }
@@ -252,10 +258,26 @@ impl WriteRequest<'_> {
         Ok(Body {
             object,
             sent,
-            managers: document.at(["metadata", "managedFields"]).cloned(),
+            managers: self.sent_managers(document),
             version: meta_text(document, "resourceVersion").into(),
             warnings,
         })
+    }
+
+    /// Returns the managers that a document names.
+    fn sent_managers(&self, document: &Value) -> Option<Value> {
+        let managers = document.at(["metadata", "managedFields"])?;
+        let entries = match managers.as_array() {
+            Some(entries) if !self.profile.behaves(Behaviour::StrictFieldSets) => entries,
+            _ => return Some(managers.clone()),
+        };
+        let readable = |entry: &Value| match entry.get("fieldsV1").and_then(without_trailing_text) {
+            Some(fields) => {
+                entry.as_object().map_or(Value::Null, |entry| entry.with("fieldsV1", fields).into())
+            }
+            None => entry.clone(),
+        };
+        Some(Value::array(entries.iter().map(readable)))
     }
 
     /// Decodes a body and sets defaults.

@@ -9,13 +9,13 @@ use super::{
 };
 use bytes::Bytes;
 use std::sync::atomic::Ordering::Relaxed;
-use tenure_builtin::role::Role;
+use tenure_builtin::{issued_certificate, role::Role};
 use tenure_catalog::{
     ResourceHandler, Verb,
     history::{Author, HistoryVerb},
     object::{Document, Encoded, Stored, encode_after, encode_new, key},
 };
-use tenure_meta::ApiError;
+use tenure_meta::{ApiError, Endpoint};
 use tenure_store::{Entry, Error, Expected, Revision, Transaction};
 use tenure_value::Value;
 
@@ -98,6 +98,12 @@ impl Writer {
             stored.revision = revision;
             history.count(handler, &write.manager, &recorded);
             history.observe(handler, &key, &write.manager, live, &stored, write.now);
+            if handler.role == Role::CertificateSigningRequest
+                && write.endpoint == Endpoint::Status
+                && let Some(issued) = issued_certificate(&live.object, &stored.object)
+            {
+                self.metrics.certificate(&issued.signer, issued.is_honored);
+            }
             let document = at_storage.ptr_eq(&stored.object).then_some(document);
             let kept = Stored { object: at_storage, ..stored.clone() };
             self.objects.remember(key, handler, kept, &stored, bytes);

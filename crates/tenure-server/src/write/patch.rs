@@ -160,12 +160,7 @@ impl Writer {
             Err(_) if self.objects.read(target).await?.is_none() => return Err(target.not_found()),
             parsed => parsed?,
         };
-        let duplicates = match kind {
-            PatchKind::Json if options.validation == FieldValidation::Ignore => Vec::new(),
-            PatchKind::Json => operation_errors(&parsed.value, &parsed.duplicates),
-            _ => parsed.duplicates,
-        };
-        let errors = TextErrors { duplicates, ..TextErrors::default() };
+        let errors = patch_text_errors(kind, &parsed, options.validation);
         let write = WriteRequest::new(self, target, request, options);
         self.write(&write, &Patch { kind, patch: &parsed.value, errors }).await
     }
@@ -240,6 +235,20 @@ pub(super) fn patch_body(
         parsed.duplicates.clear();
     }
     Ok(parsed)
+}
+
+/// Returns the errors in the text of a patch.
+pub(super) fn patch_text_errors(
+    kind: PatchKind,
+    parsed: &body::Parsed,
+    validation: FieldValidation,
+) -> TextErrors {
+    let duplicates = match kind {
+        PatchKind::Json if validation == FieldValidation::Ignore => Vec::new(),
+        PatchKind::Json => operation_errors(&parsed.value, &parsed.duplicates),
+        _ => parsed.duplicates.clone(),
+    };
+    TextErrors { duplicates, ..TextErrors::default() }
 }
 
 /// Applies a patch to the live object, and returns the directives that were dropped.

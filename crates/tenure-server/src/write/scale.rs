@@ -3,15 +3,19 @@
 
 use super::{
     Writer,
-    apply::{Forced, forced},
+    apply::{Forced, applied_duplicates, forced},
     body,
     commit::Written,
     create::check_namespace,
-    patch::{patch_body, patch_options, patched},
+    go_conversion::conversion_error,
+    patch::{patch_body, patch_options, patch_text_errors, patched},
     patch_errors::undecodable,
     patch_kind::PatchKind,
     request::{Next, ObjectUpdate, WriteRequest},
-    scale_check::{check_patched_uid, check_strictly, check_version, decoded, unknown_fields, validate},
+    scale_check::{
+        check_declared, check_patched_uid, check_strictly, check_version, decoded, not_a_scale, scale_type,
+        validate,
+    },
     update::{check_name, check_uid},
 };
 use hyper::StatusCode;
@@ -27,24 +31,27 @@ use tenure_catalog::{
     scale_table,
 };
 use tenure_fields::{Path, PathElement};
-use tenure_http::{Format, Request, Response, View, WriteOptions};
+use tenure_http::{Format, Request, Response, TextErrors, View, WriteOptions};
 use tenure_meta::{ApiError, Timestamp};
 use tenure_profile::Improvement;
-use tenure_schema::{Schema, TypeRef};
-use tenure_value::{Object, Text, Value};
+use tenure_value::{Object, Text, Value, go_text};
+
+/// The error of Kubernetes for a scale of a custom resource with fields that a scale does not have.
+const UNKNOWN_TO_CUSTOM: &str =
+    "no kind is registered for the type v1.Scale in scheme \"pkg/apiserver/customresource_handler.go:781\"";
 
 /// A scale that replaces the live one.
 struct UpdateScale {
     scale: Value,
-    /// The fields that a scale does not have.
-    unknown: Vec<String>,
+    /// Warnings about its unknown and duplicate fields.
+    warnings: Vec<String>,
 }
 
 impl ObjectUpdate for UpdateScale {
     fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         let live = live.ok_or_else(|| write.target.not_found())?;
         check_uid(write.target, live, &self.scale)?;
-        scaled(write, live, &self.scale, &self.unknown)
+        scaled(write, live, &self.scale, &self.warnings)
     }
 }
 
@@ -52,8 +59,9 @@ impl ObjectUpdate for UpdateScale {
 struct PatchScale {
     kind: PatchKind,
     patch: Value,
-    /// The fields of the result that a scale does not have, once there is one.
-    unknown: OnceLock<Vec<String>>,
+    errors: TextErrors,
+    /// Warnings about unknown and duplicate fields of the result, once there is one.
+    warnings: OnceLock<Vec<String>>,
 }
 
 impl ObjectUpdate for PatchScale {
@@ -61,14 +69,31 @@ impl ObjectUpdate for PatchScale {
         let live = live.ok_or_else(|| write.target.not_found())?;
         let scale = scale_document(write.target, live);
         let (patched, _) = patched(write, &scale, &self.patch, self.kind)?;
-        let undecodable = |why: &str| Some(undecodable(why, &patched));
-        let patched = decoded(write, &patched, undecodable)?;
+        let patched = decoded(write, &patched, |why| {
+            let conversion = match self.kind {
+                PatchKind::Strategic => conversion_error(&patched, scale_type()),
+                _ => None,
+            };
+            Some(undecodable(conversion.as_deref().unwrap_or(why), &patched))
+        })?;
+        let warnings = check_strictly(write.options.validation, &patched, &self.errors);
+        let warnings =
+            warnings.map_err(|why| not_a_scale(&why).or_in_kubernetes(self.undecodable(&why, &patched)))?;
+        let warnings = self.warnings.get_or_init(|| warnings);
         check_name(write.target, &patched)?;
         check_namespace(write.target, &patched)?;
-        let unknown = self.unknown.get_or_init(|| unknown_fields(write.options.validation, &patched));
-        check_strictly(write, unknown)?;
         check_patched_uid(write.target, live, &patched)?;
-        scaled(write, live, &patched, unknown)
+        scaled(write, live, &patched, warnings)
+    }
+}
+
+impl PatchScale {
+    /// Returns the error of a patch whose result is not a scale: one that is not merged as text is quoted itself.
+    fn undecodable(&self, why: &str, patched: &Value) -> ApiError {
+        match self.kind {
+            PatchKind::Strategic => undecodable(why, go_text::Plain(&self.patch)),
+            _ => undecodable(why, patched),
+        }
     }
 }
 
@@ -90,6 +115,7 @@ impl ObjectUpdate for ApplyScale {
                 "/",
             ));
         }
+        check_declared(&self.config)?;
         let declared = number(self.replicas.as_ref());
         // A scale without a declared number has none, unless the object had no number before.
         let undeclared = replicas_of(write.target, live).map(|_| Value::Int(0));
@@ -142,16 +168,21 @@ impl Writer {
     async fn update_scale(&self, target: &Target, request: &Request) -> Result<Written, ApiError> {
         let options = request.query.write_options("UpdateOptions")?;
         let encoding = request.encoding(target.offer())?;
-        let scale = body::read(&request.body, encoding, KIND)?.value;
+        let parsed = body::read(&request.body, encoding, KIND)?;
+        let errors = parsed.typed_errors(&request.body, encoding);
         let write = WriteRequest::new(self, target, request, options);
-        let scale = decoded(&write, &scale, |_| None)?;
-        let unknown = unknown_fields(write.options.validation, &scale);
-        check_strictly(&write, &unknown)?;
-        check_name(target, &scale)?;
-        check_namespace(target, &scale)?;
-        let change = UpdateScale { scale, unknown };
+        let unknown_to_custom = || ApiError::bad_request(UNKNOWN_TO_CUSTOM);
+        let scale = decoded(&write, &parsed.value, |_| target.handler.is_custom().then(unknown_to_custom))?;
+        let warnings = check_strictly(write.options.validation, &scale, &errors);
+        let warnings = warnings.map_err(|why| match target.handler.is_custom() {
+            true => not_a_scale(&why).or_in_kubernetes(unknown_to_custom()),
+            false => not_a_scale(&why),
+        })?;
+        let named = check_name(target, &scale).and_then(|()| check_namespace(target, &scale));
+        named.map_err(|error| error.with_warnings(warnings.clone()))?;
+        let change = UpdateScale { scale, warnings };
         let mut written = self.write(&write, &change).await?;
-        written.warnings.extend(change.unknown);
+        written.warnings.extend(change.warnings);
         Ok(written)
     }
 
@@ -161,11 +192,12 @@ impl Writer {
         if kind == PatchKind::Apply {
             return self.apply_scale(target, request, options).await;
         }
-        let patch = patch_body(request, &options, kind, self.profile)?.value;
+        let parsed = patch_body(request, &options, kind, self.profile)?;
+        let errors = patch_text_errors(kind, &parsed, options.validation);
         let write = WriteRequest::new(self, target, request, options);
-        let change = PatchScale { kind, patch, unknown: OnceLock::new() };
+        let change = PatchScale { kind, patch: parsed.value, errors, warnings: OnceLock::new() };
         let mut written = self.write(&write, &change).await?;
-        written.warnings.extend(change.unknown.into_inner().unwrap_or_default());
+        written.warnings.extend(change.warnings.into_inner().unwrap_or_default());
         Ok(written)
     }
 
@@ -175,7 +207,9 @@ impl Writer {
         request: &Request,
         options: WriteOptions,
     ) -> Result<Written, ApiError> {
-        let config = body::parse_applied(request, self.applied_documents(), self.profile)?.value;
+        let parsed = body::parse_applied(request, self.applied_documents(), self.profile)?;
+        let duplicates = applied_duplicates(parsed.duplicates, options.validation, self.profile)?;
+        let config = parsed.value;
         let text = |name: &str| config.get(name).and_then(Value::as_str).unwrap_or_default();
         if text("apiVersion") != SCALE_VERSION || text("kind") != KIND {
             let (version, kind) = (text("apiVersion"), text("kind"));
@@ -190,7 +224,9 @@ impl Writer {
         }
         let forced = forced(target, request, &config, self.profile)?;
         let write = WriteRequest::new(self, target, request, options).into_apply();
-        self.write(&write, &ApplyScale { config, replicas, forced }).await
+        let mut written = self.write(&write, &ApplyScale { config, replicas, forced }).await?;
+        written.warnings.extend(duplicates);
+        Ok(written)
     }
 }
 
@@ -222,9 +258,9 @@ fn scaled(
     write: &WriteRequest<'_>,
     live: &Stored,
     requested: &Value,
-    unknown: &[String],
+    warnings: &[String],
 ) -> Result<Next, ApiError> {
-    validate(write, requested).map_err(|error| error.with_warnings(unknown.to_vec()))?;
+    validate(write, requested).map_err(|error| error.with_warnings(warnings.to_vec()))?;
     check_version(write.target, live, requested)?;
     let replicas = requested.at(["spec", "replicas"]).cloned().unwrap_or(Value::Int(0));
     let wanted = number(nonzero(Some(&replicas)));
@@ -254,8 +290,7 @@ fn through_scale(
     let target = write.target;
     let path = target.handler.scale_paths().spec;
     let at = replicas_at(target);
-    let ty = Schema::builtin().kind(SCALE_VERSION, KIND).unwrap_or_else(TypeRef::untyped);
-    let one = SingleVersion::new(SCALE_VERSION, ty);
+    let one = SingleVersion::new(SCALE_VERSION, scale_type());
     let before = number(nonzero(replicas_of(target, live)));
     let managers = to_scale(&live.managers, &at);
     let found = Live { object: &before, managers: &managers, presence: Presence::Stored };

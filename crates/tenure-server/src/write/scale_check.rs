@@ -11,7 +11,7 @@ use tenure_catalog::{
     scale_document::{KIND, negative_replicas},
     unregistered,
 };
-use tenure_http::FieldValidation;
+use tenure_http::{FieldValidation, TextErrors};
 use tenure_meta::{ApiError, FieldError, FieldErrors, object_meta};
 use tenure_profile::{Behaviour, Improvement};
 use tenure_schema::{Schema, Type, TypeRef};
@@ -58,34 +58,68 @@ pub(super) fn decoded(
 }
 
 /// Returns the fields of a document that a scale does not have, as warnings; none if they are not looked for.
-pub(super) fn unknown_fields(validation: FieldValidation, scale: &Value) -> Vec<String> {
+fn unknown_fields(validation: FieldValidation, scale: &Value) -> Vec<String> {
+    if validation == FieldValidation::Ignore {
+        return Vec::new();
+    }
+    undeclared(scale).into_iter().map(|path| format!("unknown field {path:?}")).collect()
+}
+
+/// Returns the type of a scale.
+pub(super) fn scale_type() -> TypeRef<'static> {
+    Schema::builtin().kind(SCALE_VERSION, KIND).unwrap_or_else(TypeRef::untyped)
+}
+
+/// Checks that the configuration of a scale has only its fields.
+pub(super) fn check_declared(config: &Value) -> Result<(), ApiError> {
+    let wrong = undeclared(config).into_iter().map(|path| format!(".{path}: field not declared in schema"));
+    let wrong: Vec<String> = wrong.collect();
+    let why = match wrong.as_slice() {
+        [] => return Ok(()),
+        [one] => one.clone(),
+        several => format!("errors:\n  {}", several.join("\n  ")),
+    };
+    let (namespace, name) = (meta_text(config, "namespace"), meta_text(config, "name"));
+    let why = format!(
+        "failed to create typed patch object ({namespace}/{name}; {SCALE_VERSION}, Kind={KIND}): {why}"
+    );
+    Err(ApiError::bad_request(why.clone()).or_in_kubernetes(ApiError::unclassified(why)))
+}
+
+/// Returns the paths of the fields of a document that a scale does not have.
+fn undeclared(scale: &Value) -> Vec<String> {
     fn walk(value: &Value, ty: TypeRef<'_>, path: &str, found: &mut Vec<String>) {
         let (Type::Struct(_), Value::Object(fields)) = (ty.get(), value) else { return };
         for (name, value) in fields {
             match ty.below(name) {
                 Some(below) => walk(value, below, &format!("{path}{name}."), found),
-                None => found.push(format!("unknown field {:?}", format!("{path}{name}"))),
+                None => found.push(format!("{path}{name}")),
             }
         }
     }
     let mut found = Vec::new();
-    if let (true, Some(ty)) =
-        (validation != FieldValidation::Ignore, Schema::builtin().kind(SCALE_VERSION, KIND))
-    {
-        walk(scale, ty, "", &mut found);
-    }
+    walk(scale, scale_type(), "", &mut found);
     found
 }
 
-/// Checks that a scale has no unknown fields, if the request says so.
-pub(super) fn check_strictly(write: &WriteRequest<'_>, unknown: &[String]) -> Result<(), ApiError> {
-    if write.options.validation == FieldValidation::Strict && !unknown.is_empty() {
-        let why = unknown.join(", ");
-        return Err(ApiError::bad_request(format!(
-            "{KIND} in version \"v1\" cannot be handled as a {KIND}: strict decoding error: {why}"
-        )));
+/// Looks for unknown and duplicate fields as the request says: returns warnings, or what is wrong with the scale.
+pub(super) fn check_strictly(
+    validation: FieldValidation,
+    scale: &Value,
+    errors: &TextErrors,
+) -> Result<Vec<String>, String> {
+    let unknown = unknown_fields(validation, scale);
+    match validation {
+        _ if unknown.is_empty() && errors.duplicates.is_empty() => Ok(Vec::new()),
+        FieldValidation::Ignore => Ok(Vec::new()),
+        FieldValidation::Warn => Ok(errors.with(unknown)),
+        FieldValidation::Strict => Err(format!("strict decoding error: {}", errors.joined(unknown))),
     }
-    Ok(())
+}
+
+/// Returns the error of a document that is not a scale.
+pub(super) fn not_a_scale(why: &str) -> ApiError {
+    ApiError::bad_request(format!("{KIND} in version \"v1\" cannot be handled as a {KIND}: {why}"))
 }
 
 /// Validates a scale. That of a custom resource is validated with the whole object.

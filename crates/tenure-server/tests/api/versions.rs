@@ -105,6 +105,11 @@ fn a_store_passes_from_one_version_to_the_other_and_back() {
     let store = Arc::new(MemoryStore::new());
     let (old, new) = (KubernetesVersion::V1_36, KubernetesVersion::V1_37);
     let before = over(store.clone(), old);
+    before.create(
+        STATEFUL_SETS,
+        r#"{"metadata":{"name":"s"},"spec":{"serviceName":"s","selector":{"matchLabels":{"a":"b"}},
+        "template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}"#,
+    );
     before.create(CSI_NODES, r#"{"metadata":{"name":"n"},"spec":{"drivers":[]}}"#);
     before.create(
         AUTOSCALERS,
@@ -113,8 +118,18 @@ fn a_store_passes_from_one_version_to_the_other_and_back() {
     );
     drop(before);
     let upgraded = over(store.clone(), new);
-    // Kubernetes 1.37 shows `status: {}` here; an object is shown as it is stored.
-    assert_eq!(at(&upgraded.get(&format!("{CSI_NODES}/n")).document(), "status"), Value::Null);
+    let empty = Value::object::<&str>([]);
+    assert_eq!(at(&upgraded.get(&format!("{CSI_NODES}/n")).document(), "status"), empty.clone());
+    let listed = at(&upgraded.get(CSI_NODES).document(), "items");
+    assert_eq!(
+        listed.as_array().and_then(|items| items.items().first()?.get("status").cloned()),
+        Some(empty)
+    );
+    let limit = "spec.updateStrategy.rollingUpdate.maxUnavailable";
+    let set = format!("{STATEFUL_SETS}/s");
+    assert_eq!(at(&upgraded.get(&set).document(), limit), Value::Int(1));
+    // The next write stores it, and an earlier version does not know it.
+    upgraded.patch(&format!("{CSI_NODES}/n"), MERGE_PATCH, r#"{"metadata":{"labels":{"a":"b"}}}"#);
     let path = format!("{AUTOSCALERS}/h");
     assert_eq!(at(&upgraded.get(&path).document(), "metadata.generation"), Value::Null);
     let patched = upgraded.patch(&path, MERGE_PATCH, r#"{"spec":{"maxReplicas":4}}"#).document();
@@ -124,6 +139,8 @@ fn a_store_passes_from_one_version_to_the_other_and_back() {
     let downgraded = over(store.clone(), old);
     assert_eq!(at(&downgraded.get(&path).document(), "spec.maxReplicas"), Value::Int(4));
     assert_eq!(downgraded.get(MIGRATIONS).code, 404);
+    let node = downgraded.get(&format!("{CSI_NODES}/n")).document();
+    assert_eq!((at(&node, "status"), at(&node, "metadata.labels.a")), (Value::Null, "b".into()));
     drop(downgraded);
     // What an older version does not serve is still there.
     assert_eq!(over(store, new).get(&format!("{MIGRATIONS}/m")).code, 200);
@@ -165,6 +182,42 @@ fn rules_know_how_long_names_are_since_1_37() {
         server.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &definition.to_string()).code
     });
     assert_eq!(made, [422, 201]);
+}
+
+/// Text after the key of an element is ignored until 1.36; since 1.37 the object keeps its managers.
+#[test]
+fn text_after_an_element_of_a_field_set_counts_since_1_37() {
+    const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+    let managers = both(|server| {
+        server.create(CONFIG_MAPS, r#"{"metadata":{"name":"a"},"data":{"k":"v"}}"#);
+        let patch = r#"{"metadata":{"managedFields":[{"manager":"sent","operation":"Update","apiVersion":"v1",
+            "time":"2026-01-02T03:04:05Z","fieldsType":"FieldsV1",
+            "fieldsV1":{"f:metadata":{"f:ownerReferences":{"k:{\"uid\":\"u\"}x":{}}}}}]}}"#;
+        let path = format!("{CONFIG_MAPS}/a");
+        let patched = server.patch(&path, MERGE_PATCH, patch).document();
+        let entries = at(&patched, "metadata.managedFields");
+        let name = |entry: &Value| at(entry, "manager").as_str().unwrap_or_default().to_owned();
+        entries.as_array().map(|entries| entries.iter().map(name).collect::<Vec<_>>()).unwrap_or_default()
+    });
+    assert!(
+        managers[0].contains(&"sent".to_owned()) && !managers[1].contains(&"sent".to_owned()),
+        "{managers:?}"
+    );
+}
+
+/// Matching costs the same as a function and as a method since 1.37.
+#[test]
+fn rules_pay_for_the_function_that_matches_since_1_37() {
+    let rule = format!("self.all(text, matches(text, '{}'))", "a".repeat(300));
+    let made = both(|server| {
+        let items = r#"{"type":"array","maxItems":10000,"items":{"type":"string","maxLength":10000}"#;
+        let schema = format!(
+            r#""openAPIV3Schema":{{"properties":{{"list":{items},"x-kubernetes-validations":[{{"rule":{rule:?}}}]}}}},"#
+        );
+        let text = definition("v1").replace(r#""openAPIV3Schema":{"#, &schema);
+        server.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &text).code
+    });
+    assert_eq!(made, [201, 422]);
 }
 
 #[test]
