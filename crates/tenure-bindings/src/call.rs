@@ -22,6 +22,9 @@ use tenure_value::{Object, Text, base64};
 /// # Ok::<(), tenure_bindings::Error>(())
 /// ```
 pub fn call(name: &str, arguments: &Value, types: &Types) -> Result<Value, Error> {
+    // What is wrong with the name is reported where it is read.
+    let version = arguments.get("compatibility").and_then(Value::as_str).and_then(|name| profile(name).ok());
+    let types = &types.at(version.unwrap_or_default().version());
     let call = Call { types, with: Arguments::of(arguments)? };
     match name {
         "patch.strategic_merge" => call.strategic_merge(),
@@ -361,5 +364,17 @@ mod tests {
             let error = run(name, arguments).unwrap_err();
             assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Argument, message), "{name}");
         }
+    }
+
+    #[test]
+    fn types_are_those_of_the_version() {
+        let arguments = |version: &str| {
+            format!(
+                r#"{{"live":{{"apiVersion":"storage.k8s.io/v1","kind":"CSINode","status":{{"a":1}}}},"patch":{{"status":{{"$patch":"delete"}}}},"kind":"certificates.k8s.io/v1/PodCertificateRequest","compatibility":"kubernetes@{version}"}}"#
+            )
+        };
+        assert!(run("patch.strategic_merge", &arguments("1.37")).is_ok());
+        let error = run("patch.strategic_merge", &arguments("1.36")).unwrap_err().to_string();
+        assert!(error.contains("PodCertificateRequest"), "{error}");
     }
 }

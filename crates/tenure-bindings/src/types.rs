@@ -1,15 +1,22 @@
 //! The types of documents: those of definitions and OpenAPI documents that were given, then the built-in ones.
 
 use crate::{Error, ErrorKind};
+use std::sync::Arc;
 use tenure_crd::Definition;
-use tenure_profile::Profile;
+use tenure_profile::{KubernetesVersion, Profile};
 use tenure_schema::{Schema, TypeId, TypeRef, openapi};
 use tenure_value::Value;
 
 /// The types that documents are of.
-#[derive(Default)]
 pub struct Types {
-    sources: Vec<Source>,
+    sources: Arc<[Source]>,
+    builtin: &'static Schema,
+}
+
+impl Default for Types {
+    fn default() -> Types {
+        Types::of_sources(Vec::new())
+    }
 }
 
 enum Source {
@@ -27,6 +34,15 @@ impl Types {
         Types::default()
     }
 
+    fn of_sources(sources: Vec<Source>) -> Types {
+        Types { sources: sources.into(), builtin: Schema::builtin() }
+    }
+
+    /// Returns the same types with the built-in ones of a version of Kubernetes.
+    pub(crate) fn at(&self, version: KubernetesVersion) -> Types {
+        Types { sources: self.sources.clone(), builtin: Schema::builtin_at(version) }
+    }
+
     /// Returns the types of CustomResourceDefinitions and of OpenAPI v2 and v3 documents, and the built-in ones.
     pub fn of_documents(documents: &[Value]) -> Result<Types, Error> {
         let sources = documents.iter().enumerate().map(|(at, document)| {
@@ -35,7 +51,7 @@ impl Types {
                 Error::argument(format!("{place}{problem}"))
             })
         });
-        Ok(Types { sources: sources.collect::<Result<_, _>>()? })
+        Ok(Types::of_sources(sources.collect::<Result<_, _>>()?))
     }
 
     /// Returns types with which every document is of one type: that of an OpenAPI schema such as
@@ -43,7 +59,7 @@ impl Types {
     pub fn of_schema(schema: &Value) -> Result<Types, Error> {
         let (schema, id) =
             openapi::compile_one(schema).map_err(|error| Error::argument(error.to_string()))?;
-        Ok(Types { sources: vec![Source::One(schema, id)] })
+        Ok(Types::of_sources(vec![Source::One(schema, id)]))
     }
 
     /// Returns the kinds as `apps/v1/Deployment`: those that were given, then the built-in ones.
@@ -99,7 +115,7 @@ impl Types {
     }
 
     fn schemas(&self) -> impl Iterator<Item = &Schema> {
-        self.given().chain([Schema::builtin()])
+        self.given().chain([self.builtin])
     }
 
     /// Finds a kind as `apps/v1/Deployment`, `apps/v1 Deployment` or, if only one has the name, `Deployment`.
