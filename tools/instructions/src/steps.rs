@@ -14,6 +14,9 @@ pub struct Step {
 /// The path that has steps.
 pub const APPLY: &str = "request: apply that changes";
 
+/// What is between the names of a path and its step in a figure.
+const BORDER: &str = " > ";
+
 /// The steps of a write, in order.
 const STEPS: [Step; 15] = [
     Step { name: "read the configuration", functions: &[&["tenure_value::yaml::parse_any_checked"]] },
@@ -50,7 +53,12 @@ impl Step {
 
     /// Returns the name of the figure of the step of a path.
     pub fn figure(&self, path: &str) -> String {
-        format!("{path} > {}", self.name)
+        format!("{path}{BORDER}{}", self.name)
+    }
+
+    /// Whether a figure is that of a step.
+    pub fn is_figure(name: &str) -> bool {
+        name.contains(BORDER)
     }
 
     /// Whether a function is one of the step.
