@@ -17,6 +17,9 @@ const ITEMS: usize = 4_000;
 /// The maximum size.
 const LARGEST: usize = 64_000;
 
+/// How often both sizes are measured at most.
+const ROUNDS: usize = 30;
+
 fn pod() -> TypeRef<'static> {
     Schema::builtin().kind("v1", "Pod").unwrap()
 }
@@ -72,15 +75,18 @@ fn assert_near_linear<I>(what: &str, input: impl Fn(usize) -> I, run: impl Fn(&I
     while size < LARGEST && time(size / 2) < Duration::from_millis(10) {
         size *= 2;
     }
-    // A failed measurement is repeated: only a violated property fails every time.
-    let mut last = (Duration::ZERO, Duration::ZERO);
-    for _ in 0..4 {
-        last = (time(size / 2), time(size));
-        if last.1 < last.0 * 3 {
+    // Other work on the machine only makes a run slower, so measuring continues until the law holds; an operation that violates it
+    // never passes.
+    let mut least = [Duration::MAX; 2];
+    for _ in 0..ROUNDS {
+        for (size, least) in [size / 2, size].into_iter().zip(&mut least) {
+            *least = (*least).min(time(size));
+        }
+        if least[1] < least[0] * 3 {
             return;
         }
     }
-    panic!("{what}: {:?} for {} items, {:?} for {size}", last.0, size / 2, last.1);
+    panic!("{what}: {:?} for {} items, {:?} for {size}", least[0], size / 2, least[1]);
 }
 
 fn applied(manager: &str, live: Option<&Value>, config: &Value) -> Result<Value, ApplyError> {
