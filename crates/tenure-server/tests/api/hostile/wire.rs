@@ -154,7 +154,7 @@ fn selectors_need_no_escapes() {
     for (request, expected) in [
         (get("n>0", ""), "\"n2\""),
         (get("n<1,n", ""), "\"n0\""),
-        (post, "a>b HTTP"),
+        (post, "a\\u003eb HTTP"),
         (get("n%3E1", "Connection: close\r\n"), "\"n2\""),
     ] {
         stream.write_all(request.as_bytes()).expect("the server reads");
