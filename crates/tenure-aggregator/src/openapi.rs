@@ -26,7 +26,7 @@ impl Aggregator {
         let (version_2, entity_tag) = match version_2.code {
             StatusCode::NOT_MODIFIED => (known.version_2.clone(), known.entity_tag.clone()),
             StatusCode::OK => {
-                let part = tenure_openapi::filter_version_2(&version_2.document()?, &prefix);
+                let part = tenure_catalog::openapi::filter_version_2(&version_2.document()?, &prefix);
                 (Some(Arc::new(part)), version_2.header(header::ETAG).to_string())
             }
             StatusCode::NOT_FOUND => (None, String::new()),
@@ -35,7 +35,7 @@ impl Aggregator {
         let version_3 = match index.code {
             StatusCode::OK => address(&index.document()?, service).map(OpenApi3::Served),
             StatusCode::NOT_FOUND => version_2.as_ref().map(|document| {
-                OpenApi3::Converted(Arc::new(tenure_openapi::convert_to_version_3(document)))
+                OpenApi3::Converted(Arc::new(tenure_catalog::openapi::convert_to_version_3(document)))
             }),
             code => return Err(format!("/openapi/v3: {code}")),
         };
@@ -46,7 +46,7 @@ impl Aggregator {
 /// Returns the address of the document of the group and version in the index of an extension server. The document is requested from
 /// this server, so that the address cannot be another one.
 fn address(index: &Value, service: &ApiService) -> Option<tenure_value::Text> {
-    let name = tenure_openapi::index_name(&service.group, &service.version);
+    let name = tenure_catalog::openapi::index_name(&service.group, &service.version);
     let given = index.at(["paths", name.as_str()])?.text("serverRelativeURL");
     let own = format!("/openapi/v3/{name}");
     let hash = given.split_once("?hash=").map(|(_, hash)| hash).unwrap_or_default();

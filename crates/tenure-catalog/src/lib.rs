@@ -19,6 +19,7 @@ mod identifiers;
 pub mod object;
 mod object_size;
 mod objects;
+pub mod openapi;
 pub mod owner_graph;
 pub mod scale_document;
 mod scale_table;

@@ -95,11 +95,11 @@ impl Response {
         let (encoding, body): (Encoding, Bytes) = match format.encoding {
             Encoding::Yaml => (Encoding::Yaml, yaml::to_string(document).into()),
             // A kind without a protobuf encoding is encoded as JSON.
-            Encoding::Protobuf => match tenure_protobuf::encode(document) {
+            Encoding::Protobuf => match tenure_codec::protobuf::encode(document) {
                 Ok(body) => (Encoding::Protobuf, body),
                 Err(_) => (Encoding::Json, json::to_vec(document).into()),
             },
-            Encoding::Cbor => (Encoding::Cbor, tenure_cbor::encode(document).into()),
+            Encoding::Cbor => (Encoding::Cbor, tenure_codec::cbor::encode(document).into()),
             Encoding::Json => (Encoding::Json, json::to_vec(document).into()),
         };
         Response::new(code, encoding.media_type(), body)

@@ -208,7 +208,7 @@ impl Messages {
     fn next(&mut self) -> Option<Bytes> {
         let end = match self.framing {
             Framing::Lines => self.rest.iter().position(|byte| *byte == b'\n')? + 1,
-            Framing::CborSequence => tenure_cbor::encoded_length(&self.rest)?,
+            Framing::CborSequence => tenure_codec::cbor::encoded_length(&self.rest)?,
             Framing::Lengths => {
                 let length = u32::from_be_bytes(self.rest.get(..4)?.try_into().ok()?) as usize;
                 if self.rest.len() < length + 4 {

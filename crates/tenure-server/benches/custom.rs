@@ -64,8 +64,13 @@ fn structural(given: &Value, components: &Value) -> Value {
 }
 
 fn definition() -> String {
-    let published =
-        tenure_openapi::version_3(tenure_builtin::registry(), KubernetesVersion::DEFAULT, "apps", "v1", &[]);
+    let published = tenure_catalog::openapi::version_3(
+        tenure_builtin::registry(),
+        KubernetesVersion::DEFAULT,
+        "apps",
+        "v1",
+        &[],
+    );
     let components = published.at(["components", "schemas"]).cloned().unwrap_or_default();
     let spec = components.get("io.k8s.api.apps.v1.DeploymentSpec").cloned().unwrap_or_default();
     let text = r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"rollouts.example.com"},

@@ -247,8 +247,8 @@ fn decode(bytes: &[u8], encoding: Encoding, limits: &Limits) -> Option<Value> {
         Encoding::Json => json::parse(bytes, limits).ok(),
         // Most of what is sent as YAML is JSON, which is read faster.
         Encoding::Yaml => json::parse(bytes, limits).ok().or_else(|| yaml::parse(bytes, limits).ok()),
-        Encoding::Protobuf => tenure_protobuf::decode(bytes, limits).ok(),
-        Encoding::Cbor => tenure_cbor::decode(bytes, limits).ok(),
+        Encoding::Protobuf => tenure_codec::protobuf::decode(bytes, limits).ok(),
+        Encoding::Cbor => tenure_codec::cbor::decode(bytes, limits).ok(),
     }
 }
 

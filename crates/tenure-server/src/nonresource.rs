@@ -159,7 +159,7 @@ fn index(registry: &Registry) -> Value {
     .into();
     for group in registry.groups() {
         for version in group.versions.iter() {
-            paths.push(format!("/{}", tenure_openapi::index_name(&group.name, version)));
+            paths.push(format!("/{}", tenure_catalog::openapi::index_name(&group.name, version)));
         }
         if !group.name.is_empty() {
             paths.push(format!("/apis/{}", group.name));

@@ -177,7 +177,7 @@ impl Server {
         let offload = Arc::new(Offload::default());
         let sizes = Arc::new(CollectionSizes::new(store.clone()));
         // The table is not needed before the first request; it is read while the roles are written.
-        let protobuf = tokio::task::spawn_blocking(tenure_protobuf::check);
+        let protobuf = tokio::task::spawn_blocking(tenure_codec::protobuf::check);
         let stop = tokio::sync::watch::Sender::new(false);
         let metrics = Arc::new(Metrics::default());
         let authenticator = Authenticator::open(access, identity, store.clone(), clock.clone()).await?;

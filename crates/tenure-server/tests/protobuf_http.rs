@@ -1,6 +1,6 @@
 //! A server with a client that uses only protobuf.
 
-#[path = "../../tenure-protobuf/tests/protobuf/fuzzed/mod.rs"]
+#[path = "../../tenure-codec/tests/protobuf/fuzzed/mod.rs"]
 #[allow(dead_code)]
 mod fuzzed;
 
@@ -46,7 +46,7 @@ struct Response {
 impl Response {
     fn object(&self) -> Value {
         assert_eq!(self.content_type, PROTOBUF, "{:?}", String::from_utf8_lossy(&self.body));
-        tenure_protobuf::decode(&self.body, &Limits::default()).unwrap()
+        tenure_codec::protobuf::decode(&self.body, &Limits::default()).unwrap()
     }
 }
 
@@ -89,7 +89,7 @@ fn send(address: SocketAddr, method: &str, path: &str, object: &str) -> Response
     let body = if object.is_empty() {
         Default::default()
     } else {
-        tenure_protobuf::encode(&object.parse().unwrap()).unwrap()
+        tenure_codec::protobuf::encode(&object.parse().unwrap()).unwrap()
     };
     request(address, method, path, PROTOBUF, &body)
 }
@@ -166,7 +166,7 @@ fn a_watch_in_protobuf_is_a_stream_of_frames() {
     assert_eq!(send(address, "DELETE", &format!("{CONFIG_MAPS}/w"), "").code, 200);
     for word in ["ADDED", "DELETED"] {
         let event = document("v1", "WatchEvent", &frames.next());
-        let event = tenure_protobuf::decode(&event, &Limits::default()).unwrap();
+        let event = tenure_codec::protobuf::decode(&event, &Limits::default()).unwrap();
         let text = |path: &[&str]| event.at(path.iter().copied()).and_then(Value::as_str);
         let seen = (text(&["type"]), text(&["object", "kind"]), text(&["object", "data", "k"]));
         assert_eq!(seen, (Some(word), Some("ConfigMap"), Some("v")));

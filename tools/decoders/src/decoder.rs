@@ -7,7 +7,7 @@ use crate::{
 };
 use tenure_value::Value;
 
-#[path = "../../../crates/tenure-cbor/tests/cbor/fuzzed/mod.rs"]
+#[path = "../../../crates/tenure-codec/tests/cbor/fuzzed/mod.rs"]
 mod cbor;
 #[path = "../../../crates/tenure-fields/tests/fuzzed/compact.rs"]
 mod compact;
@@ -17,7 +17,7 @@ mod fields;
 mod ownership;
 #[path = "../../../crates/tenure-patch/tests/fuzzed/mod.rs"]
 mod patch;
-#[path = "../../../crates/tenure-protobuf/tests/protobuf/fuzzed/mod.rs"]
+#[path = "../../../crates/tenure-codec/tests/protobuf/fuzzed/mod.rs"]
 mod protobuf;
 #[path = "../../../crates/tenure-schema/tests/fuzz_bodies/schema.rs"]
 mod schema;
@@ -75,8 +75,8 @@ pub fn decoders() -> Vec<Decoder> {
         ("json", with(corpus("tenure-value", "json"), lines(&objects)), value::json),
         ("yaml", with(corpus("tenure-value", "yaml"), yaml.clone()), value::yaml),
         ("manifests", yaml, targets::manifest),
-        ("protobuf", corpus("tenure-protobuf", "protobuf"), protobuf::protobuf),
-        ("CBOR", objects.iter().map(tenure_cbor::encode).collect(), cbor::cbor),
+        ("protobuf", corpus("tenure-codec", "protobuf"), protobuf::protobuf),
+        ("CBOR", objects.iter().map(tenure_codec::cbor::encode).collect(), cbor::cbor),
         ("patches", with(corpus("tenure-patch", "patch"), pairs(&objects)), patch::patch),
         ("apply", corpus("tenure-apply", "ownership"), ownership::run),
         ("schemas", with(corpus("tenure-schema", "schema"), lines(&definitions)), schema::run),

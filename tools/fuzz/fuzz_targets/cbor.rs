@@ -1,6 +1,6 @@
 #![no_main]
 
-#[path = "../../../crates/tenure-cbor/tests/cbor/fuzzed/mod.rs"]
+#[path = "../../../crates/tenure-codec/tests/cbor/fuzzed/mod.rs"]
 mod fuzzed;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzzed::cbor(bytes));

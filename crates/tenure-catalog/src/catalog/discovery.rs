@@ -104,10 +104,10 @@ pub fn openapi(published: &Published<'_>, path: &str, request: &Request) -> Opti
             let make = || {
                 let components = components(&published.snapshot, None, OpenApiVersion::V2);
                 let own =
-                    tenure_openapi::version_2(published.registry(), published.kubernetes(), &components);
+                    crate::openapi::version_2(published.registry(), published.kubernetes(), &components);
                 let others =
                     published.aggregated.versions().iter().filter_map(|version| version.openapi_2.as_deref());
-                tenure_openapi::merge_version_2(own, others)
+                crate::openapi::merge_version_2(own, others)
             };
             let form = match OpenApiEncoding::choose(request.header(header::ACCEPT), OpenApiVersion::V2) {
                 Ok(form) => form,
@@ -116,7 +116,7 @@ pub fn openapi(published: &Published<'_>, path: &str, request: &Request) -> Opti
             let document = match form {
                 OpenApiEncoding::Json => documents.get("openapi/v2", make),
                 OpenApiEncoding::Protobuf => documents
-                    .get_bytes("openapi/v2/protobuf", || tenure_openapi::version_2_in_protobuf(&make())),
+                    .get_bytes("openapi/v2/protobuf", || crate::openapi::version_2_in_protobuf(&make())),
             };
             Some(publish(document, request, form, OpenApiVersion::V2))
         }
@@ -161,13 +161,13 @@ fn openapi_document(published: &Published<'_>, name: &str) -> Option<Document> {
     let documents = published.documents();
     if name == SERVER_VERSION {
         return Some(
-            documents.get("openapi/v3/version", || tenure_openapi::server_version(published.kubernetes())),
+            documents.get("openapi/v3/version", || crate::openapi::server_version(published.kubernetes())),
         );
     }
     let groups = published.registry().groups().iter();
     let mut versions = groups.flat_map(|group| group.versions.iter().map(move |version| (group, version)));
     let (group, version) =
-        versions.find(|(group, version)| tenure_openapi::index_name(&group.name, version) == name)?;
+        versions.find(|(group, version)| crate::openapi::index_name(&group.name, version) == name)?;
     let key = format!("openapi/v3/{name}");
     match published.aggregated.find(&group.name, version).map(|served| &served.openapi_3) {
         Some(Some(OpenApi3::Converted(document))) => {
@@ -179,7 +179,7 @@ fn openapi_document(published: &Published<'_>, name: &str) -> Option<Document> {
     Some(documents.get(&key, || {
         let snapshot = &published.snapshot;
         let components = components(snapshot, Some((&group.name, version)), OpenApiVersion::V3);
-        tenure_openapi::version_3(
+        crate::openapi::version_3(
             snapshot.registry(),
             snapshot.kubernetes(),
             &group.name,
@@ -193,7 +193,7 @@ fn openapi_document(published: &Published<'_>, name: &str) -> Option<Document> {
 fn openapi_in_protobuf(documents: &Documents, name: &str, document: &Document) -> Bytes {
     let write = || {
         let tree = json::parse(&document.bytes, &Limits::TRUSTED).unwrap_or_default();
-        tenure_openapi::version_3_in_protobuf(&tree)
+        crate::openapi::version_3_in_protobuf(&tree)
     };
     documents.get_bytes(&format!("openapi/v3/{name}/protobuf"), write).bytes
 }
@@ -203,7 +203,7 @@ fn components(
     catalog: &Snapshot,
     group_version: Option<(&str, &str)>,
     dialect: OpenApiVersion,
-) -> Vec<tenure_openapi::Component> {
+) -> Vec<crate::openapi::Component> {
     let mut found = Vec::new();
     for kind in catalog.custom_kinds() {
         let definition = &kind.definition;
@@ -213,7 +213,7 @@ fn components(
             }
             let kinds = [definition.names.kind.clone(), definition.names.list_kind.clone()];
             for (kind, (name, schema)) in kinds.into_iter().zip(definition.components(version, dialect)) {
-                found.push(tenure_openapi::Component {
+                found.push(crate::openapi::Component {
                     api_version: version.api_version.clone(),
                     kind,
                     name: name.into(),
@@ -236,7 +236,7 @@ fn openapi_index(published: &Published<'_>) -> Value {
     };
     for group in published.registry().groups() {
         for version in group.versions.iter() {
-            let name = tenure_openapi::index_name(&group.name, version);
+            let name = crate::openapi::index_name(&group.name, version);
             let remote = published.aggregated.find(&group.name, version);
             let address = match remote.and_then(|served| served.openapi_3.as_ref()) {
                 Some(OpenApi3::Served(address)) => Some(address.to_string()),
@@ -266,14 +266,18 @@ fn aggregated_discovery(
     let (document, kind) = match encoding {
         Encoding::Protobuf => {
             let name = format!("discovery/{root:?}/protobuf");
-            let write = || tenure_protobuf::encode(&list()).map(Vec::from).unwrap_or_default();
+            let write = || tenure_codec::protobuf::encode(&list()).map(Vec::from).unwrap_or_default();
             let kind =
                 "application/vnd.kubernetes.protobuf;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
             (documents.get_bytes(&name, write), kind)
         }
         Encoding::Cbor => {
             let kind = "application/cbor;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-            (documents.get_bytes(&format!("discovery/{root:?}/cbor"), || tenure_cbor::encode(&list())), kind)
+            (
+                documents
+                    .get_bytes(&format!("discovery/{root:?}/cbor"), || tenure_codec::cbor::encode(&list())),
+                kind,
+            )
         }
         Encoding::Json | Encoding::Yaml => {
             let kind = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";

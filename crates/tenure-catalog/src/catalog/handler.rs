@@ -50,7 +50,7 @@ impl ResourceHandler {
         };
         let has_conversion_webhook =
             kind.as_ref().is_some_and(|kind| kind.definition.conversion != Conversion::None);
-        let has_protobuf = tenure_protobuf::knows(&resource.api_version, &resource.kind);
+        let has_protobuf = tenure_codec::protobuf::knows(&resource.api_version, &resource.kind);
         let shared = Shared {
             strategy,
             kind,

@@ -64,7 +64,7 @@ fn object(value: &[u8], modified: u64) -> Result<Option<Value>, String> {
         return Err("it is encrypted at rest; take the snapshot of a cluster without encryption, or clone through the API".into());
     }
     let object = match value.starts_with(b"k8s\0") {
-        true => tenure_protobuf::decode(value, &Limits::TRUSTED).map_err(|error| error.to_string())?,
+        true => tenure_codec::protobuf::decode(value, &Limits::TRUSTED).map_err(|error| error.to_string())?,
         false => json::parse(value, &Limits::TRUSTED).map_err(|error| error.to_string())?,
     };
     let Some(root) = object.as_object().filter(|root| root.contains("kind") && root.contains("metadata"))

@@ -268,7 +268,7 @@ fn a_snapshot_of_etcd_is_a_copy_too() {
         assert!(child.wait().expect("etcdctl").success());
     };
     let web = cluster.get("/apis/apps/v1/namespaces/default/deployments/web");
-    let encoded = tenure_protobuf::encode(&web).expect("protobuf");
+    let encoded = tenure_codec::protobuf::encode(&web).expect("protobuf");
     put("/registry/deployments/default/web", b"an older value that is not read");
     put("/registry/deployments/default/web", &encoded);
     put("/registry/configmaps/default/sealed", b"k8s:enc:aescbc:v1:key:x");

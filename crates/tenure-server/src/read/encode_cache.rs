@@ -12,10 +12,10 @@ use tenure_catalog::{
     object::{Stored, partial, shown_as},
     splice,
 };
+use tenure_codec::protobuf::ShownManagers;
 use tenure_fields::fields_v1;
 use tenure_http::{Encoding, Format, View};
 use tenure_meta::ApiError;
-use tenure_protobuf::ShownManagers;
 use tenure_store::{Entry, Revision};
 use tenure_value::{Text, Value, json};
 
@@ -156,13 +156,15 @@ impl EncodedForm {
         let bytes = match (self.format.encoding, self.standing) {
             // A copy without spare capacity, since it is kept.
             (Encoding::Protobuf, Placement::Alone | Placement::Added) => {
-                tenure_protobuf::encode_with_managers(&object, managers)
+                tenure_codec::protobuf::encode_with_managers(&object, managers)
                     .map(|bytes| Bytes::copy_from_slice(&bytes))
             }
-            (Encoding::Protobuf, Placement::InList) => tenure_protobuf::item_with_managers(&object, managers)
-                .map(|bytes| Bytes::copy_from_slice(&bytes)),
+            (Encoding::Protobuf, Placement::InList) => {
+                tenure_codec::protobuf::item_with_managers(&object, managers)
+                    .map(|bytes| Bytes::copy_from_slice(&bytes))
+            }
             (Encoding::Cbor, Placement::Alone | Placement::Added) => {
-                Ok(tenure_cbor::encode(&object).into_boxed_slice().into())
+                Ok(tenure_codec::cbor::encode(&object).into_boxed_slice().into())
             }
             (Encoding::Cbor, Placement::InList) => {
                 let object = match self.format.view {
@@ -170,7 +172,7 @@ impl EncodedForm {
                     _ => object,
                 };
                 let resource = &handler.resource;
-                let bytes = tenure_cbor::item(&object, &resource.api_version, &resource.kind);
+                let bytes = tenure_codec::cbor::item(&object, &resource.api_version, &resource.kind);
                 Ok(bytes.into_boxed_slice().into())
             }
             _ => Ok(json::to_vec(&object).into_boxed_slice().into()),

@@ -42,11 +42,11 @@ pub(super) fn object_frame(stored: &Stored, revision: Revision, format: Format, 
 /// Returns the frame of a document.
 pub(super) fn frame(event: Event, object: &Value, encoding: Encoding) -> Bytes {
     match encoding {
-        Encoding::Protobuf => tenure_protobuf::event(event.word(), object).unwrap_or_else(|error| {
+        Encoding::Protobuf => tenure_codec::protobuf::event(event.word(), object).unwrap_or_else(|error| {
             let failure = ApiError::internal(error.to_string());
-            tenure_protobuf::event(Event::Error.word(), &failure.status()).unwrap_or_default()
+            tenure_codec::protobuf::event(Event::Error.word(), &failure.status()).unwrap_or_default()
         }),
-        Encoding::Cbor => tenure_cbor::event(event.word(), object),
+        Encoding::Cbor => tenure_codec::cbor::event(event.word(), object),
         _ => around(event, &json::to_vec(object), encoding),
     }
 }
@@ -55,9 +55,9 @@ pub(super) fn frame(event: Event, object: &Value, encoding: Encoding) -> Bytes {
 pub(super) fn around(event: Event, document: &[u8], encoding: Encoding) -> Bytes {
     match encoding {
         Encoding::Protobuf => {
-            return tenure_protobuf::event_from_encoded(event.word(), document).unwrap_or_default();
+            return tenure_codec::protobuf::event_from_encoded(event.word(), document).unwrap_or_default();
         }
-        Encoding::Cbor => return tenure_cbor::event_from_encoded(event.word(), document),
+        Encoding::Cbor => return tenure_codec::cbor::event_from_encoded(event.word(), document),
         Encoding::Json | Encoding::Yaml => {}
     }
     let parts: [&[u8]; 5] = [b"{\"type\":\"", event.word().as_bytes(), b"\",\"object\":", document, b"}\n"];

@@ -104,7 +104,7 @@ pub(crate) fn list_of(
             ("kind", Value::from(kind)),
             ("metadata", metadata),
         ]);
-        let (head, tail) = tenure_protobuf::list_envelope(&envelope, items.bytes())
+        let (head, tail) = tenure_codec::protobuf::list_envelope(&envelope, items.bytes())
             .map_err(|error| ApiError::internal(error.to_string()))?;
         return Ok(Response::pieces(media_type, items.between(head, b"", tail)));
     }
@@ -112,7 +112,7 @@ pub(crate) fn list_of(
     let is_null = items.count() == 0 && format.view != View::Whole;
     if format.encoding == Encoding::Cbor {
         let count = (!is_null).then_some(items.count());
-        let (head, tail) = tenure_cbor::list_envelope(&api_version, &kind, &metadata, count);
+        let (head, tail) = tenure_codec::cbor::list_envelope(&api_version, &kind, &metadata, count);
         return Ok(Response::pieces(media_type, items.between(head, b"", tail)));
     }
     // The members in alphabetical order, as in every object.

@@ -78,7 +78,7 @@ pub(crate) fn read(bytes: &Bytes, encoding: Encoding, kind: &str) -> Result<Pars
     });
     readable.map_err(|why| {
         let refused = unrecognized(kind, &why, bytes);
-        match encoding == Encoding::Protobuf && !bytes.starts_with(tenure_protobuf::MAGIC) {
+        match encoding == Encoding::Protobuf && !bytes.starts_with(tenure_codec::protobuf::MAGIC) {
             true => refused.or_in_kubernetes(unrecognized(kind, NO_PROTOBUF, bytes)),
             false => refused,
         }
@@ -107,12 +107,13 @@ pub(crate) fn parse(bytes: &Bytes, encoding: Encoding) -> Result<Parsed, String>
         Encoding::Yaml => return parse_yaml(bytes, Documents::One),
         // A duplicate key is an error in CBOR, however strict the request is.
         Encoding::Cbor => {
-            let value = tenure_cbor::decode(bytes, &LIMITS).map_err(|error| format!("cbor: {error}"))?;
+            let value =
+                tenure_codec::cbor::decode(bytes, &LIMITS).map_err(|error| format!("cbor: {error}"))?;
             return Ok(Parsed { value, duplicates: Vec::new() });
         }
         Encoding::Protobuf => {
-            let value =
-                tenure_protobuf::decode(bytes, &LIMITS).map_err(|error| format!("protobuf: {error}"))?;
+            let value = tenure_codec::protobuf::decode(bytes, &LIMITS)
+                .map_err(|error| format!("protobuf: {error}"))?;
             return Ok(Parsed { value, duplicates: Vec::new() });
         }
     };

@@ -26,7 +26,7 @@ fn value(text: &str) -> Value {
 
 fn send(server: &Server, method: &str, path: &str, media_type: &str, body: &Value) -> Response {
     let request =
-        Request::new(method, path).body(media_type, tenure_cbor::encode(body)).header("Accept", CBOR);
+        Request::new(method, path).body(media_type, tenure_codec::cbor::encode(body)).header("Accept", CBOR);
     let response = server.send(&request);
     assert_eq!(response.header("content-type"), Some(CBOR), "{method} {path}: {}", response.text());
     response
@@ -126,7 +126,7 @@ fn the_kubernetes_profile_has_no_cbor_and_no_compact_managers() {
     let server = Server::behaving(Profile::kubernetes());
     let map = value(r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"v"}}"#);
     let request = |method: &str, path: &str, media_type: &str| {
-        server.send(&Request::new(method, path).body(media_type, tenure_cbor::encode(&map)))
+        server.send(&Request::new(method, path).body(media_type, tenure_codec::cbor::encode(&map)))
     };
     let refused = request("POST", MAPS, CBOR);
     assert_eq!(refused.code, 415);
@@ -151,7 +151,7 @@ fn discovery_is_offered_since_1_37() {
             assert_eq!(media_type.split(';').next(), Some(expected), "{version} {path}");
             if expected == CBOR {
                 let json = get(&server, path, &accept.replace("cbor", "json")).document();
-                let read = tenure_cbor::decode(&answer.body, &Limits::default()).expect("CBOR");
+                let read = tenure_codec::cbor::decode(&answer.body, &Limits::default()).expect("CBOR");
                 assert_eq!(read, json, "{path}");
             }
         }
@@ -175,7 +175,7 @@ fn compact_managers_come_and_go_in_every_encoding() {
     let table = tenure_fields::compact::tables::current().unwrap().hash().to_string();
     let decode = |response: &Response| match response.header("content-type") {
         Some("application/vnd.kubernetes.protobuf") => {
-            tenure_protobuf::decode(&response.body, &Limits::default()).unwrap()
+            tenure_codec::protobuf::decode(&response.body, &Limits::default()).unwrap()
         }
         _ => response.document(),
     };
@@ -198,7 +198,7 @@ fn compact_managers_come_and_go_in_every_encoding() {
         // The same object comes back: nothing changes.
         let body = match encoding {
             "application/json" => object.to_string().into_bytes(),
-            CBOR => tenure_cbor::encode(&object),
+            CBOR => tenure_codec::cbor::encode(&object),
             _ => response.body.clone(),
         };
         let put = server.send(&Request::new("PUT", &path).body(encoding, body));

@@ -20,7 +20,7 @@ use tenure_server::{Improvement, Profile};
 use tenure_store::MemoryStore;
 
 #[allow(dead_code)]
-#[path = "../../../tenure-protobuf/examples/carry_protobuf.rs"]
+#[path = "../../../tenure-codec/examples/carry_protobuf.rs"]
 mod carry_protobuf;
 
 mod carry_cbor;

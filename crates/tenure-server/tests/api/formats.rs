@@ -22,8 +22,8 @@ fn kind(response: &Response) -> String {
     let media_type = response.header("content-type").unwrap_or_default();
     let limits = Limits::default();
     let document = match media_type {
-        CBOR => tenure_cbor::decode(&response.body, &limits).expect("the body is CBOR"),
-        PROTOBUF => tenure_protobuf::decode(&response.body, &limits).expect("the body is protobuf"),
+        CBOR => tenure_codec::cbor::decode(&response.body, &limits).expect("the body is CBOR"),
+        PROTOBUF => tenure_codec::protobuf::decode(&response.body, &limits).expect("the body is protobuf"),
         YAML => yaml::parse(&response.body, &limits).expect("the body is YAML"),
         _ => response.document(),
     };
@@ -140,7 +140,8 @@ fn aggregated_discovery_comes_in_protobuf_too() {
     for path in ["/api", "/apis"] {
         let response = server.send(&Request::new("GET", path).header("Accept", &accept));
         assert_eq!(response.header("content-type"), Some(accept.as_str()));
-        let read = tenure_protobuf::decode(&response.body, &Limits::default()).expect("the body is protobuf");
+        let read =
+            tenure_codec::protobuf::decode(&response.body, &Limits::default()).expect("the body is protobuf");
         let groups =
             |list: &Value| list.get("items").and_then(Value::as_array).map_or(0, |items| items.len());
         let text = server.send(&Request::new("GET", path).header("Accept", &json)).document();

@@ -85,7 +85,9 @@ impl Response {
     /// Returns the body as a document; `null` if it is not JSON.
     pub fn document(&self) -> Value {
         match self.header("content-type") {
-            Some("application/cbor") => tenure_cbor::decode(&self.body, &Limits::default()).expect("CBOR"),
+            Some("application/cbor") => {
+                tenure_codec::cbor::decode(&self.body, &Limits::default()).expect("CBOR")
+            }
             _ => json::parse(&self.body, &Limits::default()).unwrap_or_default(),
         }
     }

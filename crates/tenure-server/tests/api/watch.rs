@@ -210,7 +210,8 @@ const CBOR: &str = "application/cbor";
 
 /// Returns the events of a response in CBOR, or the one document of a response that is not a stream.
 fn cbor_events(response: &Response) -> Vec<Value> {
-    let (events, used) = tenure_cbor::decode_sequence(&response.body, &Limits::default()).expect("CBOR");
+    let (events, used) =
+        tenure_codec::cbor::decode_sequence(&response.body, &Limits::default()).expect("CBOR");
     assert_eq!(used, response.body.len());
     events
 }
@@ -219,7 +220,8 @@ const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 /// Returns the events of a protobuf response: each is preceded by its length and contains its object as a document.
 fn protobuf_events(response: &Response) -> Vec<Value> {
-    let document = |bytes: &[u8]| tenure_protobuf::decode(bytes, &Limits::default()).expect("a document");
+    let document =
+        |bytes: &[u8]| tenure_codec::protobuf::decode(bytes, &Limits::default()).expect("a document");
     // A response that is not a stream is one document, which begins with the magic bytes.
     if response.body.starts_with(b"k8s\0") {
         return vec![document(&response.body)];

@@ -40,7 +40,7 @@ fn request_as_cbor(request: &mut Message) {
 
 fn response_from_cbor(response: &mut Message) {
     if response.is(CBOR) {
-        let value = tenure_cbor::decode(&response.body, &Limits::TRUSTED).expect("the body is CBOR");
+        let value = tenure_codec::cbor::decode(&response.body, &Limits::TRUSTED).expect("the body is CBOR");
         response.body = json::to_vec(&value);
         response.set("content-type", JSON);
         COUNTS[1].fetch_add(1, Relaxed);
@@ -53,7 +53,7 @@ type Parse<D> = fn(&[u8], &Limits) -> Result<(Value, Vec<D>), tenure_value::Erro
 /// Returns a body as CBOR if that is lossless.
 fn as_cbor<D>(body: &[u8], parse: Parse<D>) -> Option<Vec<u8>> {
     let (value, duplicates) = parse(body, &Limits::default()).ok()?;
-    let bytes = tenure_cbor::encode(&value);
-    let again = tenure_cbor::decode(&bytes, &Limits::default()).ok()?;
+    let bytes = tenure_codec::cbor::encode(&value);
+    let again = tenure_codec::cbor::decode(&bytes, &Limits::default()).ok()?;
     (duplicates.is_empty() && again == value).then_some(bytes)
 }

@@ -25,7 +25,7 @@ fn with_metadata(field: &str) -> Request {
 fn hostile_cbor_is_refused() {
     const CBOR: &str = "application/cbor";
     let whole = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"bad"},"data":{"k":"v"}}"#;
-    let whole = tenure_cbor::encode(&whole.parse().expect("a document"));
+    let whole = tenure_codec::cbor::encode(&whole.parse().expect("a document"));
     let with = |field: &[u8], name: &str| {
         let mut body = b"\xa3\x48metadata\xa1\x44name\x43bad\x41".to_vec();
         body.extend_from_slice(name.as_bytes());
