@@ -57,8 +57,6 @@ async fn without_etcd_requests_time_out_and_the_mirror_is_served() {
     store.health().await.unwrap();
 
     etcd.signal(0, "STOP");
-    // A busy machine needs a moment to stop all of its threads.
-    sleep(Duration::from_millis(300)).await;
     let start = Instant::now();
     let read = store.get(b"a").await;
     assert!(matches!(read, Err(Error::Unavailable { .. })), "{read:?}");
@@ -94,31 +92,46 @@ enum Mode {
     Closed,
 }
 
-#[derive(Clone)]
 struct Proxy {
     port: u16,
     mode: Arc<AtomicU8>,
+    /// One clone for each direction of a connection.
+    open: Arc<()>,
 }
 
 impl Proxy {
     async fn to(target: u16) -> Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let mode = Arc::new(AtomicU8::new(Mode::Open as u8));
-        let shared = mode.clone();
+        let (mode, open) = (Arc::new(AtomicU8::new(Mode::Open as u8)), Arc::new(()));
+        let (shared, count) = (mode.clone(), Arc::downgrade(&open));
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
+                if shared.load(Ordering::SeqCst) == Mode::Closed as u8 {
+                    continue;
+                }
                 let Ok(server) = TcpStream::connect(("127.0.0.1", target)).await else { continue };
                 let ((from, to), (back, out)) = (client.into_split(), server.into_split());
-                tokio::spawn(pump(from, out, shared.clone(), &[Mode::Open, Mode::Deaf]));
-                tokio::spawn(pump(back, to, shared.clone(), &[Mode::Open]));
+                let forward = pump(from, out, shared.clone(), &[Mode::Open, Mode::Deaf]);
+                let backward = pump(back, to, shared.clone(), &[Mode::Open]);
+                for direction in [forward, backward] {
+                    let open = count.upgrade();
+                    tokio::spawn(async move { (direction.await, drop(open)) });
+                }
             }
         });
-        Proxy { port, mode }
+        Proxy { port, mode, open }
     }
 
     fn set(&self, mode: Mode) {
         self.mode.store(mode as u8, Ordering::SeqCst);
+    }
+
+    /// Ends all connections, and accepts others.
+    async fn reconnect(&self) {
+        self.set(Mode::Closed);
+        until("all connections end", async || Arc::strong_count(&self.open) == 1).await;
+        self.set(Mode::Open);
     }
 
     fn endpoint(&self) -> String {
@@ -225,9 +238,7 @@ async fn a_server_that_missed_compacted_changes_ends_its_watches() {
     proxy.set(Mode::Silent);
     let newest = put(&stranger, "b", "1").await;
     stranger.compact(Compaction::Before(newest)).await.unwrap();
-    proxy.set(Mode::Closed);
-    sleep(Duration::from_millis(200)).await;
-    proxy.set(Mode::Open);
+    proxy.reconnect().await;
     assert_eq!(cut.get(b"a").await.unwrap().unwrap().value, "1");
     let later = put(&other, "a", "2").await;
     assert_eq!(next_revision(&mut watch).await.unwrap(), later, "nothing was missed");
@@ -237,9 +248,7 @@ async fn a_server_that_missed_compacted_changes_ends_its_watches() {
     put(&other, "a", "3").await;
     let newest = put(&other, "a", "4").await;
     other.compact(Compaction::Before(newest)).await.unwrap();
-    proxy.set(Mode::Closed);
-    sleep(Duration::from_millis(200)).await;
-    proxy.set(Mode::Open);
+    proxy.reconnect().await;
     let ended = next_revision(&mut watch).await;
     assert!(matches!(ended, Err(Error::TooOld { requested, .. }) if requested >= later), "{ended:?}");
     assert_eq!(cut.get(b"a").await.unwrap().unwrap().value, "4");

@@ -45,13 +45,18 @@ async fn history_is_bounded_by_bytes() {
 
 #[tokio::test]
 async fn history_is_bounded_by_age() {
-    let limits = HistoryLimits { age: Duration::from_millis(40), ..HistoryLimits::unlimited() };
-    let store = MemoryStore::with_limits(limits);
-    let old = store.commit(put("a", "1")).await.unwrap().revision;
-    assert_eq!(oldest(&store).await, 0);
-    tokio::time::sleep(Duration::from_millis(80)).await;
-    store.commit(put("a", "2")).await.unwrap();
-    assert!(oldest(&store).await >= old.get());
+    let of_age = |age| MemoryStore::with_limits(HistoryLimits { age, ..HistoryLimits::unlimited() });
+    let kept = of_age(Duration::from_secs(3_600));
+    let forgotten = of_age(Duration::from_millis(1));
+    let old = forgotten.commit(put("a", "1")).await.unwrap().revision;
+    for number in 2.. {
+        kept.commit(put("a", number.to_string())).await.unwrap();
+        forgotten.commit(put("a", number.to_string())).await.unwrap();
+        if oldest(&forgotten).await >= old.get() {
+            break;
+        }
+    }
+    assert_eq!(oldest(&kept).await, 0);
 }
 
 #[tokio::test]

@@ -210,12 +210,12 @@ fn acknowledged_writes_survive_every_fault_of_etcd_and_servers() {
             break;
         }
         cluster.suffer(*fault);
-        let mended = Instant::now();
+        let repaired = Instant::now();
         while recent(&shared, Duration::from_secs(1)) < usual.div_ceil(4) {
-            assert!(mended.elapsed() < RECOVERY, "{fault:?}: work does not go on");
+            assert!(repaired.elapsed() < RECOVERY, "{fault:?}: work does not go on");
             sleep(Duration::from_millis(50));
         }
-        eprintln!("{fault:?}: as before after {:.1} s", mended.elapsed().as_secs_f64());
+        eprintln!("{fault:?}: as before after {:.1} s", repaired.elapsed().as_secs_f64());
     }
     shared.stop.store(true, Ordering::SeqCst);
     for client in clients {

@@ -24,11 +24,14 @@ use tenure_value::{Limits, Value, json};
 
 const WRITERS: u64 = 4;
 const WATCHERS: u64 = 12;
-const LASTING: Duration = Duration::from_secs(8);
 const NAMESPACES: [&str; 2] = ["default", "kube-public"];
 const COLORS: [&str; 3] = ["red", "green", "blue"];
-/// How long a watcher may be disconnected: often longer than the history that is kept.
-const NAP: Duration = Duration::from_millis(1_000);
+/// The writes between two events: the history is forgotten, connections break.
+const WRITES: u64 = 300;
+/// How long the test goes on if too little happens.
+const TIMEOUT: Duration = Duration::from_secs(120);
+/// How often the history is forgotten and connections break, at least.
+const ROUNDS: u64 = 4;
 /// The number of events after which a watcher compares its state, in addition to every bookmark.
 const COMPARE: u64 = 25;
 
@@ -36,6 +39,9 @@ const COMPARE: u64 = 25;
 struct Shared {
     address: Mutex<SocketAddr>,
     writing: AtomicBool,
+    written: AtomicU64,
+    /// How often the history was forgotten.
+    forgotten: AtomicU64,
     /// The revision that every watcher must reach in the end.
     last: AtomicU64,
     compared: AtomicU64,
@@ -62,6 +68,22 @@ impl Shared {
         }
     }
 
+    /// Waits until a counter of what other threads do has a value, or nothing is written any more.
+    fn wait_for(&self, counter: &AtomicU64, value: u64) {
+        let start = Instant::now();
+        while counter.load(SeqCst) < value && self.writing.load(SeqCst) && start.elapsed() < TIMEOUT {
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Whether each watcher has resumed and compared often, and one after its revision was forgotten.
+    fn is_enough(&self) -> bool {
+        let count = |counter: &AtomicU64| counter.load(SeqCst);
+        count(&self.compared) > 4 * WATCHERS
+            && count(&self.resumed) > 4 * WATCHERS
+            && count(&self.expired) > 0
+    }
+
     fn write(&self, mut random: Random) {
         while self.writing.load(SeqCst) {
             let collection = format!("/api/v1/namespaces/{}/configmaps", random.of(&NAMESPACES));
@@ -82,6 +104,7 @@ impl Shared {
             };
             // The server may be restarting, and many writes fail because the object exists or does not.
             let _ = try_send(self.address(), &request);
+            self.written.fetch_add(1, SeqCst);
             thread::sleep(Duration::from_millis(random.below(12)));
         }
     }
@@ -182,7 +205,7 @@ fn follow(shared: &Shared, mut random: Random) {
         }
         // Some watchers resume only after their revision was compacted.
         if last == 0 && random.below(10) == 0 {
-            thread::sleep(NAP);
+            shared.wait_for(&shared.forgotten, shared.forgotten.load(SeqCst) + 1);
         }
         let seconds = 2 + random.below(3);
         let path = format!(
@@ -220,6 +243,8 @@ fn a_watcher_always_converges_to_the_list() {
     let shared = Shared {
         address: Mutex::new(server.address),
         writing: AtomicBool::new(true),
+        written: AtomicU64::new(0),
+        forgotten: AtomicU64::new(0),
         last: AtomicU64::new(0),
         compared: AtomicU64::new(0),
         resumed: AtomicU64::new(0),
@@ -233,10 +258,11 @@ fn a_watcher_always_converges_to_the_list() {
             (0..WRITERS).map(|seed| scope.spawn(move || shared.write(Random(seed * 104_729 + 5)))).collect();
         let start = Instant::now();
         let mut server = server;
-        while start.elapsed() < LASTING {
-            thread::sleep(Duration::from_millis(900));
+        while start.elapsed() < TIMEOUT && (shared.forgotten.load(SeqCst) < ROUNDS || !shared.is_enough()) {
+            shared.wait_for(&shared.written, shared.written.load(SeqCst) + WRITES);
             server.forget_history();
-            thread::sleep(Duration::from_millis(900));
+            shared.forgotten.fetch_add(1, SeqCst);
+            shared.wait_for(&shared.written, shared.written.load(SeqCst) + WRITES);
             // Connections break at arbitrary positions.
             drop(server);
             server = Server::over(store.clone(), Administrator::Anyone);
@@ -247,8 +273,6 @@ fn a_watcher_always_converges_to_the_list() {
         shared.last.store(server.revision().parse().expect("a version"), SeqCst);
         watchers.into_iter().for_each(|watcher| watcher.join().expect("a watcher"));
     });
-    let count = |counter: &AtomicU64| counter.load(SeqCst);
-    assert!(count(&shared.compared) > 4 * WATCHERS, "{} comparisons", count(&shared.compared));
-    assert!(count(&shared.resumed) > 4 * WATCHERS, "{} resumptions", count(&shared.resumed));
-    assert!(count(&shared.expired) > 0, "no watcher expired");
+    let [compared, resumed, expired] = [&shared.compared, &shared.resumed, &shared.expired];
+    assert!(shared.is_enough(), "{compared:?} comparisons, {resumed:?} resumptions, {expired:?} expired");
 }

@@ -2,7 +2,7 @@
 //! map `kube-root-ca.crt`. They exist from the start and in new namespaces, and are restored when they are deleted or changed.
 
 use crate::server::{MERGE_PATCH, Server};
-use std::{sync::Arc, thread, time::Duration};
+use std::sync::Arc;
 use tenure_http::Administrator;
 use tenure_store::MemoryStore;
 use tenure_value::Value;
@@ -29,22 +29,15 @@ fn has_default_objects(server: &Server, namespace: &str) -> bool {
 
 #[track_caller]
 fn wait(server: &Server, namespace: &str) {
-    server.wait_until(&format!("{namespace} is server_with_default_objects"), || {
+    server.wait_until(&format!("{namespace} has its default objects"), || {
         has_default_objects(server, namespace)
     });
 }
 
-/// Waits until no more writes occur, and returns the revision of the store.
-fn settled(server: &Server) -> String {
-    let mut before = server.revision();
-    loop {
-        thread::sleep(Duration::from_millis(200));
-        let now = server.revision();
-        if now == before {
-            return now;
-        }
-        before = now;
-    }
+/// Waits until the controllers have nothing to do, and returns the revision of the store.
+fn settled(server: &Server) -> u64 {
+    server.wait_until_idle();
+    server.revision().parse().expect("a number")
 }
 
 #[test]
@@ -53,10 +46,10 @@ fn old_and_new_namespaces_get_default_objects_with_two_writes() {
     for namespace in ["default", "kube-system", "kube-public", "kube-node-lease"] {
         wait(&server, namespace);
     }
-    let before: u64 = settled(&server).parse().expect("a number");
+    let before = settled(&server);
     server.create_namespace("new");
     wait(&server, "new");
-    let after: u64 = settled(&server).parse().expect("a number");
+    let after = settled(&server);
     assert_eq!(after - before, 3, "the namespace, the account and the certificates");
 }
 
@@ -81,7 +74,7 @@ fn a_terminating_namespace_gets_no_default_objects() {
     wait(&server, "short");
     server.delete("/api/v1/namespaces/short");
     server.wait_until_gone("/api/v1/namespaces/short");
-    settled(&server);
+    server.wait_until_idle();
     let left: Vec<String> = ["objects/core/serviceaccounts/short/", "objects/core/configmaps/short/"]
         .iter()
         .flat_map(|place| server.keys(place))
@@ -140,7 +133,7 @@ fn the_service_has_the_address_that_others_reach() {
     alone.wait_until("the service is there", || {
         alone.get("/api/v1/namespaces/default/services/kubernetes").code == 200
     });
-    settled(&alone);
+    alone.wait_until_idle();
     assert_eq!(alone.get(ENDPOINTS).code, 404, "a loopback address is not published");
 }
 
@@ -159,7 +152,7 @@ fn an_address_in_use_is_not_taken() {
 fn without_the_option_no_default_objects_exist() {
     let server = Server::living();
     server.create_namespace("plain");
-    settled(&server);
+    server.wait_until_idle();
     assert_eq!(server.get(&account("plain")).code, 404);
     assert_eq!(server.get(&trust("plain")).code, 404);
 }

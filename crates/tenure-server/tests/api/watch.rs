@@ -11,7 +11,6 @@ use std::{
     io::{Read, Write},
     net::{SocketAddr, TcpStream},
     thread,
-    time::Duration,
 };
 use tenure_value::{Array, Limits, Value};
 
@@ -95,8 +94,7 @@ fn watch(to: SocketAddr, path: &str, accept: &str, changes: impl FnOnce()) -> Re
     stream.write_all(head.as_bytes()).expect("the request is sent");
     let mut bytes = vec![0; 1];
     stream.read_exact(&mut bytes).expect("the response begins");
-    // Existing objects are sent first, then the changes.
-    thread::sleep(Duration::from_millis(400));
+    // The watch begins before its response: what it shows as existing was read by now.
     changes();
     stream.read_to_end(&mut bytes).expect("the response ends");
     read_response(&bytes).expect("a response")

@@ -198,9 +198,26 @@ fn etcdctl(arguments: &[&str], file: &Path) {
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// Sends a signal to a process. With `STOP` it returns when all threads of the process have stopped.
 pub fn signal(process: u32, name: &str) {
     let sent = Command::new("kill").arg(format!("-{name}")).arg(process.to_string()).status();
     assert!(sent.expect("kill runs").success(), "{name} to {process}");
+    let start = Instant::now();
+    while name == "STOP" && !is_stopped(process) {
+        assert!(start.elapsed() < TIMEOUT, "the process does not stop");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Whether every thread of a process is stopped.
+fn is_stopped(process: u32) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).expect("the process runs");
+    let state =
+        |thread: std::fs::DirEntry| std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+    threads
+        .flatten()
+        .map(state)
+        .all(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T')))
 }
 
 /// Returns a free port.
