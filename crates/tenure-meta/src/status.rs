@@ -383,7 +383,8 @@ impl ApiError {
 }
 
 impl Cause {
-    fn value(&self) -> Value {
+    /// Returns the cause as it is part of a `Status`.
+    pub fn value(&self) -> Value {
         let mut fields = vec![("message", Value::from(self.message.as_str()))];
         if !self.reason.is_empty() {
             fields.push(("reason", Value::from(self.reason.clone())));

@@ -30,6 +30,8 @@ pub struct Cause {
 
 /// The reason of a cause that names a conflicting field.
 const FIELD_MANAGER_CONFLICT: &str = "FieldManagerConflict";
+/// The reason of a cause that names the write of a transaction which was refused.
+const REFUSED_WRITE: &str = "RefusedWrite";
 
 impl Refusal {
     /// Reads the body of a response with an error code: a `Status`, or plain text.
@@ -65,6 +67,12 @@ impl Refusal {
         self.code == 409 && self.reason == "Conflict" && !self.is_conflict()
     }
 
+    /// Returns the number of the write that was refused; `None` if the transaction as such was.
+    pub fn refused_write(&self) -> Option<usize> {
+        let cause = self.causes.iter().find(|cause| cause.reason == REFUSED_WRITE)?;
+        cause.field.strip_prefix("requests[")?.strip_suffix(']')?.parse().ok()
+    }
+
     /// Returns the conflicting fields, each once.
     pub fn conflicting_fields(&self) -> Vec<&str> {
         let mut seen = HashSet::new();
@@ -89,5 +97,12 @@ mod tests {
         assert!(conflict.is_conflict() && !conflict.is_outdated());
         assert_eq!(conflict.conflicting_fields(), [".a"]);
         assert!(refusal("").is_outdated());
+    }
+
+    #[test]
+    fn the_refused_write_of_a_transaction_is_named() {
+        let status = r#"{"details":{"causes":[{"reason":"Other","field":"requests[1]"},{"reason":"RefusedWrite","field":"requests[12]"}]}}"#;
+        assert_eq!(Refusal::read(409, &status.parse().unwrap()).refused_write(), Some(12));
+        assert_eq!(Refusal::read(409, &"{}".parse().unwrap()).refused_write(), None);
     }
 }

@@ -126,7 +126,7 @@ async fn transact(plan: &SavedPlan, now: Timestamp, cluster: &Cluster) -> Result
             return ended(applied, End::Complete);
         }
         let refusal = response.refusal();
-        let place = failed(&refusal.message).and_then(|at| steps.get(at)).copied();
+        let place = refusal.refused_write().and_then(|at| steps.get(at)).copied();
         // A refusal that names no write is about the transaction as such, and was made before anything was committed.
         if matches!(refusal.code, 400 | 403 | 404 | 405 | 413) && place.is_none() {
             return Ok(Transacted::NotOffered { code: refusal.code, message: refusal.message });
@@ -139,11 +139,6 @@ async fn transact(plan: &SavedPlan, now: Timestamp, cluster: &Cluster) -> Result
         }
     }
     Err(ClientError::Changed { what: "the objects of the plan".into() })
-}
-
-/// Returns the number of the write that the message of a refusal names.
-fn failed(message: &str) -> Option<usize> {
-    message.strip_prefix("requests[")?.split(']').next()?.parse().ok()
 }
 
 impl Carrier<'_> {

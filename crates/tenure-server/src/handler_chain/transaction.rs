@@ -15,7 +15,7 @@ use tenure_authentication::Credential;
 use tenure_authorization::RBAC_PREFIX;
 use tenure_catalog::{Subresource, Target, Verb, object::meta_text};
 use tenure_http::{BoundedBody, ClientAddress, PLAIN, Request, Response, ResponseBody};
-use tenure_meta::{ApiError, Reason, UserInfo};
+use tenure_meta::{ApiError, Cause, Reason, UserInfo};
 use tenure_store::{Error, Revision, StagedTransactions, StagingStore, Store, limits::MAX_STAGED};
 use tenure_value::{Limits, Object, Text, Value, json};
 
@@ -25,7 +25,7 @@ pub(super) const PATH: &str = "/transactions";
 const BODY_BYTES: usize = 16 * 1024 * 1024;
 /// How many bytes a transaction occupies for each byte of its body.
 const BYTES_PER_BODY_BYTE: usize = 12;
-/// How often the writes are carried out before others are said to be in the way.
+/// How many attempts are made before a transaction is refused because other clients change the same objects.
 const ATTEMPTS: usize = 5;
 
 /// The headers that a write has from the transaction, as a request of its own would have them.
@@ -33,6 +33,9 @@ const INHERITED: [HeaderName; 3] =
     [header::USER_AGENT, HeaderName::from_static("x-forwarded-for"), HeaderName::from_static("x-real-ip")];
 /// The annotation that leads from the audit events of a write to those of its transaction.
 const AUDIT_ANNOTATION: &str = "tenure.dev/transaction";
+
+/// The reason of the cause that names the write which was refused.
+const REFUSED_WRITE: &str = "RefusedWrite";
 
 /// Who makes a transaction, and from where.
 struct Origin {
@@ -45,8 +48,8 @@ struct Origin {
 
 /// One of the writes.
 struct Write {
-    /// How errors name it.
-    title: String,
+    /// Its place in the transaction, such as `requests[1]`.
+    place: String,
     method: Method,
     uri: Uri,
     content_type: Option<HeaderValue>,
@@ -175,8 +178,8 @@ impl Server {
             let trail = seen.trail.take();
             match outcome {
                 Ok(outcome) => outcomes.push(Outcome { trail, ..outcome }),
-                Err(mut failure) => {
-                    failure.message = format!("{}: {}; nothing was written", write.title, failure.message);
+                Err(failure) => {
+                    let failure = write.refused(failure);
                     end(trail, &failure);
                     return Err(nothing_written(failure, outcomes));
                 }
@@ -244,7 +247,7 @@ impl Server {
 impl Write {
     fn read(place: usize, value: &Value) -> Result<Write, ApiError> {
         let at = format!("requests[{place}]");
-        let invalid = |why: String| ApiError::bad_request(format!("{at}{why}"));
+        let invalid = |why: String| naming(&at, ApiError::bad_request(format!("{at}{why}")));
         let Some(fields) = value.as_object() else {
             return Err(invalid(" must be an object with method, path and body".into()));
         };
@@ -282,8 +285,22 @@ impl Write {
             Some(Value::Bool(absent)) => *absent,
             Some(_) => return Err(invalid(".absent must be true or false".into())),
         };
-        let title = format!("{at} ({method} {})", uri.path());
-        Ok(Write { title, method, uri, content_type, body, absent })
+        Ok(Write { place: at, method, uri, content_type, body, absent })
+    }
+
+    /// Returns the refusal of this write as that of the transaction.
+    fn refused(&self, mut failure: ApiError) -> ApiError {
+        let title = |message: &str| {
+            format!("{} ({} {}): {message}; nothing was written", self.place, self.method, self.uri.path())
+        };
+        failure.message = title(&failure.message);
+        failure.kubernetes = failure.kubernetes.take().map(|answer| self.refused(answer));
+        // The status of a webhook is sent as it is, but for what names the write.
+        if let Some(Value::Object(status)) = failure.given.take() {
+            let message = status.get("message").and_then(Value::as_str).unwrap_or_default();
+            failure.given = Some(status.with("message", title(message)).into());
+        }
+        naming(&self.place, failure)
     }
 
     /// Returns the head that a request of its own would have.
@@ -337,6 +354,25 @@ fn read_writes(body: &[u8]) -> Result<Vec<Write>, ApiError> {
         )));
     }
     requests.iter().enumerate().map(|(place, request)| Write::read(place, request)).collect()
+}
+
+/// Adds the cause by which programs find the write that was refused.
+fn naming(place: &str, mut failure: ApiError) -> ApiError {
+    let cause = Cause {
+        reason: REFUSED_WRITE.into(),
+        message: "the write that was refused".into(),
+        field: place.into(),
+        extension: None,
+    };
+    if let Some(Value::Object(status)) = failure.given.take() {
+        let details = status.get("details").and_then(Value::as_object).cloned().unwrap_or_default();
+        let causes = details.get("causes").and_then(Value::as_array).map(|causes| causes.items());
+        let causes = [cause.value()].into_iter().chain(causes.unwrap_or_default().iter().cloned());
+        let details = details.with("causes", Value::array(causes));
+        failure.given = Some(status.with("details", details).into());
+    }
+    failure.causes.insert(0, cause);
+    failure
 }
 
 /// Refuses what cannot be undone by not committing it.
@@ -395,4 +431,31 @@ fn with_version(object: Value, translate: impl Fn(Revision) -> Revision) -> Valu
     let metadata = fields.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
     let metadata: Object = metadata.with("resourceVersion", Value::from(translated.to_string()));
     fields.clone().with("metadata", metadata).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_names_its_write_whoever_refused_it() {
+        let write = r#"{"method":"DELETE","path":"/api/v1/namespaces/a"}"#.parse().unwrap();
+        let write = Write::read(2, &write).unwrap();
+        let mut by_webhook = ApiError::new(Reason::Forbidden, "no");
+        by_webhook.given =
+            Some(r#"{"code":418,"message":"no","details":{"causes":[{"reason":"Why"}]}}"#.parse().unwrap());
+        for refused in [ApiError::new(Reason::Forbidden, "no"), by_webhook] {
+            let code = refused.code();
+            let status = write.refused(refused).status();
+            let text = |path: &[&str]| status.at(path.iter().copied()).and_then(Value::as_str);
+            assert_eq!(
+                text(&["message"]),
+                Some("requests[2] (DELETE /api/v1/namespaces/a): no; nothing was written")
+            );
+            let causes = status.at(["details", "causes"]).and_then(Value::as_array).unwrap().items();
+            assert_eq!(causes[0].get("field"), Some(&"requests[2]".into()));
+            assert_eq!(causes[0].get("reason"), Some(&REFUSED_WRITE.into()));
+            assert_eq!((causes.len() == 2, status.get("code")), (code == 418, Some(&Value::from(code))));
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Several writes in one transaction: all take effect or none, with the rules of single requests.
 
-use crate::{http::Request, server::Server};
+use crate::{facts::items, http::Request, server::Server};
 use tenure_http::Administrator;
 use tenure_meta::ValueExt;
 use tenure_server::Profile;
@@ -139,6 +139,13 @@ fn one_refusal_leaves_everything_as_it_was() {
         assert_eq!(answer.code, code, "{case}: {document}");
         let message = message(&document);
         assert!(message.contains("requests[1]") && message.contains(text), "{case}: {message}");
+        let causes = items(document.get("details").unwrap_or(&Value::Null), "causes");
+        let named = causes.iter().find(|cause| cause.get("reason") == Some(&"RefusedWrite".into()));
+        assert_eq!(
+            named.and_then(|cause| cause.get("field")),
+            Some(&"requests[1]".into()),
+            "{case}: {document}"
+        );
         assert_eq!(server.get(MAPS).document().get("items"), before.get("items"), "{case}");
     }
     let refused = [
