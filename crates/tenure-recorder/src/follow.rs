@@ -121,124 +121,120 @@ impl Follow {
 
     /// Makes a step, with or without something to see.
     async fn step(&mut self) -> Result<Option<Sight>, ClientError> {
-        let namespace = self.namespace.as_deref();
         match &mut self.phase {
             Phase::List => {
                 self.phase = if self.is_streamed { Phase::Stream } else { Phase::Page(None) };
                 Ok(Some(Sight::ListBegins))
             }
-            Phase::Stream => {
-                let selection = &self.selection;
-                let begun =
-                    self.cluster.watch_list(&self.resource, namespace, selection, WATCH_SECONDS).await;
-                match begun {
-                    Ok(watch) => {
-                        self.phase = Phase::Streaming(Box::new(watch));
-                        Ok(None)
-                    }
-                    // The server does not know such lists, or does not have them for this kind.
-                    Err(error) if code(&error).is_some_and(|code| [400, 405, 406, 422].contains(&code)) => {
-                        self.is_streamed = false;
-                        self.phase = Phase::Page(None);
-                        Ok(None)
-                    }
-                    Err(error) => Err(error),
-                }
-            }
+            Phase::Stream => self.stream().await,
             Phase::Streaming(_) | Phase::Streamed(..) => self.streamed().await,
-            Phase::Page(token) => {
-                let page = match (self.is_slow, &token) {
-                    (true, None) => self.cluster.whole(&self.resource, namespace, &self.selection).await,
-                    _ => {
-                        let token = token.as_deref();
-                        self.cluster.page(&self.resource, namespace, &self.selection, token).await
-                    }
-                };
-                let page = match page {
-                    Ok(page) => page,
-                    Err(error) if code(&error) == Some(GONE) && token.is_some() => {
-                        self.is_slow = true;
-                        self.phase = Phase::List;
-                        return Ok(None);
-                    }
-                    Err(error) => return Err(error),
-                };
-                if let Some(next) = page.next {
-                    self.phase = Phase::Page(Some(next));
-                } else {
-                    self.is_slow = false;
-                    // The objects of the last page come first, then the end of the list.
-                    self.phase = Phase::Ended(page.resource_version);
-                }
-                Ok(Some(Sight::Listed(page.objects.into_iter().map(|found| found.shown).collect())))
-            }
+            Phase::Page(_) => self.page().await,
             Phase::Ended(version) => {
                 let version = std::mem::take(version);
                 self.phase = Phase::Begin(version.clone());
                 Ok(Some(Sight::ListEnds(version)))
             }
-            Phase::Begin(version) => {
-                let selection = &self.selection;
-                let begun = self
-                    .cluster
-                    .watch_for(&self.resource, namespace, selection, version, WATCH_SECONDS)
-                    .await;
-                match begun {
-                    Ok(watch) => {
-                        let version = std::mem::take(version);
-                        self.phase = Phase::Watching(Box::new(watch), version);
-                        Ok(None)
-                    }
-                    Err(error) if code(&error) == Some(GONE) => {
-                        self.phase = Phase::List;
-                        Ok(None)
-                    }
-                    Err(error) => Err(error),
-                }
-            }
-            Phase::Watching(watch, version) => {
-                let limit = Duration::from_secs(WATCH_SECONDS) + GRACE;
-                let event = match timeout(limit, watch.next()).await {
-                    Ok(Ok(event)) => event,
-                    // The watch goes on where it was cut; what was sent in part is sent again.
-                    Ok(Err(error)) => {
-                        self.phase = Phase::Begin(std::mem::take(version));
-                        return Err(error);
-                    }
-                    Err(_) => None,
-                };
-                let sight = match event {
-                    None => {
-                        self.phase = Phase::Begin(std::mem::take(version));
-                        // A server that ends watches at once is not asked without a pause.
-                        sleep(FIRST_PAUSE).await;
-                        return Ok(None);
-                    }
-                    Some(Event::Failed(refusal)) if refusal.code == GONE => {
-                        self.phase = Phase::List;
-                        return Ok(None);
-                    }
-                    Some(Event::Failed(refusal)) => {
-                        self.phase = Phase::Begin(std::mem::take(version));
-                        return Err(refused(&self.resource, refusal.code, refusal.message));
-                    }
-                    Some(Event::Changed(object)) => Sight::Changed(object),
-                    Some(Event::Deleted(object)) => Sight::Deleted(object),
-                    Some(Event::Bookmark(version)) => Sight::Bookmark(version),
-                };
-                let reached = match &sight {
-                    Sight::Bookmark(reached) => Some(reached.as_str()),
-                    Sight::Changed(object) | Sight::Deleted(object) => {
-                        object.at(["metadata", "resourceVersion"]).and_then(Value::as_str)
-                    }
-                    _ => None,
-                };
-                if let Some(reached) = reached.filter(|reached| !reached.is_empty()) {
-                    reached.clone_into(version);
-                }
-                Ok(Some(sight))
-            }
+            Phase::Begin(_) => self.begin().await,
+            Phase::Watching(..) => self.watched().await,
         }
+    }
+
+    /// Begins a streamed list. From then on lists are read in pages if the server does not have streamed ones for this kind.
+    async fn stream(&mut self) -> Result<Option<Sight>, ClientError> {
+        let (namespace, selection) = (self.namespace.as_deref(), &self.selection);
+        match self.cluster.watch_list(&self.resource, namespace, selection, WATCH_SECONDS).await {
+            Ok(watch) => self.phase = Phase::Streaming(Box::new(watch)),
+            Err(error) if code(&error).is_some_and(|code| [400, 405, 406, 422].contains(&code)) => {
+                self.is_streamed = false;
+                self.phase = Phase::Page(None);
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(None)
+    }
+
+    /// Reads a page. A list whose pages expired is read again in one piece.
+    async fn page(&mut self) -> Result<Option<Sight>, ClientError> {
+        let Phase::Page(token) = &self.phase else { return Ok(None) };
+        let (namespace, selection) = (self.namespace.as_deref(), &self.selection);
+        let page = match (self.is_slow, token) {
+            (true, None) => self.cluster.whole(&self.resource, namespace, selection).await,
+            (_, token) => self.cluster.page(&self.resource, namespace, selection, token.as_deref()).await,
+        };
+        let page = match page {
+            Ok(page) => page,
+            Err(error) if code(&error) == Some(GONE) && token.is_some() => {
+                self.is_slow = true;
+                self.phase = Phase::List;
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        if let Some(next) = page.next {
+            self.phase = Phase::Page(Some(next));
+        } else {
+            self.is_slow = false;
+            // The objects of the last page come first, then the end of the list.
+            self.phase = Phase::Ended(page.resource_version);
+        }
+        Ok(Some(Sight::Listed(page.objects.into_iter().map(|found| found.shown).collect())))
+    }
+
+    /// Begins a watch, or a list if the revision is no longer known.
+    async fn begin(&mut self) -> Result<Option<Sight>, ClientError> {
+        let Phase::Begin(version) = &mut self.phase else { return Ok(None) };
+        let (namespace, selection) = (self.namespace.as_deref(), &self.selection);
+        match self.cluster.watch_for(&self.resource, namespace, selection, version, WATCH_SECONDS).await {
+            Ok(watch) => self.phase = Phase::Watching(Box::new(watch), std::mem::take(version)),
+            Err(error) if code(&error) == Some(GONE) => self.phase = Phase::List,
+            Err(error) => return Err(error),
+        }
+        Ok(None)
+    }
+
+    /// Returns the next change of a watch.
+    async fn watched(&mut self) -> Result<Option<Sight>, ClientError> {
+        let Phase::Watching(watch, version) = &mut self.phase else { return Ok(None) };
+        let limit = Duration::from_secs(WATCH_SECONDS) + GRACE;
+        let event = match timeout(limit, watch.next()).await {
+            Ok(Ok(event)) => event,
+            // The watch goes on where it was cut; what was sent in part is sent again.
+            Ok(Err(error)) => {
+                self.phase = Phase::Begin(std::mem::take(version));
+                return Err(error);
+            }
+            Err(_) => None,
+        };
+        let sight = match event {
+            None => {
+                self.phase = Phase::Begin(std::mem::take(version));
+                // A server that ends watches at once is not asked without a pause.
+                sleep(FIRST_PAUSE).await;
+                return Ok(None);
+            }
+            Some(Event::Failed(refusal)) if refusal.code == GONE => {
+                self.phase = Phase::List;
+                return Ok(None);
+            }
+            Some(Event::Failed(refusal)) => {
+                self.phase = Phase::Begin(std::mem::take(version));
+                return Err(refused(&self.resource, refusal.code, refusal.message));
+            }
+            Some(Event::Changed(object)) => Sight::Changed(object),
+            Some(Event::Deleted(object)) => Sight::Deleted(object),
+            Some(Event::Bookmark(version)) => Sight::Bookmark(version),
+        };
+        let reached = match &sight {
+            Sight::Bookmark(reached) => Some(reached.as_str()),
+            Sight::Changed(object) | Sight::Deleted(object) => {
+                object.at(["metadata", "resourceVersion"]).and_then(Value::as_str)
+            }
+            _ => None,
+        };
+        if let Some(reached) = reached.filter(|reached| !reached.is_empty()) {
+            reached.clone_into(version);
+        }
+        Ok(Some(sight))
     }
 
     /// Returns what is seen next of a streamed list. The watch that showed it goes on after its end.
