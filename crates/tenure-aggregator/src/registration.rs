@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use tenure_catalog::{Priority, Snapshot};
 use tenure_value::{Text, Value};
 
-/// The priorities of built-in groups and versions, as Kubernetes has them.
+/// The priorities of built-in groups and versions, as Kubernetes has them: group, version, and the priority of each.
 const PRIORITIES: [(&str, &str, i64, i64); 39] = [
     ("", "v1", 18000, 1),
     ("admissionregistration.k8s.io", "v1", 16700, 15),

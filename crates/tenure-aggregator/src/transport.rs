@@ -27,8 +27,17 @@ const POOLS: usize = 256;
 /// The body of a request that is passed on.
 pub type ProxyBody = TransportBody;
 
-/// What connections are shared by: `caBundle` or `None` without verification, host and port, addresses, client certificate.
-type PoolKey = (Option<Text>, String, Vec<(String, u16)>, u64);
+/// What connections are shared by.
+#[derive(PartialEq, Eq, Hash)]
+struct PoolKey {
+    /// The `caBundle`; `None` without verification.
+    ca_bundle: Option<Text>,
+    /// The host and the port.
+    authority: String,
+    addresses: Vec<(String, u16)>,
+    /// The digest of the client certificate; 0 without one.
+    certificate: u64,
+}
 
 /// The certificate by which extension API servers recognize this server as their front proxy.
 #[derive(Debug)]
@@ -83,12 +92,12 @@ impl ProxyTransport {
 
     fn pool(&self, service: &ApiService, endpoint: &ServiceEndpoint) -> Result<Transport, String> {
         let certificate = self.certificate.as_ref().map(Reloadable::get);
-        let key = (
-            (!service.insecure).then(|| service.ca_bundle.clone()),
-            endpoint.url.authority().map(ToString::to_string).unwrap_or_default(),
-            endpoint.addresses.clone(),
-            certificate.as_ref().map_or(0, |certificate| certificate.digest),
-        );
+        let key = PoolKey {
+            ca_bundle: (!service.insecure).then(|| service.ca_bundle.clone()),
+            authority: endpoint.url.authority().map(ToString::to_string).unwrap_or_default(),
+            addresses: endpoint.addresses.clone(),
+            certificate: certificate.as_ref().map_or(0, |certificate| certificate.digest),
+        };
         if let Some(pool) = self.pools.lock().get(&key) {
             return Ok(pool.clone());
         }

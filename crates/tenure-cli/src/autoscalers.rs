@@ -1,17 +1,15 @@
 //! The workloads that HorizontalPodAutoscalers scale: their replicas do not belong in manifests, whether or not they have an owner yet.
 
+use crate::object_identity::{ObjectIdentity, group_of};
 use std::collections::{BTreeSet, HashMap};
 use tenure_client::{ClientError, Cluster};
 use tenure_fields::{Path, PathElement};
 use tenure_ownership::{ConflictCause, Plan, Target, diagnosis::RemedyKind};
 use tenure_value::Value;
 
-/// The kinds of API groups by which workloads are named.
-type Workload = (String, String, String, String);
-
 /// The autoscalers of some namespaces.
 #[derive(Clone, Debug, Default)]
-pub struct Autoscalers(HashMap<Workload, String>);
+pub struct Autoscalers(HashMap<ObjectIdentity, String>);
 
 impl Autoscalers {
     /// Reads the autoscalers of namespaces. A server that has none, or does not let them be read, scales nothing as far as is known.
@@ -33,12 +31,12 @@ impl Autoscalers {
                 };
                 let scaled = ["spec", "scaleTargetRef"];
                 let field_of = |name| text(&[scaled[0], scaled[1], name]);
-                let workload = (
-                    group(&field_of("apiVersion")).to_owned(),
-                    field_of("kind"),
-                    namespace.to_owned(),
-                    field_of("name"),
-                );
+                let workload = ObjectIdentity {
+                    group: group_of(&field_of("apiVersion")).to_owned(),
+                    kind: field_of("kind"),
+                    namespace: namespace.to_owned(),
+                    name: field_of("name"),
+                };
                 found.insert(workload, text(&["metadata", "name"]));
             }
         }
@@ -47,12 +45,17 @@ impl Autoscalers {
 
     /// Returns the name of the autoscaler of an object.
     pub fn of(&self, target: &Target) -> Option<&str> {
-        let (group, kind) = (group(&target.api_version).to_owned(), target.kind.clone());
-        self.0.get(&(group, kind, target.namespace.clone(), target.name.clone())).map(String::as_str)
+        let workload = ObjectIdentity {
+            group: group_of(&target.api_version).to_owned(),
+            kind: target.kind.clone(),
+            namespace: target.namespace.clone(),
+            name: target.name.clone(),
+        };
+        self.0.get(&workload).map(String::as_str)
     }
 
-    /// Says of the conflicts of a plan which are about what an autoscaler scales, whoever scaled it last: the field is not moved to who
-    /// applies, whose value would reset it.
+    /// Marks the conflicts of a plan about a field that an autoscaler scales, whichever manager scaled it last: the field is not moved to
+    /// the applier, whose value would reset it.
     pub fn claim(&self, plan: &mut Plan) {
         let replicas = Autoscalers::replicas();
         let Some(name) = self.of(&plan.target) else { return };
@@ -74,8 +77,4 @@ impl Autoscalers {
     pub fn replicas() -> Path {
         ["spec", "replicas"].map(PathElement::field).into_iter().collect()
     }
-}
-
-fn group(api_version: &str) -> &str {
-    api_version.split_once('/').map_or("", |(group, _)| group)
 }

@@ -1,7 +1,7 @@
 //! Kinds by name, without a server: `Deployment`, `deployments`, `deploy`, `deployments.apps`, `apps/v1/Deployment`. Kinds of
 //! `--schema` files come before built-in ones.
 
-use crate::{Error, types::Types};
+use crate::{Error, object_identity::group_of, types::Types};
 use tenure_meta::Resource;
 use tenure_schema::TypeRef;
 use tenure_transport::nearest_name;
@@ -60,10 +60,6 @@ pub fn find(types: &Types, asked: &str) -> Result<Kind, Error> {
         }
     };
     found.into_iter().next().ok_or_else(|| Error::usage(problem()))
-}
-
-fn group_of(api_version: &str) -> &str {
-    api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
 /// Whether a kind has a name: its own in any case, its plural, or a short name.

@@ -38,6 +38,7 @@ mod limits;
 mod logging;
 mod memory;
 mod moment;
+mod object_identity;
 mod oidc;
 mod outcome;
 mod page;

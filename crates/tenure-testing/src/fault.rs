@@ -81,8 +81,15 @@ pub struct Fault {
 
 impl From<Effect> for Fault {
     fn from(effect: Effect) -> Fault {
-        let (kind, namespace, name, manager, times) = (None, None, None, None, None);
-        Fault { effect, verbs: Vec::new(), kind, namespace, name, manager, times }
+        Fault {
+            effect,
+            verbs: Vec::new(),
+            kind: None,
+            namespace: None,
+            name: None,
+            manager: None,
+            times: None,
+        }
     }
 }
 

@@ -46,8 +46,17 @@ impl fmt::Display for RequestLabels {
     }
 }
 
-/// An evaluation: whether the pod breaks the policy, the level and version, why it was evaluated, and for which request.
-type Evaluation = (bool, &'static str, String, Mode, RequestLabels);
+/// The labels of an evaluation, in the order in which counters are written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Evaluation {
+    /// Whether the pod breaks the policy.
+    is_broken: bool,
+    level: &'static str,
+    version: String,
+    /// Why the pod was compared with the policy.
+    mode: Mode,
+    request: RequestLabels,
+}
 
 /// What Pod Security has counted.
 #[derive(Default)]
@@ -66,7 +75,7 @@ impl PodSecurityMetrics {
             Version::Minor(minor) if minor > Version::NEWEST => "future".into(),
             version => version.to_string(),
         };
-        let labels = (is_broken, policy.level.name(), version, mode, request);
+        let labels = Evaluation { is_broken, level: policy.level.name(), version, mode, request };
         *self.evaluations.lock().entry(labels).or_default() += 1;
     }
 
@@ -93,7 +102,13 @@ impl PodSecurityMetrics {
         let controller = |operation| RequestLabels { operation, resource: "controller", subresource: "" };
         let mut evaluations = self.evaluations.lock().clone();
         for operation in ["create", "update"] {
-            let labels = (false, Level::Privileged.name(), "latest".into(), Mode::Enforce, pod(operation));
+            let labels = Evaluation {
+                is_broken: false,
+                level: Level::Privileged.name(),
+                version: "latest".into(),
+                mode: Mode::Enforce,
+                request: pod(operation),
+            };
             evaluations.entry(labels).or_default();
         }
         let mut exemptions = self.exemptions.lock().clone();
@@ -102,12 +117,12 @@ impl PodSecurityMetrics {
         {
             exemptions.entry(labels).or_default();
         }
-        let evaluations =
-            evaluations.into_iter().map(|((is_broken, level, version, mode, request), count)| {
-                let (decision, mode) = (if is_broken { "deny" } else { "allow" }, mode.name());
-                let policy = format!("mode=\"{mode}\",policy_level=\"{level}\",policy_version=\"{version}\"");
-                (format!("decision=\"{decision}\",{policy},{request}"), count)
-            });
+        let evaluations = evaluations.into_iter().map(|(labels, count)| {
+            let Evaluation { is_broken, level, version, mode, request } = labels;
+            let (decision, mode) = (if is_broken { "deny" } else { "allow" }, mode.name());
+            let policy = format!("mode=\"{mode}\",policy_level=\"{level}\",policy_version=\"{version}\"");
+            (format!("decision=\"{decision}\",{policy},{request}"), count)
+        });
         let plain = |(request, count): (RequestLabels, u64)| (request.to_string(), count);
         let failed = |(request, count): (RequestLabels, u64)| (format!("fatal=\"false\",{request}"), count);
         let help = "Pods and templates of pods that were compared with a policy.";

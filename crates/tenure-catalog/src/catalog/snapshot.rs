@@ -33,13 +33,22 @@ pub struct Snapshot {
     kinds: CowMap<Text, Arc<CustomKind>>,
     /// Every stored definition by its key, served or not.
     definitions: CowMap<Bytes, Arc<Stored>>,
-    /// The names that definitions use: group, use, word, definition.
-    names: CowMap<(Text, NameUse, Text, Text), ()>,
+    /// The names that definitions use.
+    names: CowMap<UsedName, ()>,
     profile: Profile,
     /// Groups and resources for discovery, gathered when they are first requested.
     registry: OnceLock<Registry>,
     /// Discovery and OpenAPI documents, made when they are first requested.
     pub documents: Documents,
+}
+
+/// A name that a definition uses. Those of a group with one use are beside each other.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct UsedName {
+    group: Text,
+    name_use: NameUse,
+    word: Text,
+    definition: Text,
 }
 
 impl Snapshot {
@@ -246,10 +255,13 @@ impl Snapshot {
         let group = definition.at(["spec", "group"]).and_then(Value::as_str).unwrap_or_default();
         let asking = crate::object::meta_text(definition, "name");
         let is_used = |name_use: NameUse, word: &Text| {
-            let first = (Text::new(group), name_use, word.clone(), Text::default());
-            let same = self.names.range(Bound::Included(&first), None).map(|(key, _)| key);
-            let mut same = same.take_while(|key| (&key.0, key.1, &key.2) == (&first.0, name_use, word));
-            same.any(|key| key.3 != asking)
+            let group = Text::new(group);
+            let first = UsedName { group, name_use, word: word.clone(), definition: Text::default() };
+            let same = self.names.range(Bound::Included(&first), None).map(|(used, _)| used);
+            let mut same = same.take_while(|used| {
+                used.group == first.group && used.name_use == name_use && used.word == *word
+            });
+            same.any(|used| used.definition != asking)
         };
         NamesInUse::among_wanted(definition, is_used)
     }
@@ -269,9 +281,13 @@ fn kind_name(resource: &Resource) -> ResourceName {
 }
 
 /// Returns the names that a definition uses, as the index has them.
-fn names_of(definition: &Value) -> impl Iterator<Item = (Text, NameUse, Text, Text)> {
+fn names_of(definition: &Value) -> impl Iterator<Item = UsedName> {
     let group = Text::new(definition.at(["spec", "group"]).and_then(Value::as_str).unwrap_or_default());
     let name = Text::new(crate::object::meta_text(definition, "name"));
-    tenure_crd::accepted_names(definition)
-        .map(move |(name_use, word)| (group.clone(), name_use, word, name.clone()))
+    tenure_crd::accepted_names(definition).map(move |(name_use, word)| UsedName {
+        group: group.clone(),
+        name_use,
+        word,
+        definition: name.clone(),
+    })
 }

@@ -4,6 +4,7 @@ use crate::{
     Error, Outcome,
     clone::{CloneDirectory, secrets::SecretKey, source},
     connection::Connection,
+    object_identity::group_of,
     terminal::{Progress, Terminal},
 };
 use clap::Args;
@@ -172,7 +173,7 @@ fn write_files(clone: &mut CloneDirectory, found: source::Objects, secret_values
     let mut by_kind: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
     for object in &found.objects {
         let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
-        let group = text("apiVersion").split_once('/').map_or("", |(group, _)| group);
+        let group = group_of(text("apiVersion"));
         // The plural is not known here; the kind tells the files apart as well.
         let safe = |text: &str| {
             text.chars().filter(|one| one.is_ascii_alphanumeric() || ".-".contains(*one)).collect::<String>()

@@ -23,8 +23,17 @@ const OVERHEAD: usize = 512;
 /// The newest events.
 pub(super) struct EventCache(Cache<EventKey, Arc<SharedEvent>>);
 
-/// An event of one resource: the revision and the key of the change, and the rules and the resource by which it is read.
-type EventKey = (Revision, Bytes, u64, usize);
+/// An event of one resource.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct EventKey {
+    revision: Revision,
+    /// The key of what changed.
+    key: Bytes,
+    /// The rules by which it is read.
+    generation: u64,
+    /// The address of the resource.
+    resource: usize,
+}
 
 /// One change, shared by all watchers of one version of its resource.
 pub(super) struct SharedEvent {
@@ -52,7 +61,7 @@ impl EventCache {
     ) -> Arc<SharedEvent> {
         // The event keeps the resource alive, so that no other resource has its address.
         let resource = Arc::as_ptr(&handler.resource) as usize;
-        let key = (revision, change.key.clone(), handler.generation(), resource);
+        let key = EventKey { revision, key: change.key.clone(), generation: handler.generation(), resource };
         if let Some(event) = self.0.get(&key) {
             return event;
         }

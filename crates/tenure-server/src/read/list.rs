@@ -4,12 +4,12 @@ use crate::read::{
     Reader,
     encode_cache::{EncodedForm, EncodedObject, Placement},
     list_body::{Items, ListMetadata, list_of},
-    scan::BYTES_PER_STORED_BYTE,
+    scan::{BYTES_PER_STORED_BYTE, Scan},
     selection::Selection,
 };
 use std::{collections::VecDeque, sync::Arc};
 use tenure_catalog::{Target, object::Stored};
-use tenure_http::{Request, Reservation, Response};
+use tenure_http::{Format, Request, Reservation, Response};
 use tenure_meta::ApiError;
 use tenure_store::Entry;
 
@@ -24,7 +24,7 @@ pub struct Selected {
 }
 
 impl Reader {
-    /// Returns a collection.
+    /// Returns a collection. Its objects are encoded for the response, unless caches have them in its form.
     pub async fn list(self: &Arc<Self>, target: &Target, request: &Request) -> Result<Response, ApiError> {
         let format = request.format(target.offer().with_streams())?;
         let selection = Selection::of(target, request, self.objects.catalog.profile())?;
@@ -37,19 +37,26 @@ impl Reader {
             return Ok(response);
         };
         let mut scan = self.scan(target, request, &selection).await?;
-        if scan.is_everything() {
-            return self.list_whole(target, format, &form, &scan).await;
+        match self.list_cached(target, format, &form, &mut scan).await? {
+            Some(response) => Ok(response),
+            None => self.list_scanned(target, format, &form, &selection, scan).await,
         }
-        if scan.is_exact()
-            && let Some(response) = self.list_indexed(target, format, &form, &mut scan).await?
-        {
-            return Ok(response);
-        }
+    }
+
+    /// Reads what no cache and no index answers, entry by entry.
+    async fn list_scanned(
+        &self,
+        target: &Target,
+        format: Format,
+        form: &EncodedForm,
+        selection: &Selection,
+        mut scan: Scan<'_>,
+    ) -> Result<Response, ApiError> {
         let mut items = Vec::new();
         while let Some(entry) = scan.next().await? {
             let encoded = match scan.is_exact() {
-                true => Some(self.encoded(&target.handler, &entry, &form).await?),
-                false => self.selected(target, &selection, &entry, &form).await?,
+                true => Some(self.encoded(&target.handler, &entry, form).await?),
+                false => self.selected(target, selection, &entry, form).await?,
             };
             if let Some(encoded) = encoded {
                 scan.keep(encoded.bytes.len())?;

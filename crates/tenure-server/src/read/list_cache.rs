@@ -334,20 +334,26 @@ impl Reader {
         Ok(EncodedList { revision, count, items, rest, memory })
     }
 
-    /// Returns a collection, or a page of it, as a list.
-    pub(super) async fn list_whole(
+    /// Returns a collection, a page of it, or what an index selects of it, as a list; `None` if entries have to be looked at.
+    pub(super) async fn list_cached(
         self: &Arc<Self>,
         target: &Target,
         format: Format,
         form: &EncodedForm,
-        scan: &Scan<'_>,
-    ) -> Result<Response, ApiError> {
-        let whole = self.whole(&target.handler, scan.range(), form, |error| scan.failure(error)).await?;
-        self.list_of_whole(target, format, form, scan, whole).await
+        scan: &mut Scan<'_>,
+    ) -> Result<Option<Response>, ApiError> {
+        if scan.is_everything() {
+            let whole = self.whole(&target.handler, scan.range(), form, |error| scan.failure(error)).await?;
+            return self.list_of_whole(target, format, form, scan, whole).await.map(Some);
+        }
+        match scan.is_exact() {
+            true => self.list_indexed(target, format, form, scan).await,
+            false => Ok(None),
+        }
     }
 
     /// Returns what an index selects of a collection, as a list; `None` if no index answers.
-    pub(super) async fn list_indexed(
+    async fn list_indexed(
         self: &Arc<Self>,
         target: &Target,
         format: Format,

@@ -9,7 +9,7 @@ use tenure_authorization::{
     rbac::{FieldWrite, NO_FIELDS},
 };
 use tenure_builtin::role::Role;
-use tenure_catalog::{Target, Verb, object::Stored};
+use tenure_catalog::{Subresource, Target, Verb, object::Stored};
 use tenure_fields::{FieldSet, Node, Path};
 use tenure_http::Request;
 use tenure_meta::{ApiError, Attributes, ResourceAttributes, Timestamp};
@@ -43,7 +43,9 @@ impl Writer {
     ) -> Result<(), ApiError> {
         let (target, user) = (write.target, &write.request.user);
         let is_grant = target.handler.role == Role::Rbac;
-        if !is_grant && (target.subresource != "status" || target.handler.resource.name != RESOURCE_CLAIMS) {
+        let is_claim_status =
+            target.handler.resource.name == RESOURCE_CLAIMS && target.part() == Some(Subresource::Status);
+        if !is_grant && !is_claim_status {
             return Ok(());
         }
         let attributes = attributes_of(target, target.verb.word(), &target.name);

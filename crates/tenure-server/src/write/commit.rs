@@ -11,7 +11,7 @@ use bytes::Bytes;
 use std::sync::atomic::Ordering::Relaxed;
 use tenure_builtin::{issued_certificate, role::Role};
 use tenure_catalog::{
-    ResourceHandler, Verb,
+    ResourceHandler, Subresource, Verb,
     history::{Author, HistoryVerb},
     object::{Document, Encoded, Stored, encode_after, encode_new, key},
 };
@@ -53,8 +53,8 @@ impl Writer {
             name: &write.target.name,
             old: &live.object,
             new: if is_removed { &Value::Null } else { &stored.object },
-            enforcement: match write.target.subresource.as_str() {
-                "status" => Enforcement::Record,
+            enforcement: match write.target.part() {
+                Some(Subresource::Status) => Enforcement::Record,
                 _ => write.enforcement(),
             },
         };

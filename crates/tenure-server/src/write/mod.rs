@@ -42,7 +42,7 @@ pub(crate) use request::{Next, ObjectUpdate, WriteRequest};
 pub(crate) use scale::scale_response;
 use std::sync::Arc;
 use tenure_authorization::Authorizer;
-use tenure_catalog::{Catalog, Objects, Target, Verb, history::History};
+use tenure_catalog::{Catalog, Objects, Subresource, Target, Verb, history::History};
 pub(crate) use tenure_http::TextErrors;
 use tenure_http::{Metrics, Request, Response};
 use tenure_meta::ApiError;
@@ -107,7 +107,7 @@ impl Writer {
     /// Carries out a PUT or a PATCH of an object.
     pub async fn modify(&self, target: &Target, request: &Request) -> Result<Response, ApiError> {
         let format = request.format(target.offer())?;
-        if target.subresource == "scale" {
+        if target.part() == Some(Subresource::Scale) {
             return self.modify_scale(target, request, format).await;
         }
         let report = target.verb == Verb::Patch

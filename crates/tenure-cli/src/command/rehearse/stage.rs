@@ -1,6 +1,8 @@
 //! The server on which an apply is rehearsed: the objects of the copy in memory, reached through the API like any other server.
 
-use crate::{Error, command::apply::order, document::Document, place::Place};
+use crate::{
+    Error, command::apply::order, document::Document, object_identity::ObjectIdentity, place::Place,
+};
 use http::Method;
 use std::collections::{HashMap, HashSet};
 use tenure_client::{Cluster, Draft, Mode};
@@ -39,26 +41,13 @@ pub struct Stage {
     /// Objects of the copy that the server could not take.
     pub left_out: Vec<String>,
     /// The resourceVersions of objects in the cluster that was copied, by their identity.
-    versions: HashMap<Identity, String>,
+    versions: HashMap<ObjectIdentity, String>,
     /// For those of manifests with a resourceVersion: the one that stands for it here.
-    kept: HashMap<Identity, String>,
-}
-
-/// Group, kind, namespace and name of an object.
-type Identity = (String, String, String, String);
-
-fn identity(object: &Value) -> Identity {
-    let text = |path: &[&str]| text_at(object, path).to_owned();
-    let group = text(&["apiVersion"]).split_once('/').map(|(group, _)| group.to_owned()).unwrap_or_default();
-    (group, text(&["kind"]), text(&["metadata", "namespace"]), text(&["metadata", "name"]))
-}
-
-fn text_at<'v>(object: &'v Value, path: &[&str]) -> &'v str {
-    object.at(path.iter().copied()).and_then(Value::as_str).unwrap_or_default()
+    kept: HashMap<ObjectIdentity, String>,
 }
 
 fn version_of(object: &Value) -> &str {
-    text_at(object, &["metadata", "resourceVersion"])
+    object.at(["metadata", "resourceVersion"]).and_then(Value::as_str).unwrap_or_default()
 }
 
 impl Stage {
@@ -100,7 +89,10 @@ impl Stage {
             _server: server,
             not_called: not_called.collect(),
             left_out: loaded.left_out,
-            versions: local.iter().map(|object| (identity(object), version_of(object).to_owned())).collect(),
+            versions: local
+                .iter()
+                .map(|object| (ObjectIdentity::of(object), version_of(object).to_owned()))
+                .collect(),
             kept: HashMap::new(),
         })
     }
@@ -114,7 +106,7 @@ impl Stage {
             let draft = document.draft(&self.cluster).await?;
             let Some(path) = draft.path() else { continue };
             if let Some(live) = self.cluster.find(&path).await? {
-                self.kept.insert(identity(&draft.manifest.config), version_of(&live).to_owned());
+                self.kept.insert(ObjectIdentity::of(&draft.manifest.config), version_of(&live).to_owned());
             }
         }
         Ok(())
@@ -124,7 +116,7 @@ impl Stage {
     async fn draft(&self, document: &Document) -> Result<Draft, Error> {
         let mut draft = document.draft(&self.cluster).await?;
         let config = &draft.manifest.config;
-        let (identity, version) = (identity(config), version_of(config));
+        let (identity, version) = (ObjectIdentity::of(config), version_of(config));
         if self.versions.get(&identity).is_some_and(|original| original == version)
             && let (false, Some(kept)) = (version.is_empty(), self.kept.get(&identity))
         {
@@ -237,8 +229,8 @@ impl Stage {
 
 /// Returns the objects of an old release that the new one does not have.
 pub fn gone(old: &[Document], new: &[Document]) -> Vec<String> {
-    let identity = |document: &Document| identity(&document.value);
+    let identity = |document: &Document| ObjectIdentity::of(&document.value);
     let kept: HashSet<_> = new.iter().map(identity).collect();
     let gone = old.iter().map(identity).filter(|one| !kept.contains(one));
-    gone.map(|(_, kind, _, name)| format!("{}/{name}", kind.to_lowercase())).collect()
+    gone.map(|object| format!("{}/{}", object.kind.to_lowercase(), object.name)).collect()
 }

@@ -5,6 +5,7 @@ use crate::{
     Error, Outcome,
     connection::Connection,
     document::{self, Document},
+    object_identity::group_of,
     terminal::{Format, Ink, Terminal},
     types::SchemaFiles,
 };
@@ -135,10 +136,9 @@ fn pairs(old: &Schema, new: &Schema, options: &Options) -> Vec<(Text, Text, Text
         kinds.map(|(api_version, kind)| (api_version.into(), kind.into())).collect()
     };
     let version = |api_version: &str| api_version.rsplit('/').next().unwrap_or_default().to_owned();
-    let group = |api_version: &str| api_version.rsplit_once('/').map_or("", |(group, _)| group).to_owned();
     let compared = |before: &str, after: &str| match (&options.from, &options.to) {
         (Some(from), Some(to)) => {
-            group(before) == group(after) && version(before) == *from && version(after) == *to
+            group_of(before) == group_of(after) && version(before) == *from && version(after) == *to
         }
         _ => before == after,
     };
@@ -158,11 +158,10 @@ fn affected(
     kind: &str,
     change: &MergeChange,
 ) -> Result<Vec<Affected>, Error> {
-    let group = |version: &str| version.rsplit_once('/').map_or("", |(group, _)| group).to_owned();
     let mut affected = Vec::new();
     for document in objects {
         let (version, other) = document.kind()?;
-        if other != kind || group(version) != group(api_version) {
+        if other != kind || group_of(version) != group_of(api_version) {
             continue;
         }
         let live =
