@@ -2,6 +2,7 @@
 //! does, and recognize its requests.
 
 use tenure_authentication::{TokenUses, credentials::RequestHeaderNames};
+use tenure_meta::pem_blocks;
 use tenure_transport::Reloadable;
 use tenure_value::{Object, Text, Value};
 
@@ -25,7 +26,7 @@ pub struct ClusterAuthentication {
 }
 
 impl ClusterAuthentication {
-    /// Returns the data of the config map; that of other servers with other authorities is kept. `None` if it is so already.
+    /// Returns the data of the config map; that of other servers with other authorities is kept. `None` if it has all of it already.
     pub(crate) fn data(&self, live: Option<&Value>) -> Option<Value> {
         let mut data =
             live.and_then(|map| map.get("data")).and_then(Value::as_object).cloned().unwrap_or_default();
@@ -63,18 +64,12 @@ fn add_certificates(data: &mut Object, name: &str, pem: &str) {
     }
 }
 
-/// Returns the certificates of a text in PEM, each with its line end.
+/// Returns the certificates of a text in PEM, each as a text with its line end.
 fn certificates(pem: &str) -> Vec<String> {
-    const END: &str = "-----END CERTIFICATE-----";
-    let mut found = Vec::new();
-    let mut rest = pem;
-    while let Some(start) = rest.find("-----BEGIN CERTIFICATE-----") {
-        let Some(length) = rest[start..].find(END) else { break };
-        let end = start + length + END.len();
-        found.push(format!("{}\n", &rest[start..end]));
-        rest = &rest[end..];
-    }
-    found
+    let blocks = pem_blocks(pem).filter(|block| block.label == "CERTIFICATE");
+    blocks
+        .map(|block| format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", block.body))
+        .collect()
 }
 
 #[cfg(test)]

@@ -2,12 +2,11 @@
 //! `bootstrap-token-ID` of `kube-system`, with its groups and the time until which it is valid.
 
 use crate::{authenticator::Authenticator, token_cache::TokenDigest};
-use base64::{Engine, engine::general_purpose::STANDARD};
 use tenure_builtin::role::SECRETS;
 use tenure_catalog::object::meta_text;
 use tenure_meta::{UserInfo, ValueExt};
 use tenure_value::{
-    Text, Value,
+    Text, Value, base64,
     time::{Precision, Timestamp},
 };
 
@@ -45,7 +44,7 @@ fn parts(token: &str) -> Option<(&str, &str)> {
 fn user(stored: &Value, (id, secret): (&str, &str), now: Timestamp) -> Result<UserInfo, String> {
     let entry = |name: &str| {
         let text = stored.at(["data", name]).and_then(Value::as_str).unwrap_or_default();
-        String::from_utf8(STANDARD.decode(text).unwrap_or_default()).unwrap_or_default()
+        String::from_utf8(base64::decode(text).unwrap_or_default()).unwrap_or_default()
     };
     if stored.text("type") != SECRET_TYPE {
         return Err(format!("its secret has another type than {SECRET_TYPE}"));
@@ -110,7 +109,7 @@ mod tests {
         ];
         entries.retain(|(name, _)| changes.iter().all(|(changed, _)| changed != name));
         entries.extend(changes);
-        let data = entries.iter().map(|(name, value)| (*name, Value::from(STANDARD.encode(value))));
+        let data = entries.iter().map(|(name, value)| (*name, Value::from(base64::encode(value))));
         Value::object([("type", Value::from(SECRET_TYPE)), ("data", Value::object(data))])
     }
 

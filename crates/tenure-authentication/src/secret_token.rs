@@ -2,13 +2,12 @@
 //! is recorded in a label of the secret, once a day, for the controller that removes unused ones.
 
 use crate::authenticator::Authenticator;
-use base64::{Engine, engine::general_purpose::STANDARD};
 use ring::digest::{SHA256, digest};
 use tenure_builtin::role::{SECRETS, SERVICE_ACCOUNTS};
 use tenure_catalog::object::meta_text;
 use tenure_meta::{UserInfo, ValueExt};
 use tenure_value::{
-    Text, Value,
+    Text, Value, base64,
     time::{Precision, Timestamp},
 };
 
@@ -16,7 +15,7 @@ use tenure_value::{
 const INVALID_SINCE: &str = "kubernetes.io/legacy-token-invalid-since";
 /// The label of the day of the last use.
 pub const LAST_USED: &str = "kubernetes.io/legacy-token-last-used";
-/// What users of tokens are told that Kubernetes once made for every account.
+/// The warning to users of the tokens that Kubernetes once created for every account.
 const WARNING: &str = "Use tokens from the TokenRequest API or manually created secret-based tokens instead of \
                        auto-generated secret-based tokens.";
 const DAY_SECONDS: i64 = 24 * 60 * 60;
@@ -43,7 +42,7 @@ impl Authenticator {
         let held = secret.at(["data", "token"]).and_then(Value::as_str).unwrap_or_default();
         // Digests are compared, so that the time tells nothing about the token.
         let digest_of = |text: &str| digest(&SHA256, text.as_bytes());
-        if digest_of(held).as_ref() != digest_of(&STANDARD.encode(token)).as_ref() {
+        if digest_of(held).as_ref() != digest_of(&base64::encode(token)).as_ref() {
             return Err("Token does not match server's copy".into());
         }
         let account = self.stored(SERVICE_ACCOUNTS, namespace, name);

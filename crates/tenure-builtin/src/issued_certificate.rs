@@ -1,17 +1,12 @@
 //! Certificates that a signer has issued for requests which name a duration. Kubernetes counts them, and those that last as long.
 
-use crate::validate::{SEQUENCE, der_element};
 use tenure_meta::{
     base64,
-    time::{Precision, Timestamp},
+    der::{self, Der, SEQUENCE, VERSION},
+    pem_blocks,
 };
 use tenure_value::Value;
 
-/// The tag of the version of a certificate.
-const VERSION: u8 = 0xa0;
-/// Times of the years 1950 to 2049.
-const UTC_TIME: u8 = 0x17;
-const GENERALIZED_TIME: u8 = 0x18;
 /// How much earlier than now a certificate may begin to be valid, in seconds.
 const BACKDATING: i64 = 5 * 60;
 
@@ -44,50 +39,21 @@ pub fn issued_certificate(before: &Value, after: &Value) -> Option<IssuedCertifi
 /// Returns how many seconds the first certificate of a base64 text of PEM blocks is valid.
 fn lifetime(encoded: &str) -> Option<i64> {
     let pem = String::from_utf8(base64::decode(encoded).ok()?).ok()?;
-    let (_, rest) = pem.split_once("-----BEGIN CERTIFICATE-----")?;
-    let (body, _) = rest.split_once("-----END CERTIFICATE-----")?;
-    let der = base64::decode(&body.split_ascii_whitespace().collect::<String>()).ok()?;
-    let sequence = |bytes| der_element(bytes).filter(|(tag, ..)| *tag == SEQUENCE);
-    let (_, certificate, _) = sequence(&der)?;
-    let (_, mut rest, _) = sequence(certificate)?;
-    if let Some((VERSION, _, after)) = der_element(rest) {
-        rest = after;
-    }
-    // The serial number, the algorithm and the issuer come before the validity.
-    for _ in 0..3 {
-        rest = der_element(rest)?.2;
-    }
-    let (_, validity, _) = sequence(rest)?;
-    let (tag, start, rest) = der_element(validity)?;
-    let start = seconds(tag, start)?;
-    let (tag, end, _) = der_element(rest)?;
-    seconds(tag, end)?.checked_sub(start)
-}
-
-/// Reads `YYMMDDhhmmssZ` or `YYYYMMDDhhmmssZ`.
-fn seconds(tag: u8, time: &[u8]) -> Option<i64> {
-    let digits = std::str::from_utf8(time).ok()?.strip_suffix('Z')?;
-    let full = match tag {
-        UTC_TIME => format!("{}{digits}", if digits.get(..2)? < "50" { "20" } else { "19" }),
-        GENERALIZED_TIME => digits.to_owned(),
-        _ => return None,
-    };
-    let part = |from: usize, to: usize| full.get(from..to);
-    let text = format!(
-        "{}-{}-{}T{}:{}:{}Z",
-        part(0, 4)?,
-        part(4, 6)?,
-        part(6, 8)?,
-        part(8, 10)?,
-        part(10, 12)?,
-        part(12, 14)?
-    );
-    Timestamp::parse(&text, Precision::Seconds).map(|time| time.seconds)
+    let certificate = pem_blocks(&pem).find(|block| block.label == "CERTIFICATE")?.der()?;
+    let mut fields = Der::new(&certificate).expect(SEQUENCE)?.inside().expect(SEQUENCE)?.inside();
+    // The version, which may be missing, the serial number, the algorithm and the issuer come before the validity.
+    let before = if fields.next()?.tag == VERSION { 3 } else { 2 };
+    let mut validity = fields.nth(before).filter(|validity| validity.tag == SEQUENCE)?.inside();
+    let mut time = || validity.next().and_then(|time| der::seconds(time.tag, time.content));
+    let start = time()?;
+    time()?.checked_sub(start)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const UTC_TIME: u8 = 0x17;
 
     /// Returns a request with a certificate that is valid between two times.
     fn signed(start: &[u8], end: &[u8]) -> Value {

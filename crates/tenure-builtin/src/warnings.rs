@@ -132,7 +132,7 @@ pub(crate) fn of_object(kind: &str, object: &Value, old: Option<&Value>) -> Vec<
     warnings
 }
 
-/// Warns of what a service says in vain.
+/// Warns about fields of a service that have no effect.
 fn of_service(service: &Value, warnings: &mut Vec<String>) {
     let spec = service.get("spec").unwrap_or(&Value::Null);
     let is_external_name = text(spec, "type") == "ExternalName";

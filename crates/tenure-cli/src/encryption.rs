@@ -1,7 +1,6 @@
 //! Encryption at rest as Kubernetes configures it: an `EncryptionConfiguration` file names providers and keys for resources.
 //! The file is read again while the server runs; a change takes effect without a restart and re-encrypts what is stored.
 
-use base64::{Engine, prelude::BASE64_STANDARD};
 use clap::Args;
 use std::{
     path::{Path, PathBuf},
@@ -9,7 +8,7 @@ use std::{
     time::Duration,
 };
 use tenure_store::{Encryption, EncryptionProvider, EncryptionRule, Store};
-use tenure_value::{Limits, Object, Value, yaml};
+use tenure_value::{Limits, Object, Value, base64, yaml};
 
 const API_VERSION: &str = "apiserver.config.k8s.io/v1";
 const KIND: &str = "EncryptionConfiguration";
@@ -177,8 +176,9 @@ fn provider_keys(provider: &Value, path: &str) -> Result<Vec<EncryptionProvider>
         let text = |field: &str| {
             key.get(field).and_then(Value::as_str).ok_or_else(|| format!("{path}.{field}: must be a string"))
         };
-        let secret = BASE64_STANDARD.decode(text("secret")?.trim());
-        let secret = secret.map_err(|error| format!("{path}.secret: not base64: {error}"))?;
+        let secret = base64::decode(text("secret")?.trim());
+        let secret =
+            secret.map_err(|at| format!("{path}.secret: not base64: illegal data at input byte {at}"))?;
         providers.push(make(text("name")?, &secret).map_err(|error| format!("{path}: {error}"))?);
     }
     if providers.is_empty() {

@@ -1,11 +1,11 @@
 //! Watches over a WebSocket (RFC 6455), which browsers can read. Each event is one message: a text for JSON, bytes for protobuf and
 //! CBOR.
-//! Clients have nothing to say but to answer and to close; what else they send is dropped.
+//! Of what clients send, only answers to pings and the close frame count; everything else is dropped.
 
 use super::{
     BodyStream, Response, ResponseBody, connections::ActiveRequest, shutdown::Shutdown, upgrade::OnUpgrade,
 };
-use base64::{Engine, engine::general_purpose::STANDARD, engine::general_purpose::URL_SAFE_NO_PAD};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::{Buf, Bytes, BytesMut};
 use hyper::{
     HeaderMap, Method, Request, StatusCode, Version,
@@ -108,7 +108,7 @@ fn accept(headers: &HeaderMap) -> Option<HeaderValue> {
         && lists(header::SEC_WEBSOCKET_VERSION, VERSION);
     let key = headers.get(header::SEC_WEBSOCKET_KEY).filter(|_| opens)?.to_str().ok()?;
     let hash = digest(&SHA1_FOR_LEGACY_USE_ONLY, format!("{}{GUID}", key.trim()).as_bytes());
-    HeaderValue::from_str(&STANDARD.encode(hash)).ok()
+    HeaderValue::from_str(&tenure_value::base64::encode(hash)).ok()
 }
 
 /// Returns the subprotocol of the WebSocket, if the client offers exactly one, and takes the token out of those that it offers.

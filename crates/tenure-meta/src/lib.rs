@@ -1,6 +1,6 @@
 //! The basics that all objects of a Kubernetes API share: errors and their `Status`, errors and paths of fields, label and field
-//! selectors, quantities, timestamps, the metadata of objects, the codec that decodes documents by their types, and the
-//! description of resources.
+//! selectors, quantities, timestamps, certificates in PEM and DER, the metadata of objects, the codec that decodes documents by
+//! their types, and the description of resources.
 //!
 //! The crate does not know any particular kind, HTTP or storage. It reads no clock: times are arguments.
 //!
@@ -8,6 +8,7 @@
 
 mod attributes;
 pub mod codec;
+pub mod der;
 mod edit;
 mod field_error;
 mod field_errors;
@@ -17,6 +18,7 @@ mod group_version_resource;
 mod name_filter;
 pub mod object_meta;
 mod openapi;
+mod pem;
 mod previous;
 pub mod quantity;
 mod resource;
@@ -42,6 +44,7 @@ pub use format::NameFormat;
 pub use group_version_resource::GroupVersionResource;
 pub use name_filter::NameFilter;
 pub use openapi::OpenApiVersion;
+pub use pem::{PemBlock, pem_blocks};
 pub use previous::{ChangedField, Changes, Previous};
 pub use quantity::Quantity;
 pub use resource::{

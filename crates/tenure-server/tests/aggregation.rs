@@ -1,6 +1,5 @@
 //! API aggregation: requests, discovery, OpenAPI and conditions of an extension API server in this process.
 
-use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::{Method, Request, StatusCode, header::HeaderValue};
@@ -18,7 +17,7 @@ use tenure_transport::{
     Reloadable,
     serving::{ClientAuthorities, ClientCertificate, FrontProxy, Tls},
 };
-use tenure_value::{Text, Value};
+use tenure_value::{Text, Value, base64};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_rustls::rustls::{
     ServerConfig,
@@ -170,7 +169,7 @@ async fn extension(certificates: &Certificates, is_modern: bool) -> (SocketAddr,
     let address = listener.local_addr().unwrap();
     let tls = Reloadable::new(Tls { config: Arc::new(config), authorities: Some(authorities) });
     tokio::spawn(serve(listener, Some(tls), Arc::new(Extension { is_modern }), std::future::pending()));
-    (address, STANDARD.encode(certified.cert.pem()))
+    (address, base64::encode(certified.cert.pem()))
 }
 
 fn options(certificates: &Certificates) -> ServerOptions {
@@ -540,7 +539,7 @@ async fn conditions_say_why_a_server_is_unavailable() {
     until("the server is reached", || async { get(&server, GROUP).await.0 == 200 }).await;
     // Another certificate than that which is trusted.
     let other = rcgen::generate_simple_self_signed(vec!["ext.default.svc".to_string()]).unwrap();
-    let other = STANDARD.encode(other.cert.pem());
+    let other = base64::encode(other.cert.pem());
     patch(format!("{API_SERVICES}/v1.ext.example.com"), format!(r#"{{"spec":{{"caBundle":"{other}"}}}}"#))
         .await;
     until_condition(&server, "False", "FailedDiscoveryCheck").await;

@@ -7,14 +7,13 @@ use crate::{
     kubeconfig::{Entry, Kubeconfig},
     tls::{Identity, TlsOptions},
 };
-use base64::{Engine, engine::general_purpose::STANDARD};
 use http::{HeaderName, HeaderValue, Uri};
 use std::{
     net::IpAddr,
     path::{Path, PathBuf},
     time::Duration,
 };
-use tenure_value::Value;
+use tenure_value::{Value, base64};
 
 /// The files of a pod's service account.
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -333,7 +332,7 @@ impl Auth {
         let authorization = match (token, &self.basic) {
             (Some(token), _) => Some(format!("Bearer {token}")),
             (None, Some((name, password))) => {
-                Some(format!("Basic {}", STANDARD.encode(format!("{name}:{password}"))))
+                Some(format!("Basic {}", base64::encode(format!("{name}:{password}"))))
             }
             (None, None) => None,
         };

@@ -1,9 +1,8 @@
 //! Exec credential plugins: a command that prints an `ExecCredential` with a token, a client certificate, or both.
 
 use crate::{ConnectError, kubeconfig::Entry, tls::Identity};
-use base64::{Engine, engine::general_purpose::STANDARD};
 use std::{ffi::OsString, io::IsTerminal, path::Path, process::Stdio};
-use tenure_value::{Limits, Object, Value, json};
+use tenure_value::{Limits, Object, Value, base64, json};
 use tokio::process::Command;
 
 /// A plugin as the kubeconfig describes it.
@@ -122,7 +121,7 @@ fn cluster_info(cluster: &Entry) -> Object {
         info = info.with("insecure-skip-tls-verify", true);
     }
     if let Ok(Some(authority)) = cluster.bytes("certificate-authority") {
-        info = info.with("certificate-authority-data", STANDARD.encode(authority));
+        info = info.with("certificate-authority-data", base64::encode(authority));
     }
     let extensions = cluster.get("extensions").and_then(Value::as_array).into_iter().flatten();
     let exec = |extension: &&Value| {

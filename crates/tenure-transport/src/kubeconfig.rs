@@ -2,9 +2,8 @@
 //! relative to the file that contains them.
 
 use crate::{ConnectError, did_you_mean};
-use base64::{Engine, engine::general_purpose::STANDARD};
 use std::path::{Path, PathBuf};
-use tenure_value::{Limits, Value, yaml};
+use tenure_value::{Limits, Value, base64, yaml};
 
 /// The merged entries of kubeconfig files.
 #[derive(Debug, Default)]
@@ -128,9 +127,13 @@ impl Entry {
     pub fn bytes(&self, name: &str) -> Result<Option<Vec<u8>>, ConnectError> {
         let inline = format!("{name}-data");
         if let Some(text) = self.text(&inline) {
-            let decoded = STANDARD.decode(text.split_whitespace().collect::<String>());
-            let problem =
-                |error| ConnectError::config(format!("{}: {inline} is not base64: {error}", self.name));
+            let decoded = base64::decode(text.split_whitespace().collect::<String>());
+            let problem = |at| {
+                ConnectError::config(format!(
+                    "{}: {inline} is not base64: illegal data at byte {at}",
+                    self.name
+                ))
+            };
             return decoded.map(Some).map_err(problem);
         }
         let Some(path) = self.path(name) else { return Ok(None) };

@@ -18,7 +18,6 @@ mod any_certificate;
 mod config;
 mod connection;
 mod connector;
-pub mod der;
 mod dialer;
 mod error;
 mod escape;

@@ -3,7 +3,8 @@
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Encodes bytes.
-pub fn encode(bytes: &[u8]) -> String {
+pub fn encode(bytes: impl AsRef<[u8]>) -> String {
+    let bytes = bytes.as_ref();
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
         let group =
@@ -17,10 +18,11 @@ pub fn encode(bytes: &[u8]) -> String {
 }
 
 /// Decodes bytes; the error is the offset of the first invalid byte.
-pub fn decode(text: &str) -> Result<Vec<u8>, usize> {
+pub fn decode(text: impl AsRef<[u8]>) -> Result<Vec<u8>, usize> {
+    let text = text.as_ref();
     let mut out = Vec::with_capacity(text.len() / 4 * 3);
     let (mut group, mut digits, mut padding) = (0u32, 0, 0);
-    for (at, byte) in text.bytes().enumerate().filter(|(_, byte)| !matches!(byte, b'\n' | b'\r')) {
+    for (at, byte) in text.iter().copied().enumerate().filter(|(_, byte)| !matches!(byte, b'\n' | b'\r')) {
         if byte == b'=' {
             padding += 1;
             if digits < 2 || digits + padding > 4 {
@@ -78,7 +80,7 @@ mod tests {
             ("foob", "Zm9vYg=="),
             ("hello\n", "aGVsbG8K"),
         ] {
-            assert_eq!(encode(bytes.as_bytes()), text);
+            assert_eq!(encode(bytes), text);
             assert_eq!(decode(text), Ok(bytes.as_bytes().to_vec()), "{text}");
         }
         assert_eq!(decode("Zm9v\nYg==\n"), Ok(b"foob".to_vec()));

@@ -173,7 +173,6 @@ fn parse((code, body, _memory): Answer<'_>, max_bytes: usize) -> Result<Value, S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base64::{Engine, engine::general_purpose::STANDARD};
     use http_body_util::Full;
     use hyper::{Response, body::Incoming, server::conn::http2, service::service_fn};
     use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -181,6 +180,7 @@ mod tests {
         convert::Infallible,
         sync::atomic::{AtomicUsize, Ordering::Relaxed},
     };
+    use tenure_value::base64;
     use tokio::net::TcpListener;
     use tokio_rustls::{
         TlsAcceptor,
@@ -218,7 +218,7 @@ mod tests {
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let accepted = Arc::new(AtomicUsize::new(0));
         tokio::spawn(echo(listener, TlsAcceptor::from(Arc::new(config)), accepted.clone()));
-        let ca_bundle: Text = STANDARD.encode(certified.cert.pem()).into();
+        let ca_bundle: Text = base64::encode(certified.cert.pem()).into();
         let endpoint = ServiceEndpoint::of_url(&url).unwrap();
         let client = WebhookClient::default();
         let post = || client.post(&ca_bundle, &endpoint, &Value::Null, Duration::from_secs(20), |_| 1024);
@@ -235,7 +235,7 @@ mod tests {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("https://{}/convert", listener.local_addr().unwrap());
         let certified = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_string()]).unwrap();
-        let ca_bundle: Text = STANDARD.encode(certified.cert.pem()).into();
+        let ca_bundle: Text = base64::encode(certified.cert.pem()).into();
         let endpoint = ServiceEndpoint::of_url(&url).unwrap();
         let client = WebhookClient::default();
         let time_limit = Duration::from_millis(50);

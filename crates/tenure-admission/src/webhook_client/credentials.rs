@@ -1,6 +1,5 @@
 //! The credentials of webhooks: the users of a kubeconfig, which are named after the hosts of webhooks.
 
-use base64::{Engine, engine::general_purpose::STANDARD};
 use hyper::{HeaderMap, Uri, header};
 use std::{
     collections::HashMap,
@@ -9,7 +8,7 @@ use std::{
     sync::Arc,
 };
 use tenure_meta::{FieldError, ValueExt};
-use tenure_value::Value;
+use tenure_value::{Value, base64};
 
 /// The port of a webhook that does not name one.
 const HTTPS: u16 = 443;
@@ -97,7 +96,7 @@ impl WebhookUser {
             return Err(FieldError::forbidden("username", "may not be specified together with a token"));
         }
         if is_basic {
-            let encoded = STANDARD.encode(format!("{name}:{password}"));
+            let encoded = base64::encode(format!("{name}:{password}"));
             add(&mut read.headers, "username", header::AUTHORIZATION.as_str(), &format!("Basic {encoded}"))?;
         }
         if !user.text("token").is_empty() {
@@ -140,7 +139,8 @@ fn identity(user: &Value, file: impl Fn(&str) -> Option<PathBuf>) -> Result<Opti
         let wrong = |field: &str, why: String| FieldError::invalid(field, &Value::from(WITHHELD), why);
         match user.text(&data) {
             text if !text.is_empty() => {
-                STANDARD.decode(text.as_bytes()).map(Some).map_err(|error| wrong(&data, error.to_string()))
+                let why = |at| wrong(&data, format!("illegal base64 data at input byte {at}"));
+                base64::decode(text.as_bytes()).map(Some).map_err(why)
             }
             _ => file(name)
                 .map(|path| {

@@ -1,9 +1,9 @@
 //! TLS of the webhook client. A webhook's certificate is trusted if an authority in `caBundle` signed it, or if it is
 //! itself in `caBundle`, even if its authority is unknown.
 
-use base64::{Engine, engine::general_purpose::STANDARD};
 use std::{error::Error as StdError, io, sync::Arc};
 use tenure_transport::TrustedCertificates;
+use tenure_value::base64;
 use tokio_rustls::rustls::{
     CertificateError, ClientConfig, Error,
     client::danger::ServerCertVerifier,
@@ -48,8 +48,8 @@ pub fn server_verifier(ca_bundle: &str) -> Result<Arc<dyn ServerCertVerifier>, S
     let certificates = match ca_bundle {
         "" => rustls_native_certs::load_native_certs().certs,
         given => {
-            let pem =
-                STANDARD.decode(given).map_err(|error| format!("caBundle is not valid base64: {error}"))?;
+            let pem = base64::decode(given)
+                .map_err(|at| format!("caBundle is not valid base64: illegal data at input byte {at}"))?;
             CertificateDer::pem_slice_iter(&pem).filter_map(Result::ok).collect()
         }
     };
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn a_client_certificate_needs_its_key() {
         let certified = rcgen::generate_simple_self_signed(vec!["client".to_string()]).unwrap();
-        let bundle = STANDARD.encode(certified.cert.pem());
+        let bundle = base64::encode(certified.cert.pem());
         let with_key = |key: String| (certified.cert.pem().into_bytes(), key.into_bytes());
         let config = client_config(&bundle, Some(&with_key(certified.signing_key.serialize_pem()))).unwrap();
         assert!(config.client_auth_cert_resolver.has_certs());

@@ -9,7 +9,10 @@ use ring::{
         RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_SHA256, RsaKeyPair, UnparsedPublicKey,
     },
 };
-use tenure_transport::der::{BIT_STRING, Der, INTEGER, OBJECT_IDENTIFIER, SEQUENCE, certificate_parts};
+use tenure_meta::{
+    der::{BIT_STRING, Der, INTEGER, OBJECT_IDENTIFIER, SEQUENCE, certificate_parts},
+    pem_blocks,
+};
 use tenure_value::Value;
 
 /// The identifier of an RSA key, 1.2.840.113549.1.1.1.
@@ -74,7 +77,7 @@ impl SigningKey {
 
     /// Reads the private key of a PEM file.
     pub fn from_pem(text: &str) -> Result<SigningKey, KeyError> {
-        for (label, der) in pem_blocks(text) {
+        for (label, der) in key_blocks(text) {
             match label {
                 "PRIVATE KEY" => return SigningKey::from_pkcs8(&der),
                 "RSA PRIVATE KEY" => {
@@ -130,7 +133,7 @@ impl VerifyingKey {
     /// Reads all keys of a PEM file: public keys, and the public halves of private keys and certificates.
     pub fn all_from_pem(text: &str) -> Result<Vec<VerifyingKey>, KeyError> {
         let mut keys = Vec::new();
-        for (label, der) in pem_blocks(text) {
+        for (label, der) in key_blocks(text) {
             match label {
                 "PUBLIC KEY" => {
                     keys.push(VerifyingKey::from_spki(&der).ok_or(KeyError::Unusable("PUBLIC KEY"))?)
@@ -260,20 +263,13 @@ fn unsigned(number: &[u8]) -> &[u8] {
     number.strip_prefix(&[0]).unwrap_or(number)
 }
 
-/// Returns the labels and contents of the blocks of a PEM file; damaged blocks are left out.
-fn pem_blocks(text: &str) -> impl Iterator<Item = (&str, Vec<u8>)> {
-    text.split("-----BEGIN ").skip(1).filter_map(|block| {
-        let (label, rest) = block.split_once("-----")?;
-        let body = rest.split("-----END ").next()?;
-        // Headers, as in encrypted keys, and parameters before a key are not base64.
-        let body: String = body.split_whitespace().collect();
-        let content = base64::engine::general_purpose::STANDARD.decode(body).ok()?;
-        Some((label, content))
-    })
+/// Returns the labels and contents of the blocks of a PEM file; damaged blocks, encrypted keys and parameters are left out.
+fn key_blocks(text: &str) -> impl Iterator<Item = (&str, Vec<u8>)> {
+    pem_blocks(text).filter_map(|block| Some((block.label, block.der()?)))
 }
 
 fn pem_of(label: &str, der: &[u8]) -> String {
-    let body = base64::engine::general_purpose::STANDARD.encode(der);
+    let body = tenure_value::base64::encode(der);
     let lines: Vec<&str> =
         body.as_bytes().chunks(64).filter_map(|line| std::str::from_utf8(line).ok()).collect();
     format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", lines.join("\n"))

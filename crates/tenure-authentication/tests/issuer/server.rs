@@ -36,7 +36,7 @@ pub enum Key {
 impl Key {
     pub fn rsa() -> Key {
         let body: String = RSA_PEM.lines().filter(|line| !line.starts_with("-----")).collect();
-        let der = base64::engine::general_purpose::STANDARD.decode(body).unwrap();
+        let der = tenure_value::base64::decode(body).unwrap();
         Key::Rsa(RsaKeyPair::from_pkcs8(&der).unwrap())
     }
 

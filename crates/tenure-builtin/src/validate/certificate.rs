@@ -1,13 +1,11 @@
 //! Checks of certificate signing requests.
 
 use super::context::Context;
-use tenure_meta::{FieldErrorKind, FieldErrors, base64};
-
-const BEGIN: &str = "-----BEGIN ";
-const END_OF_BEGIN: &str = "-----";
-const CERTIFICATE: &str = "CERTIFICATE";
-const REQUEST_BEGIN: &str = "-----BEGIN CERTIFICATE REQUEST-----";
-const REQUEST_END: &str = "-----END CERTIFICATE REQUEST-----";
+use tenure_meta::{
+    FieldErrorKind, FieldErrors, base64,
+    der::{BIT_STRING, Der, SEQUENCE},
+    pem_blocks,
+};
 
 /// The shortest time that a certificate may be requested for, in seconds.
 const SHORTEST: i64 = 600;
@@ -30,42 +28,16 @@ pub(crate) fn request(context: &Context<'_>, errors: &mut FieldErrors) {
 /// Returns the error in a request: a PEM block with the three parts of PKCS #10. Its signature is not verified.
 fn request_fault(encoded: &str) -> Option<&'static str> {
     let pem = pem(encoded);
-    let Some(body) = pem.split_once(REQUEST_BEGIN).and_then(|(_, rest)| rest.split_once(REQUEST_END)) else {
+    let block = pem_blocks(&pem).next().filter(|block| block.label == "CERTIFICATE REQUEST");
+    let Some(der) = block.and_then(|block| block.der()) else {
         return Some("PEM block type must be CERTIFICATE REQUEST");
     };
-    let text: String = body.0.split_ascii_whitespace().collect();
-    let Ok(der) = base64::decode(&text) else { return Some("PEM block type must be CERTIFICATE REQUEST") };
-    let parts = der_element(&der).filter(|(tag, _, rest)| *tag == SEQUENCE && rest.is_empty()).and_then(
-        |(_, content, _)| {
-            let (info, _, rest) = der_element(content)?;
-            let (algorithm, _, rest) = der_element(rest)?;
-            let (signature, _, rest) = der_element(rest)?;
-            rest.is_empty().then_some([info, algorithm, signature])
-        },
-    );
-    (parts != Some([SEQUENCE, SEQUENCE, BIT_STRING]))
-        .then_some("asn1: structure error: malformed certificate request")
-}
-
-/// The tags of DER elements.
-pub(crate) const SEQUENCE: u8 = 0x30;
-const BIT_STRING: u8 = 0x03;
-
-/// Returns tag and content of the first element in DER, and what follows it.
-pub(crate) fn der_element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
-    let (&[tag, first], rest) = bytes.split_first_chunk()?;
-    let (length, rest) = match first {
-        0..0x80 => (usize::from(first), rest),
-        _ => {
-            let (length, rest) = rest.split_at_checked(usize::from(first & 0x7f))?;
-            let length = length
-                .iter()
-                .try_fold(0_usize, |sum, byte| Some(sum.checked_mul(256)? + usize::from(*byte)))?;
-            (length, rest)
-        }
-    };
-    let (content, rest) = rest.split_at_checked(length)?;
-    Some((tag, content, rest))
+    let mut outer = Der::new(&der);
+    let parts: Option<Vec<u8>> =
+        outer.expect(SEQUENCE).map(|request| request.inside().map(|part| part.tag).collect());
+    let is_request =
+        parts.is_some_and(|parts| parts == [SEQUENCE, SEQUENCE, BIT_STRING]) && outer.next().is_none();
+    (!is_request).then_some("asn1: structure error: malformed certificate request")
 }
 
 /// Returns the PEM text in a field, which is base64.
@@ -80,12 +52,11 @@ pub(crate) fn status(context: &Context<'_>, errors: &mut FieldErrors) {
         return;
     }
     let pem = pem(encoded);
-    let blocks =
-        pem.lines().filter_map(|line| line.trim_end().strip_prefix(BEGIN)?.strip_suffix(END_OF_BEGIN));
-    let kinds: Vec<&str> = blocks.collect();
-    let wrong = match kinds.iter().find(|kind| **kind != CERTIFICATE) {
-        Some(other) => format!("only CERTIFICATE PEM blocks are allowed, found {other:?}"),
-        None if kinds.is_empty() => "must contain at least one CERTIFICATE PEM block".into(),
+    let mut blocks = pem_blocks(&pem).peekable();
+    let is_empty = blocks.peek().is_none();
+    let wrong = match blocks.find(|block| block.label != "CERTIFICATE") {
+        Some(other) => format!("only CERTIFICATE PEM blocks are allowed, found {:?}", other.label),
+        None if is_empty => "must contain at least one CERTIFICATE PEM block".into(),
         None => return,
     };
     errors.push(context.fault("certificate", FieldErrorKind::Invalid, &"<certificate data>".into(), &wrong));

@@ -40,7 +40,6 @@ mod volume;
 mod workload;
 
 pub(crate) use autoscaler::changed_scale_target;
-pub(crate) use certificate::{SEQUENCE, der_element};
 pub(crate) use check::{Checks, Walk};
 pub(crate) use content::new_revision;
 pub(crate) use event::new_event;

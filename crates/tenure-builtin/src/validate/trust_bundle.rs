@@ -1,19 +1,18 @@
 //! Checks of bundles of trust anchors: their names, and the certificates in them. A certificate is read as far as its basic
 //! constraints; its signature is not verified.
 
-use super::{
-    certificate::{SEQUENCE, der_element},
-    context::Context,
-};
+use super::context::Context;
 use std::collections::BTreeMap;
-use tenure_meta::{FieldErrorKind, FieldErrors, base64, format};
+use tenure_meta::{
+    FieldErrorKind, FieldErrors, PemBlock,
+    der::{Der, SEQUENCE},
+    format, pem_blocks,
+};
 use tenure_value::Value;
 
 /// The most bytes of a bundle.
 const MOST: usize = 1024 * 1024;
 
-const BEGIN: &str = "-----BEGIN ";
-const DASHES: &str = "-----";
 /// The tag of a certificate's extensions, the object identifier of basic constraints, and `true` in DER.
 const EXTENSIONS: u8 = 0xA3;
 const BASIC_CONSTRAINTS: &[u8] = &[0x06, 0x03, 0x55, 0x1D, 0x13];
@@ -62,8 +61,8 @@ pub(crate) fn bundle(context: &Context<'_>, errors: &mut FieldErrors) {
     let omitted = Value::from("<value omitted>");
     let mut anchors: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut faults = Vec::new();
-    for (at, block) in Blocks(text).enumerate() {
-        match block.fault() {
+    for (at, block) in pem_blocks(text).enumerate() {
+        match block_fault(&block) {
             Some(fault) => faults.push(format!("entry {at} {fault}")),
             None => anchors.entry(block.body).or_default().push(at),
         }
@@ -83,73 +82,34 @@ pub(crate) fn bundle(context: &Context<'_>, errors: &mut FieldErrors) {
     }
 }
 
-/// The PEM blocks of a text.
-struct Blocks<'t>(&'t str);
-
-/// A PEM block: its type and what is between its lines.
-struct Block<'t> {
-    kind: &'t str,
-    body: &'t str,
-}
-
-impl<'t> Iterator for Blocks<'t> {
-    type Item = Block<'t>;
-
-    fn next(&mut self) -> Option<Block<'t>> {
-        loop {
-            let (_, rest) = self.0.split_once(BEGIN)?;
-            self.0 = rest;
-            let Some((kind, rest)) = rest.split_once(DASHES) else { continue };
-            let end = format!("-----END {kind}-----");
-            if let Some((body, rest)) = rest.split_once(&end) {
-                self.0 = rest;
-                return Some(Block { kind, body: body.trim() });
-            }
-        }
+/// Returns what is wrong with a block of a bundle.
+fn block_fault(block: &PemBlock<'_>) -> Option<String> {
+    if block.label != "CERTIFICATE" {
+        return Some(format!("has bad block type: {}", block.label));
     }
-}
-
-impl Block<'_> {
-    fn fault(&self) -> Option<String> {
-        if self.kind != "CERTIFICATE" {
-            return Some(format!("has bad block type: {}", self.kind));
-        }
-        if self.body.contains(':') {
-            return Some("has PEM block headers".into());
-        }
-        let text: String = self.body.split_ascii_whitespace().collect();
-        let is_authority = base64::decode(&text).ok().and_then(|der| is_authority(&der));
-        match is_authority {
-            None => Some("does not parse as X.509".into()),
-            Some(false) => Some("does not have the CA bit set".into()),
-            Some(true) => None,
-        }
+    if block.body.contains(':') {
+        return Some("has PEM block headers".into());
+    }
+    match block.der().and_then(|der| is_authority(&der)) {
+        None => Some("does not parse as X.509".into()),
+        Some(false) => Some("does not have the CA bit set".into()),
+        Some(true) => None,
     }
 }
 
 /// Whether a certificate is of an authority; `None` if it is not a certificate.
 fn is_authority(der: &[u8]) -> Option<bool> {
-    let (tag, certificate, rest) = der_element(der)?;
-    let (signed, content, _) = der_element(certificate)?;
-    if tag != SEQUENCE || signed != SEQUENCE || !rest.is_empty() {
+    let mut outer = Der::new(der);
+    let fields = outer.expect(SEQUENCE)?.inside().expect(SEQUENCE)?.inside();
+    if outer.next().is_some() {
         return None;
     }
-    let mut fields = content;
-    while !fields.is_empty() {
-        let (tag, field, rest) = der_element(fields)?;
-        fields = rest;
-        if tag != EXTENSIONS {
-            continue;
-        }
-        let (_, mut extensions, _) = der_element(field)?;
-        while !extensions.is_empty() {
-            let (_, extension, rest) = der_element(extensions)?;
-            extensions = rest;
-            let Some(mut value) = extension.strip_prefix(BASIC_CONSTRAINTS) else { continue };
+    for field in fields.filter(|field| field.tag == EXTENSIONS) {
+        for extension in field.inside().expect(SEQUENCE)?.inside() {
+            let Some(mut value) = extension.content.strip_prefix(BASIC_CONSTRAINTS) else { continue };
             value = value.strip_prefix(TRUE).unwrap_or(value);
-            let (tag, octets, _) = der_element(value)?;
-            let (inner, constraints, _) = der_element(octets)?;
-            return (tag == OCTET_STRING && inner == SEQUENCE).then(|| constraints.starts_with(TRUE));
+            let constraints = Der::new(value).expect(OCTET_STRING)?.inside().expect(SEQUENCE)?.content;
+            return Some(constraints.starts_with(TRUE));
         }
     }
     Some(false)

@@ -6,8 +6,8 @@ use crate::{
     function::EvalResult,
     value::{Opaque, Timestamp, Val},
 };
-use base64::{Engine, engine::general_purpose::STANDARD};
 use std::any::Any;
+use tenure_value::base64;
 
 const ONE: Cost = Cost::Fixed(1);
 
@@ -74,7 +74,7 @@ const FORMATS: [Format; 13] = [
     Format {
         name: "byte",
         pattern: 84,
-        check: |text| unless(STANDARD.decode(text).is_ok() && !text.is_empty(), "invalid base64"),
+        check: |text| unless(base64::decode(text).is_ok() && !text.is_empty(), "invalid base64"),
     },
     Format {
         name: "date",

@@ -5,8 +5,7 @@ use crate::{
     Error,
     types::{Decl, MAX_DOCUMENT_BYTES, Type},
 };
-use base64::{Engine, engine::general_purpose::STANDARD};
-use tenure_value::{Float, Value};
+use tenure_value::{Float, Value, base64};
 
 impl<'v> Val<'v> {
     /// Returns a part of a document as a CEL value. The declaration decides how strings and numbers are
@@ -48,7 +47,7 @@ impl<'v> Val<'v> {
                     Val::Duration(Duration::parse_document(text).ok_or_else(|| invalid("duration", text))?)
                 }
                 Some(Type::Bytes) => {
-                    let bytes = STANDARD.decode(text.as_bytes()).map_err(|_| invalid("base64", text))?;
+                    let bytes = base64::decode(text.as_bytes()).map_err(|_| invalid("base64", text))?;
                     Val::Bytes(bytes.into())
                 }
                 _ => Val::String(text.clone()),
@@ -82,7 +81,7 @@ impl<'v> Val<'v> {
             }
             Val::Bytes(bytes) => {
                 size.add(bytes.len())?;
-                Value::from(STANDARD.encode(bytes))
+                Value::from(base64::encode(bytes))
             }
             Val::Timestamp(timestamp) => Value::from(timestamp.to_string()),
             Val::Duration(duration) => Value::from(duration.to_string()),

@@ -2,12 +2,11 @@
 //! has the same digest, so that manifests can be compared with the clone, and a copy of the clone reveals nothing.
 
 use crate::{Error, state};
-use base64::{Engine, engine::general_purpose::STANDARD};
 use ring::hmac;
 use std::{fs, io::ErrorKind, path::PathBuf};
 use tenure_apply::LAST_APPLIED;
 use tenure_transport::{NoRandomness, random_bytes, random_hex};
-use tenure_value::{Object, Text, Value};
+use tenure_value::{Object, Text, Value, base64};
 
 const BYTES: usize = 32;
 
@@ -95,7 +94,7 @@ impl SecretKey {
     fn value(&self, map: &str, name: &Text, value: &Value) -> Value {
         let Some(text) = value.as_str() else { return value.clone() };
         let bytes = match map {
-            "data" => STANDARD.decode(text).unwrap_or_else(|_| text.into()),
+            "data" => base64::decode(text).unwrap_or_else(|_| text.into()),
             _ => text.into(),
         };
         let digest = format!("hmac-sha256:{}", hex(hmac::sign(&self.0, &bytes).as_ref()));
@@ -103,7 +102,7 @@ impl SecretKey {
             true => format!(r#"{{"auths":{{"{digest}":{{}}}}}}"#),
             false => digest,
         };
-        Value::from(if map == "data" { STANDARD.encode(shown) } else { shown })
+        Value::from(if map == "data" { base64::encode(shown) } else { shown })
     }
 }
 
@@ -120,7 +119,7 @@ mod tests {
         let data = key.withhold(&secret("data", "aHVudGVyMg=="));
         let text = key.withhold(&secret("stringData", "hunter2"));
         let (data, text) = (data.at(["data", "p"]).unwrap(), text.at(["stringData", "p"]).unwrap());
-        assert_eq!(data.as_str().unwrap(), STANDARD.encode(text.as_str().unwrap()));
+        assert_eq!(data.as_str().unwrap(), base64::encode(text.as_str().unwrap()));
         assert!(text.as_str().unwrap().starts_with("hmac-sha256:"));
         let other = key.withhold(&secret("stringData", "other"));
         assert_ne!(other.at(["stringData", "p"]), Some(text));

@@ -4,7 +4,6 @@ use super::{
     bodies::list,
     server::{Attack, HealthProbe, JSON, Target},
 };
-use base64::{Engine, engine::general_purpose::STANDARD};
 use http_body_util::BodyExt;
 use hyper::StatusCode;
 use std::{
@@ -13,6 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tenure_http::{GuardedRequest, Response, listener::Handler};
+use tenure_value::base64;
 use webhook_server::WebhookServer;
 
 #[path = "../../../tenure-server/tests/api/webhook_server.rs"]
@@ -27,7 +27,7 @@ const AT_ONCE: usize = 8;
 struct Hostile;
 
 fn patched(patch: &str) -> String {
-    format!(r#""allowed":true,"patchType":"JSONPatch","patch":"{}""#, STANDARD.encode(patch))
+    format!(r#""allowed":true,"patchType":"JSONPatch","patch":"{}""#, base64::encode(patch))
 }
 
 impl Handler for Hostile {

@@ -4,10 +4,9 @@
 //! public source (field manager, kind of patch, marks on objects, stored releases).
 
 use crate::harness::TestCluster;
-use base64::{Engine, engine::general_purpose::STANDARD};
 use flate2::{Compression, write::GzEncoder};
 use std::io::Write;
-use tenure_value::{Object, Value, json};
+use tenure_value::{Object, Value, base64, json};
 
 /// How a situation is settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -361,7 +360,7 @@ fn secret(namespace: &str, manifest: &str, method: &str) -> String {
     ]);
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(&json::to_vec(&release)).expect("a release");
-    let stored = STANDARD.encode(STANDARD.encode(encoder.finish().expect("a release")));
+    let stored = base64::encode(base64::encode(encoder.finish().expect("a release")));
     format!(
         "{{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"type\":\"helm.sh/release.v1\",\"metadata\":{{\"name\":\"sh.helm.release.v1.web.v3\",\
          \"namespace\":\"{namespace}\",\"labels\":{{\"owner\":\"helm\",\"name\":\"web\",\"status\":\"deployed\",\"version\":\"3\"}}}},\

@@ -17,6 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
+use tenure_value::base64;
 
 /// How long anything may take before the test gives up.
 pub const TIMEOUT: Duration = Duration::from_secs(60);
@@ -256,8 +257,8 @@ impl Environment {
             self.port,
             &self.serving.certificate,
             json!({
-                "client-certificate-data": base64(&certificate),
-                "client-key-data": base64(&key),
+                "client-certificate-data": base64::encode(&certificate),
+                "client-key-data": base64::encode(&key),
             }),
         )
         .await
@@ -283,18 +284,13 @@ pub async fn client(port: u16, authority: &str, user: serde_json::Value) -> Clie
     let kubeconfig = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "envtest",
         "clusters": [{"name": "envtest", "cluster": {
-            "server": format!("https://127.0.0.1:{port}"), "certificate-authority-data": base64(authority)}}],
+            "server": format!("https://127.0.0.1:{port}"), "certificate-authority-data": base64::encode(authority)}}],
         "users": [{"name": "user", "user": user}],
         "contexts": [{"name": "envtest", "context": {"cluster": "envtest", "user": "user"}}],
     });
     let kubeconfig: Kubeconfig = serde_json::from_value(kubeconfig).expect("a kubeconfig");
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
     Client::try_from(config.expect("the kubeconfig is whole")).expect("a client")
-}
-
-fn base64(text: &str) -> String {
-    use base64::{Engine, engine::general_purpose::STANDARD};
-    STANDARD.encode(text)
 }
 
 /// Returns an object of a type from JSON.

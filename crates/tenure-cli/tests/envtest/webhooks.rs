@@ -1,7 +1,6 @@
 //! Webhooks as a suite serves them, on a port of this machine: admission and conversion.
 
 use crate::harness::{Authority, Environment, code, typed};
-use base64::{Engine, engine::general_purpose::STANDARD};
 use http_body_util::BodyExt;
 use hyper::StatusCode;
 use k8s_openapi::{
@@ -23,6 +22,7 @@ use tenure_http::{
     listener::{self, Handler},
 };
 use tenure_transport::serving::ServingCertificate;
+use tenure_value::base64;
 
 /// The webhooks of a suite.
 struct Webhooks;
@@ -39,7 +39,7 @@ impl Handler for Webhooks {
             "/mutate" => {
                 let patch = json!([{"op": "add", "path": "/data", "value": {"mutated": "yes"}}]);
                 response["patchType"] = "JSONPatch".into();
-                response["patch"] = STANDARD.encode(patch.to_string()).into();
+                response["patch"] = base64::encode(patch.to_string()).into();
                 response["allowed"] = true.into();
             }
             "/validate" => {
@@ -82,7 +82,7 @@ async fn serve_webhooks(directory: &TempDir) -> (String, String) {
         Arc::new(Webhooks),
         std::future::pending(),
     ));
-    (url, STANDARD.encode(authority.certificate))
+    (url, base64::encode(authority.certificate))
 }
 
 #[test]

@@ -88,7 +88,7 @@ type Result_<T> = Result<T, Box<Error>>;
 
 impl<'a> Decoder<'a> {
     fn new(bytes: &'a [u8], limits: &'a Limits) -> Decoder<'a> {
-        // The prefix is no level of nesting.
+        // The prefix does not count as a level of nesting.
         let at = if bytes.starts_with(&SELF_DESCRIBED) { SELF_DESCRIBED.len() } else { 0 };
         Decoder { bytes, limits, at, nodes: 0, other_encodings: false }
     }

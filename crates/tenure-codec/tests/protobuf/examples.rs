@@ -1,9 +1,8 @@
 //! Objects recorded in JSON and protobuf.
 
-use base64::{Engine, engine::general_purpose::STANDARD};
 use std::{fs, path::Path};
 use tenure_codec::protobuf;
-use tenure_value::{Limits, Value};
+use tenure_value::{Limits, Value, base64};
 
 /// An object in both encodings.
 pub struct Example {
@@ -22,7 +21,7 @@ pub fn examples() -> Vec<Example> {
         Example {
             kind: text("kind"),
             json: row.get("json").unwrap().clone(),
-            protobuf: STANDARD.decode(text("protobuf")).unwrap(),
+            protobuf: base64::decode(text("protobuf")).unwrap(),
         }
     };
     text.lines().map(example).collect()
@@ -59,8 +58,8 @@ fn recorded_json_encodes_to_the_recorded_bytes() {
         assert_eq!(again.as_ref(), Ok(&example.json), "{}", example.kind);
         if !VERBATIM.contains(&example.kind.as_str()) {
             assert_eq!(
-                STANDARD.encode(&written),
-                STANDARD.encode(&example.protobuf),
+                base64::encode(&written),
+                base64::encode(&example.protobuf),
                 "{} {:?}",
                 example.kind,
                 example.json

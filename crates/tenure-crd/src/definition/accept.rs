@@ -3,7 +3,7 @@
 
 use super::ResourceNames;
 use std::collections::HashSet;
-use tenure_meta::{Seen, Timestamp, ValueExt, time::Precision};
+use tenure_meta::{Seen, Timestamp, ValueExt, base64, der::SEQUENCE, pem_blocks, time::Precision};
 use tenure_value::{Object, Text, Value};
 
 /// The finalizer that delays the deletion of a definition until its objects are deleted.
@@ -157,17 +157,10 @@ fn approval(definition: &Value) -> Option<Condition> {
 fn has_readable_bundle(spec: &Value) -> bool {
     let bundle = spec.at(["conversion", "webhook", "clientConfig", "caBundle"]).and_then(Value::as_str);
     let Some(bundle) = bundle.filter(|bundle| !bundle.is_empty()) else { return true };
-    let pem = tenure_meta::base64::decode(bundle).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    pem.is_some_and(|pem| {
-        let certificates: Vec<&str> = pem.split("-----BEGIN CERTIFICATE-----").skip(1).collect();
-        !certificates.is_empty()
-            && certificates.iter().all(|rest| {
-                rest.split_once("-----END CERTIFICATE-----").is_some_and(|(body, _)| {
-                    let body: String = body.split_whitespace().collect();
-                    tenure_meta::base64::decode(&body).is_ok_and(|der| der.first() == Some(&0x30))
-                })
-            })
-    })
+    let pem = base64::decode(bundle).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+    let mut certificates = pem_blocks(&pem).filter(|block| block.label == "CERTIFICATE").peekable();
+    certificates.peek().is_some()
+        && certificates.all(|block| block.der().is_some_and(|der| der.first() == Some(&SEQUENCE)))
 }
 
 /// Returns the definition with the condition `Terminating`.

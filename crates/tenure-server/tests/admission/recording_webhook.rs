@@ -1,10 +1,9 @@
 //! A webhook in this process that responds as a test chooses and records its requests.
 
 use crate::{server::Server, webhook_server::WebhookServer};
-use base64::{Engine, engine::general_purpose::STANDARD};
 use std::sync::{Arc, Mutex};
 use tenure_http::{GuardedRequest, MemoryBudget, PLAIN, Response, listener::Handler};
-use tenure_value::{Limits, Value, json};
+use tenure_value::{Limits, Value, base64, json};
 
 /// Returns the response to a request; the uid is added.
 type Respond = dyn Fn(&Value) -> String + Send + Sync;
@@ -51,7 +50,7 @@ impl RecordingWebhook {
 
 /// Returns a response that patches the object.
 pub fn patched(patch: &str) -> String {
-    format!(r#"{{"allowed":true,"patchType":"JSONPatch","patch":"{}"}}"#, STANDARD.encode(patch))
+    format!(r#"{{"allowed":true,"patchType":"JSONPatch","patch":"{}"}}"#, base64::encode(patch))
 }
 
 /// Returns the configuration of a webhook for a rule.

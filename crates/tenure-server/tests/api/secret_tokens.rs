@@ -4,13 +4,12 @@ use crate::{
     http::{Request, Response},
     server::Server,
 };
-use base64::{Engine, engine::general_purpose::STANDARD};
 use std::sync::Arc;
 use tenure_authentication::credentials::{SigningKey, sign};
 use tenure_http::Administrator;
 use tenure_server::{Clock, ClusterAuthentication, ServerOptions, TokenKeys};
 use tenure_transport::Reloadable;
-use tenure_value::{Value, time::Precision};
+use tenure_value::{Value, base64, time::Precision};
 
 const ADMIN: &str = "an-administrators-token";
 const ACCOUNT: &str = "/api/v1/namespaces/default/serviceaccounts/robot";
@@ -61,7 +60,7 @@ fn create(server: &Server, key: &SigningKey, secret: &str) -> String {
     let body = format!(
         r#"{{"metadata":{{"name":"{secret}","annotations":{{"kubernetes.io/service-account.name":"robot"}}}},
             "type":"kubernetes.io/service-account-token","data":{{"token":"{}"}}}}"#,
-        STANDARD.encode(&token)
+        base64::encode(&token)
     );
     admin(server, "POST", SECRETS, &body);
     token

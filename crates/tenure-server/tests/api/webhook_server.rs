@@ -1,9 +1,9 @@
 //! The HTTPS server of a webhook: on a free port of this machine, with its own certificate.
 
-use base64::{Engine, engine::general_purpose::STANDARD};
 use std::{net::SocketAddr, sync::Arc};
 use tenure_http::listener::{Handler, bind, serve};
 use tenure_transport::{Reloadable, serving::Tls};
+use tenure_value::base64;
 use tokio::runtime::Runtime;
 use tokio_rustls::rustls::{
     ServerConfig,
@@ -41,7 +41,7 @@ impl WebhookServer {
             handler,
             std::future::pending(),
         ));
-        WebhookServer { address, ca_bundle: STANDARD.encode(certified.cert.pem()), runtime: Some(runtime) }
+        WebhookServer { address, ca_bundle: base64::encode(certified.cert.pem()), runtime: Some(runtime) }
     }
 
     /// Returns a `clientConfig` for the server.

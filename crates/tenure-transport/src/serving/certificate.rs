@@ -1,9 +1,9 @@
 //! The user of a client certificate: its common name, with its organizations as groups.
 
-use crate::der::{Der, OBJECT_IDENTIFIER, SEQUENCE, SET, certificate_parts};
 use ring::digest::{SHA256, digest};
 use std::fmt::Write;
 use tenure_meta::UserInfo;
+use tenure_meta::der::{Der, OBJECT_IDENTIFIER, SEQUENCE, SET, certificate_parts};
 use tenure_value::Text;
 
 const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];

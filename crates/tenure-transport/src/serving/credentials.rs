@@ -5,13 +5,13 @@ use super::{
     ClientAuthorities, Tls, certificate_expiry, machine,
     serving_certificate::{ServingCertificate, authority_params, serving_params, write_secret},
 };
-use base64::{Engine, engine::general_purpose::STANDARD};
 use rcgen::{Issuer, KeyPair};
 use std::{
     fs, io,
     net::{IpAddr, SocketAddr},
     path::{Path, PathBuf},
 };
+use tenure_value::base64;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, pem::PemObject};
 
 /// The files in the data directory.
@@ -82,7 +82,7 @@ impl Credentials {
         let kubeconfig = directory.join(KUBECONFIG);
         let server = format!("https://{}", reachable(listen));
         // A file that still leads here may have got further users and contexts since, which must not be lost.
-        let lines = [format!("server: {server}"), format!("token: {token}"), STANDARD.encode(&authority)];
+        let lines = [format!("server: {server}"), format!("token: {token}"), base64::encode(&authority)];
         let kept = read(directory, KUBECONFIG)?.filter(|text| lines.iter().all(|line| has_end(text, line)));
         if kept.is_none() {
             write_secret(&kubeconfig, &kubeconfig_text(&server, Some(&authority), Some(&token)))?;
@@ -197,7 +197,7 @@ fn tls_config(
 
 fn kubeconfig_text(server: &str, authority: Option<&str>, token: Option<&str>) -> String {
     let trust = match authority {
-        Some(pem) => format!("    certificate-authority-data: {}\n", STANDARD.encode(pem)),
+        Some(pem) => format!("    certificate-authority-data: {}\n", base64::encode(pem)),
         // Some clients take plain HTTP only if they are told not to check certificates.
         None if server.starts_with("http:") => "    insecure-skip-tls-verify: true\n".into(),
         None => String::new(),

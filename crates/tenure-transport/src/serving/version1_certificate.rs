@@ -1,8 +1,8 @@
 //! Client certificates of version 1, such as `openssl x509 -req` makes them without extensions. The library of TLS does not read them;
 //! they are verified here as kube-apiserver verifies them: signed by an authority, within their time, and without purposes of their own.
 
-use crate::der::{SignedCertificate, signed_certificate};
 use std::sync::Arc;
+use tenure_meta::der::{SignedCertificate, signed_certificate};
 use tokio_rustls::rustls::{
     self, CertificateError, DigitallySignedStruct, PeerMisbehaved, SignatureScheme,
     client::danger::HandshakeSignatureValid,

@@ -2,12 +2,11 @@
 //! newest deployed revision counts.
 
 use crate::{Error, document::Document, place::Place};
-use base64::{Engine, engine::general_purpose::STANDARD};
 use flate2::read::GzDecoder;
 use std::io::Read;
 use tenure_client::{ClientError, Cluster};
 use tenure_transport::escaped;
-use tenure_value::{Limits, Value, json};
+use tenure_value::{Limits, Value, base64, json};
 
 /// The type of the Secrets of releases.
 const SECRET_TYPE: &str = "helm.sh/release.v1";
@@ -40,9 +39,8 @@ pub struct Release {
 impl Release {
     /// Reads a release from the text that Helm stores.
     pub fn decode(text: &[u8]) -> Result<Release, String> {
-        let compressed = STANDARD
-            .decode(text.trim_ascii())
-            .map_err(|error| format!("the release is not base64: {error}"))?;
+        let compressed = base64::decode(text.trim_ascii())
+            .map_err(|at| format!("the release is not base64: illegal data at byte {at}"))?;
         let content = match compressed.starts_with(&[0x1f, 0x8b, 0x08]) {
             true => {
                 let mut content = Vec::new();
@@ -85,8 +83,8 @@ impl Release {
         if object.get("kind").and_then(Value::as_str) == Some("ConfigMap") {
             return Release::decode(data.as_bytes());
         }
-        let inner =
-            STANDARD.decode(data.trim()).map_err(|error| format!("data.release is not base64: {error}"))?;
+        let inner = base64::decode(data.trim())
+            .map_err(|at| format!("data.release is not base64: illegal data at byte {at}"))?;
         Release::decode(&inner)
     }
 
@@ -145,14 +143,14 @@ mod tests {
     fn a_release_is_read_from_its_secret_and_its_config_map() {
         let content = br#"{"name":"web","namespace":"shop","version":3,"info":{"status":"deployed"},"manifest":"kind: A\n","apply_method":"ssa"}"#;
         for content in [compressed(content), content.to_vec()] {
-            let inner = STANDARD.encode(content);
+            let inner = base64::encode(content);
             let object = |kind: &str, data: &str| {
                 Value::object([
                     ("kind", Value::from(kind)),
                     ("data", Value::object([("release", Value::from(data))])),
                 ])
             };
-            let secret = Release::stored(&object("Secret", &STANDARD.encode(&inner))).unwrap();
+            let secret = Release::stored(&object("Secret", &base64::encode(&inner))).unwrap();
             assert_eq!(
                 (secret.name.as_str(), secret.revision, secret.manifest.as_str(), secret.is_server_side),
                 ("web", 3, "kind: A\n", true)
@@ -167,11 +165,11 @@ mod tests {
         let bomb = compressed(&vec![b' '; LIMIT as usize + 2]);
         for (text, part) in [
             ("no base64 ~~".to_owned(), "not base64"),
-            (STANDARD.encode("plain text"), "not JSON"),
-            (STANDARD.encode(&whole[..whole.len() / 2]), "not gzip"),
-            (STANDARD.encode(compressed(b"{\"name\":1}")), "no name or no manifest"),
-            (STANDARD.encode(compressed(b"[]")), "no name or no manifest"),
-            (STANDARD.encode(bomb), "more than"),
+            (base64::encode("plain text"), "not JSON"),
+            (base64::encode(&whole[..whole.len() / 2]), "not gzip"),
+            (base64::encode(compressed(b"{\"name\":1}")), "no name or no manifest"),
+            (base64::encode(compressed(b"[]")), "no name or no manifest"),
+            (base64::encode(bomb), "more than"),
         ] {
             let problem = Release::decode(text.as_bytes()).unwrap_err();
             assert!(problem.contains(part), "{problem}");
