@@ -99,7 +99,7 @@ fn read(given: &Bound<'_, PyAny>, depth: usize) -> Result<Value, Box<Problem>> {
     }
     if let Ok(number) = given.cast::<PyFloat>() {
         let number = number.value();
-        let refused = || Problem::of_value(format!("{number} is no number that a document can have"));
+        let refused = || Problem::of_value(format!("{number} is not a number that a document can have"));
         return Value::float(number).ok_or_else(refused);
     }
     if let Ok(items) = given.cast::<PyTuple>() {
@@ -120,7 +120,7 @@ fn below(depth: usize) -> Result<usize, Box<Problem>> {
 }
 
 fn read_text(text: &Bound<'_, PyString>) -> Result<Text, Box<Problem>> {
-    let lone = |_| Problem::of_value("the text has a surrogate without its partner, which is no character");
+    let lone = |_| Problem::of_value("the text has a surrogate without its partner, which is not a character");
     text.to_cow().map(|text| Text::from(text.as_ref())).map_err(lone)
 }
 

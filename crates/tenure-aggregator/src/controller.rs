@@ -144,7 +144,7 @@ impl Aggregator {
             match followers.get_mut(&service.name) {
                 Some(follower) if follower.service == *service => {}
                 Some(follower) => {
-                    // The task that found out about the availability needs not be told of it.
+                    // The task that determined the availability needs no notification.
                     if !follower.service.is_reached_as(service) || !self.store.leads() {
                         follower.changed.notify_one();
                     }

@@ -318,7 +318,7 @@ impl Authorizer {
                 Link::Rbac => {
                     let policy = self.policy();
                     let (of_roles, error) = policy.rules_of(user, namespace);
-                    // What is limited to fields is listed, and the limits are said beside it.
+                    // Rules that are limited to fields are listed, and their limits are reported as errors beside them.
                     let limits: BTreeSet<String> =
                         of_roles.iter().filter_map(|granted| granted.limit_text()).collect();
                     is_incomplete |= !limits.is_empty();

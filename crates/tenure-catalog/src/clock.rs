@@ -104,7 +104,7 @@ impl Clock {
     }
 }
 
-/// Returns a later moment, or one that nobody waits for if there is none so late.
+/// Returns a later moment; one that is far away if the exact one cannot be represented.
 fn later(start: Instant, duration: Duration) -> Instant {
     start.checked_add(duration).unwrap_or_else(|| start + FAR)
 }

@@ -64,7 +64,7 @@ pub struct Subject {
     pub manager: String,
     /// What was found before.
     pub findings: Vec<Finding>,
-    /// What is said about all of it, before the causes.
+    /// The line above the causes.
     pub title: String,
 }
 

@@ -95,7 +95,7 @@ async fn connection(stream: TcpStream, sessions: Sessions, token: Arc<[u8; 32]>)
     });
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
-    // A client that leaves in the middle is no error of the server.
+    // A client that disconnects early is not an error of the server.
     if let Err(error) = builder.serve_connection(TokioIo::new(stream), service).await {
         tracing::debug!(%error, "a connection ended");
     }

@@ -217,8 +217,8 @@ impl<K, V> CowMap<K, V> {
 }
 
 impl<K: Ord + Clone, V: Clone> CowMap<K, V> {
-    /// Returns the value under a key, to change it. Copies the nodes on the path that are shared, also if there is none: whoever
-    /// changes a value mostly inserts it otherwise.
+    /// Returns the value under a key, to change it. Copies the nodes on the path that are shared, also if there is none: most
+    /// callers then insert one.
     pub fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,

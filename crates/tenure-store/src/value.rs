@@ -15,7 +15,7 @@ const PACKED_LENGTHS: RangeInclusive<usize> = 128..=16 * 1024;
 const WORTHWHILE: usize = 60;
 /// How many values in turn have no base, or too long a delta, until the last of them becomes the next base.
 const MISSES: u8 = 8;
-/// The most prefixes with a base. Beyond that all begin anew: some belong to resources that no longer exist.
+/// The most prefixes with a base. Beyond that all bases are dropped: some belong to resources that no longer exist.
 const PREFIXES: usize = 1024;
 /// How many segments of a key are the prefix that all objects of a resource share.
 const PREFIX_SEGMENTS: usize = 3;

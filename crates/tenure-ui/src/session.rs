@@ -25,7 +25,7 @@ const COOKIE: &str = "tenure-session";
 const IDLE_SECONDS: u64 = 12 * 3600;
 /// How many seconds a session lasts at most.
 const LIFETIME_SECONDS: u64 = 7 * 24 * 3600;
-/// After how many seconds of use the file is told that a session was used.
+/// How many seconds pass before the use of a session is written to the file again.
 const NOTED_SECONDS: u64 = 600;
 /// How long a code can be used: as long as it takes to open its link.
 const CODE_TIME: Duration = Duration::from_secs(10 * 60);

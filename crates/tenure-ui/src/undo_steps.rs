@@ -143,7 +143,7 @@ impl SealedFiles {
     }
 
     fn remove(&self, number: u64) {
-        // One that was never written is none.
+        // An identifier that was never written is unknown.
         let _ = std::fs::remove_file(self.directory.join(number.to_string()));
     }
 }

@@ -24,7 +24,7 @@ pub struct Plain<'v>(pub &'v Value);
 /// ```
 pub struct Syntax<'v>(pub &'v Value);
 
-/// A value as `%s` prints it: a string as it is, a number with the complaint that it is none.
+/// A value as `%s` prints it: a string unchanged, a number with the note that it is not a string.
 ///
 /// ```
 /// use tenure_value::{Value, go_text::Word};

@@ -1,5 +1,5 @@
-//! Text from clusters and agents on a terminal. Characters that a terminal obeys, and those that make text read in another order than it
-//! is written, are shown as what they are: nobody can hide a part of a plan from the person who approves it.
+//! Text from clusters and agents on a terminal. Control characters, and those that change the direction of text, are shown as escapes, so
+//! that no part of a plan can be hidden from the person who approves it.
 
 use std::{borrow::Cow, fmt::Write};
 
@@ -19,8 +19,8 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     shown.into()
 }
 
-/// Whether a terminal does something else than to show a character: control characters of both sets, the directional formatting of
-/// Unicode, and separators of lines that are none on a terminal.
+/// Whether a terminal does not simply show a character: control characters of both sets, the directional formatting of Unicode, and
+/// line separators that a terminal does not treat as such.
 fn is_hidden(character: char) -> bool {
     match character {
         '\n' | '\t' => false,

@@ -104,7 +104,7 @@ fn a_path_that_is_not_text_tells_nothing_about_tokens() {
         codes.sort_unstable();
         codes == [200, 401, 403, 404]
     });
-    // An escape that is none is refused before anyone looks at the token.
+    // An invalid escape is refused before the token is checked.
     for token in [&*right, wrong] {
         assert_eq!(target.code("/api/v1/namespaces/%zz/secrets", &["-H", token]), 400);
     }

@@ -1,4 +1,4 @@
-//! Predictions are those of the server at hand: Tenure says what it is, everything else is Kubernetes, and so is no server.
+//! Predictions follow the server: Tenure publishes its profile, and any other server, or none, is treated as Kubernetes.
 
 use crate::harness::{TestCluster, offline};
 use tempfile::TempDir;

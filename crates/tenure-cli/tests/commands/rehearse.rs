@@ -178,7 +178,7 @@ fn a_rehearsal_predicts_what_the_apply_meets() {
     text.prints("! .spec.replicas: 5 → 3")
         .prints("owned by autoscaler")
         .prints("A second apply would change nothing");
-    // The cluster alone shows the same, read anew.
+    // The cluster alone shows the same when it is read again.
     cluster
         .tenure(&["rehearse", "-f", &file, "--manager", "ci"])
         .exits_with(3)
@@ -292,7 +292,7 @@ fn a_snapshot_of_etcd_is_a_copy_too() {
 #[test]
 fn a_rehearsal_has_the_formats_of_reviews() {
     let cluster = cluster();
-    // A conflict with whoever scales, a new object, and one that does not change.
+    // A conflict with the manager that scales, a new object, and one that does not change.
     let text = [WIDGET, DEPLOYMENT, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\ndata: {a: b}\n"];
     let file = cluster.file("review/all.yaml", &text.join("---\n"));
     for format in ["sarif", "junit", "markdown"] {

@@ -12,7 +12,7 @@ use std::{
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
-/// A change of the deployment that takes the replicas from whoever scales it.
+/// A change of the deployment that takes the replicas from the manager that scales it.
 const WANTED: &str = r#"
 apiVersion: apps/v1
 kind: Deployment

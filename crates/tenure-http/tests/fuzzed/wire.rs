@@ -123,7 +123,7 @@ pub struct Side {
 }
 
 /// Returns the ends of the client and of the server. The first byte of the steps is how much the wire holds; the others are the
-/// lengths of reads and writes, again and again, and 0 is to be asked once more.
+/// lengths of reads and writes, repeated from the start when they are used up; 0 is a step that has to be polled again.
 pub fn wire(fault: Fault, steps: &[u8]) -> (Side, Side) {
     let (capacity, steps) = steps.split_first().unwrap_or((&16, &[]));
     let capacity = SMALLEST << (capacity % 14);
@@ -144,7 +144,7 @@ pub fn wire(fault: Fault, steps: &[u8]) -> (Side, Side) {
 }
 
 impl Side {
-    /// Returns the most bytes of the next read or write; `None` is to be asked once more.
+    /// Returns the most bytes of the next read or write; `None` if it has to be polled again.
     fn step(&mut self) -> Option<usize> {
         self.taken += 1;
         let at = |taken: usize| self.steps.get(taken % self.steps.len().max(1)).copied();

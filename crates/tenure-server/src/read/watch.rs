@@ -318,7 +318,7 @@ impl Watcher {
             // The sender lives as long as the server.
             let _ = stop.wait_for(|stop| *stop).await;
         };
-        // Objects of a kind that is defined anew are read differently: the client starts again.
+        // When the definition of a kind changes, its objects are read differently: the client starts again.
         let (catalog, handler) = (self.reader.objects.catalog.clone(), self.target.handler.clone());
         let redefined: Pin<Box<dyn Future<Output = ()> + Send>> = match handler.is_custom() {
             true => Box::pin(async move { catalog.redefined(&handler).await }),
@@ -364,8 +364,8 @@ impl Watcher {
         }
     }
 
-    /// Returns how long to let changes gather after some were sent to a number of watchers. The first changes after a while are
-    /// followed by none: whoever waits for them reacts at once.
+    /// Returns how long to let changes gather after some were sent to a number of watchers. There is no pause after the first changes
+    /// in a while, so that watchers react at once.
     fn pause(&mut self, audience: usize) -> Option<Duration> {
         let (longest, shortest) = PAUSES;
         let pause =

@@ -69,7 +69,7 @@ impl Work {
         match (self, evaluated) {
             (Work::One(_, answer), Evaluated::One(result)) => _ = answer.send(result),
             (Work::All(_, answer), Evaluated::All(result)) => _ = answer.send(result),
-            // A job is evaluated as what it is.
+            // The result has the form of the work.
             (Work::One(..), Evaluated::All(_)) | (Work::All(..), Evaluated::One(_)) => {}
         }
     }

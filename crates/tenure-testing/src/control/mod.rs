@@ -276,7 +276,7 @@ fn move_clock(server: &TestServer, fields: &mut Fields) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Reads a fault. One of a kind that is not served would never happen, and nobody would know why.
+/// Reads a fault. One of a kind that is not served is an error: it would never happen.
 fn read_fault(server: &TestServer, fields: &mut Fields) -> Result<Fault, Problem> {
     let fault = fault_document::read(fields)?;
     fields.end()?;

@@ -1,4 +1,4 @@
-//! The permissions of the user, checked with the server before an action is offered, and before it is said that something is not there.
+//! The permissions of the user, checked with the server before an action is offered, and before an object is reported as missing.
 
 use crate::PageError;
 use http::Method;

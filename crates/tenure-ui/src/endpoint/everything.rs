@@ -1,5 +1,5 @@
-//! Reading the objects of all kinds, as far as the user may: everywhere, or else in the namespace that the user begins in. What stays
-//! hidden is reported, so that nothing is said to be missing that may be there.
+//! Reading the objects of all kinds, as far as the user may: everywhere, or else in the namespace that the user begins in. What the
+//! user may not read is reported, so that a hidden object is not taken for a missing one.
 
 use super::{access, line};
 use crate::{PageError, body::Lines};

@@ -25,7 +25,7 @@ impl ListRef {
 }
 
 /// Sends the list and its changes until the page stops reading. When a watch can no longer follow, the list is sent again. A user who
-/// may not list all namespaces gets the list of the one that they begin in, which is said first.
+/// may not list all namespaces gets the list of their first namespace, and a line that says so.
 pub(crate) async fn objects(
     cluster: &Cluster,
     user: &str,

@@ -26,7 +26,7 @@ const OF_SERVER: [&str; 7] = [
     "api-priority-and-fairness-config-producer-v1",
     "api-priority-and-fairness-config-consumer-v1",
 ];
-/// Kinds that tell of other objects, and that nobody edits.
+/// Kinds that report on other objects and that people do not edit.
 pub(crate) const NOT_EDITED: &[&str] = &["events", "leases", "endpointslices"];
 
 /// Sends what is known at once, then the overview of all objects.

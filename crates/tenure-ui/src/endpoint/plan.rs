@@ -181,7 +181,7 @@ impl Settled {
         Ok(with(with(shown, "digest", digest), "rows", self.rows()))
     }
 
-    /// Returns the conflicts as they are before anything is settled. Who applies may be one of the owners, and is not one of the others.
+    /// Returns the conflicts as they are before anything is settled. The applier may be one of the owners; it is not among the others.
     fn conflicts(&self) -> Value {
         let conflicts = self.first.to_value().get("conflicts").cloned().unwrap_or_default();
         let others = |conflict: &Value| {
