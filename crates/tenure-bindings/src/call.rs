@@ -171,7 +171,7 @@ impl<'v> Call<'v> {
         self.with.end()?;
         Ok(match fields::encode(document, form)? {
             Encoded::Text(text) => Value::object([("text", Value::from(text))]),
-            Encoded::Bytes(bytes) => Value::object([("base64", Value::from(base64::encode(&bytes)))]),
+            Encoded::Bytes(bytes) => Value::object([("base64", Value::from(base64::encode(bytes)))]),
         })
     }
 

@@ -63,7 +63,7 @@ mod tests {
             [element(VERSION, &[]), element(2, &[1]), element(SEQUENCE, &[]), element(SEQUENCE, &[])];
         let whole = element(SEQUENCE, &element(SEQUENCE, &[before.concat(), validity].concat()));
         let pem =
-            format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", base64::encode(&whole));
+            format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", base64::encode(whole));
         let certificate = base64::encode(pem.as_bytes());
         format!(
             r#"{{"spec":{{"expirationSeconds":3600,"signerName":"kubernetes.io/legacy-unknown"}},"status":{{"certificate":"{certificate}"}}}}"#

@@ -85,7 +85,7 @@ mod tests {
         }
         assert_eq!(decode("Zm9v\nYg==\n"), Ok(b"foob".to_vec()));
         let all: Vec<u8> = (0..=255).collect();
-        assert_eq!(decode(&encode(&all)), Ok(all));
+        assert_eq!(decode(encode(&all)), Ok(all));
     }
 
     #[test]

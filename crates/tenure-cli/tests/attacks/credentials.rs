@@ -1,11 +1,11 @@
 //! Credentials at a server with TLS: what a client without valid ones can learn, and certificates that are not what others expect.
 
+use super::process::Started;
 use serde_json::Value;
 use std::{
     fs::{self, File},
-    io::{BufRead, BufReader},
     path::PathBuf,
-    process::{Child, Command, Stdio},
+    process::Command,
     thread,
     time::{Duration, Instant},
 };
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 /// A server with TLS, its log and its audit log.
 struct SecureTarget {
-    child: Child,
+    _started: Started,
     address: String,
     directory: TempDir,
 }
@@ -26,22 +26,17 @@ impl SecureTarget {
 
     fn start_in(directory: TempDir, arguments: &[&str]) -> SecureTarget {
         let log = File::create(directory.path().join("log")).expect("a file");
-        let mut child = Command::new(env!("CARGO_BIN_EXE_tenure"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+        command
             .args(["serve", "--in-memory", "--listen", "127.0.0.1:0", "--log", "info"])
             .arg("--data-dir")
             .arg(directory.path().join("data"))
             .arg("--audit-log-path")
             .arg(directory.path().join("audit"))
             .args(arguments)
-            .stdout(Stdio::piped())
-            .stderr(log)
-            .spawn()
-            .expect("the binary starts");
-        let mut lines =
-            BufReader::new(child.stdout.take().expect("its output")).lines().map_while(Result::ok);
-        let address = lines.find_map(|line| line.strip_prefix("Tenure listens on ").map(String::from));
-        thread::spawn(move || lines.for_each(drop));
-        SecureTarget { child, address: address.expect("an address"), directory }
+            .stderr(log);
+        let started = Started::printing(&mut command, |line| line.starts_with("Tenure listens on "));
+        SecureTarget { address: started.address(), _started: started, directory }
     }
 
     fn token(&self) -> String {
@@ -74,13 +69,6 @@ impl SecureTarget {
             assert!(Instant::now() < deadline, "{content}");
             thread::sleep(Duration::from_millis(20));
         }
-    }
-}
-
-impl Drop for SecureTarget {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -12,6 +12,9 @@ mod history;
 mod lists;
 mod page;
 mod patches;
+#[path = "../end_to_end/process.rs"]
+#[allow(dead_code, reason = "these tests use a part")]
+mod process;
 mod protocol;
 mod server;
 mod urls;

@@ -112,7 +112,7 @@ fn the_page_is_not_served_to_other_hosts_and_sites() {
 #[test]
 fn the_sign_in_link_is_private_and_works_once() {
     let target = Target::in_memory();
-    assert!(!target.printed.contains("code="), "{}", target.printed);
+    assert!(!target.started.printed.contains("code="), "{}", target.started.printed);
     let file = target.directory().join("sign-in-link");
     assert_eq!(fs::metadata(&file).expect("the file").permissions().mode() & 0o777, 0o600);
     let link = fs::read_to_string(&file).expect("the link");

@@ -1,12 +1,12 @@
 //! The server under attack: attacks, and measurements of the process.
 
+use super::process::Started;
 use std::{
     fs,
-    io::{BufRead, BufReader, Read, Write},
+    io::{Read, Write},
     net::TcpStream,
     path::Path,
-    process::{Child, Command, Stdio},
-    thread,
+    process::Command,
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
@@ -66,10 +66,8 @@ impl Attack {
 
 /// A running server.
 pub struct Target {
-    child: Child,
+    pub started: Started,
     pub address: String,
-    /// What was printed at the start.
-    pub printed: String,
     directory: TempDir,
     _etcd: Option<Etcd>,
 }
@@ -92,24 +90,16 @@ impl Target {
 
     fn start(etcd: Option<Etcd>, arguments: &[&str]) -> Target {
         let directory = TempDir::new().expect("a directory");
-        let mut child = Command::new(env!("CARGO_BIN_EXE_tenure"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+        command
             .args(["serve", "--insecure-http", "--listen", "127.0.0.1:0", "--log", "error", "--data-dir"])
             .arg(directory.path())
             .args(arguments)
             // Printing a backtrace takes long in a debug build.
-            .env("RUST_BACKTRACE", "0")
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the binary starts");
-        let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
-        let mut printed = String::new();
-        while !printed.contains("In the browser") {
-            printed += &(lines.next().expect("a banner").expect("a line") + "\n");
-        }
-        thread::spawn(move || lines.for_each(drop));
-        let address = printed.lines().next().and_then(|line| line.strip_prefix("Tenure listens on http://"));
-        let address = address.expect("an address").to_owned();
-        Target { child, address, printed, directory, _etcd: etcd }
+            .env("RUST_BACKTRACE", "0");
+        let started = Started::printing(&mut command, |line| line.contains("In the browser"));
+        let address = started.address().trim_start_matches("http://").to_owned();
+        Target { started, address, directory, _etcd: etcd }
     }
 
     /// Returns the data directory.
@@ -150,16 +140,17 @@ impl Target {
     /// Asks the server to stop and returns how long it took.
     pub fn terminate(&mut self) -> Duration {
         let start = Instant::now();
-        let status = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status();
+        let status = Command::new("kill").arg("-TERM").arg(self.started.process.id().to_string()).status();
         assert!(status.is_ok_and(|status| status.success()));
-        let status = self.child.wait().expect("the server ends");
+        let status = self.started.process.wait().expect("the server ends");
         assert!(status.success(), "{status}");
         start.elapsed()
     }
 
     /// Returns the processor time of the process so far.
     pub fn processor_time(&self) -> Duration {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).expect("the process runs");
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.started.process.id()))
+            .expect("the process runs");
         // The name of the process, in parentheses, may contain spaces. Times are in hundredths of a second.
         let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
         let ticks: u64 = fields[11..13].iter().map(|ticks| ticks.parse::<u64>().unwrap_or(0)).sum();
@@ -168,8 +159,8 @@ impl Target {
 
     /// Returns a line of the status of the process, in bytes.
     fn memory(&self, name: &str) -> u64 {
-        let status =
-            fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("the process runs");
+        let status = fs::read_to_string(format!("/proc/{}/status", self.started.process.id()))
+            .expect("the process runs");
         let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("the line");
         line.trim_start_matches(':')
             .split_whitespace()
@@ -190,7 +181,7 @@ impl Target {
 
     /// Resets the highest memory.
     pub fn reset_peak(&self) {
-        fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5").expect("the peak is reset");
+        fs::write(format!("/proc/{}/clear_refs", self.started.process.id()), "5").expect("the peak is reset");
     }
 
     /// Runs attacks one after the other and checks what they cost.
@@ -241,12 +232,5 @@ impl Target {
             let (code, text) = self.send(&attack.bytes()).expect("an answer");
             assert_eq!(code, 201, "{text}");
         }
-    }
-}
-
-impl Drop for Target {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

@@ -1,4 +1,4 @@
-//! A running `tenure serve`, and commands with their output.
+//! Programs that tests start: servers that run until they are dropped, and commands with their output.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -58,9 +58,64 @@ pub fn serve(directory: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// A running server; it is killed when dropped.
+/// A running program, and the lines that it printed first. It is killed when dropped.
+pub struct Started {
+    pub process: Child,
+    pub printed: String,
+}
+
+impl Started {
+    /// Starts a program and reads what it prints, up to a line for which a condition holds.
+    pub fn printing(command: &mut Command, is_last: impl FnMut(&str) -> bool) -> Started {
+        let mut process = command.stdout(Stdio::piped()).spawn().expect("the program starts");
+        let printed = read_lines(process.stdout.take(), is_last);
+        Started { process, printed }
+    }
+
+    /// Starts a program and reads what it reports on standard error, up to a line for which a condition holds.
+    pub fn reporting(command: &mut Command, is_last: impl FnMut(&str) -> bool) -> Started {
+        let mut process = command.stderr(Stdio::piped()).spawn().expect("the program starts");
+        let printed = read_lines(process.stderr.take(), is_last);
+        Started { process, printed }
+    }
+
+    /// Returns the address that a server listens on, as it printed it.
+    pub fn address(&self) -> String {
+        let address = self.printed.lines().find_map(|line| line.strip_prefix("Tenure listens on "));
+        address.unwrap_or_else(|| panic!("no address in {:?}", self.printed)).to_owned()
+    }
+
+    /// Ends the program as a crash does.
+    pub fn kill(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn read_lines(from: Option<impl Read + Send + 'static>, mut is_last: impl FnMut(&str) -> bool) -> String {
+    let mut lines = BufReader::new(from.expect("its output")).lines().map_while(Result::ok);
+    let mut read = String::new();
+    for line in lines.by_ref() {
+        read += &line;
+        read.push('\n');
+        if is_last(&line) {
+            break;
+        }
+    }
+    // Later output must not fill the pipe.
+    thread::spawn(move || lines.for_each(drop));
+    read
+}
+
+/// A running `tenure serve`.
 pub struct Tenure {
-    child: Child,
+    started: Started,
     pub address: String,
     pub banner: String,
     pub directory: PathBuf,
@@ -69,23 +124,17 @@ pub struct Tenure {
 impl Tenure {
     /// Starts a server with its data in a directory.
     pub fn start(directory: &Path, arguments: &[&str]) -> Tenure {
-        let mut command = serve(directory, arguments);
-        let mut child =
-            command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the binary starts");
-        let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
-        let mut banner = String::new();
-        for line in lines.by_ref().take(5) {
-            banner += &(line.expect("a line") + "\n");
+        let mut lines = 0;
+        let started = Started::printing(serve(directory, arguments).stderr(Stdio::null()), |_| {
+            lines += 1;
+            lines == 5
+        });
+        Tenure {
+            address: started.address(),
+            banner: started.printed.clone(),
+            directory: directory.into(),
+            started,
         }
-        // Later output must not fill the pipe.
-        thread::spawn(move || lines.for_each(drop));
-        let address = banner
-            .lines()
-            .next()
-            .and_then(|line| line.strip_prefix("Tenure listens on "))
-            .unwrap_or_else(|| panic!("no banner but {banner:?}"))
-            .to_string();
-        Tenure { child, address, banner, directory: directory.into() }
     }
 
     /// Starts a server with TLS and a token on a free port.
@@ -106,31 +155,24 @@ impl Tenure {
 
     /// Asks the server to stop and returns how it ended.
     pub fn terminate(mut self) -> ExitStatus {
-        signal(&self.child, "TERM");
+        signal(&self.started.process, "TERM");
         self.wait()
     }
 
     pub fn signal(&self, name: &str) {
-        signal(&self.child, name);
+        signal(&self.started.process, name);
     }
 
     /// Waits for the server to end.
     pub fn wait(&mut self) -> ExitStatus {
         let start = Instant::now();
         loop {
-            if let Some(status) = self.child.try_wait().expect("its status") {
+            if let Some(status) = self.started.process.try_wait().expect("its status") {
                 return status;
             }
             assert!(start.elapsed() < TIMEOUT, "the server does not stop");
             thread::sleep(Duration::from_millis(20));
         }
-    }
-}
-
-impl Drop for Tenure {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

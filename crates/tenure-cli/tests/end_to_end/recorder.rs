@@ -3,13 +3,12 @@
 
 use crate::{
     client::{self, send, text},
-    process::{CommandOutput, TIMEOUT, Tenure, run},
+    process::{CommandOutput, Started, TIMEOUT, Tenure, run},
 };
 use std::{
     collections::BTreeMap,
-    io::{BufRead, BufReader},
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -29,41 +28,17 @@ const DEFINITION: &str = r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"Cust
 "properties":{"size":{"type":"integer"},"parts":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"],
 "items":{"type":"object","required":["name"],"properties":{"name":{"type":"string"},"count":{"type":"integer"}}}}}}}}}}]}}"#;
 
-/// A recorder, with what it said at its start; it is killed when dropped.
-struct Recorder(Child, String);
-
-impl Recorder {
-    /// Starts a recorder and waits until it follows the server.
-    #[allow(
-        clippy::zombie_processes,
-        reason = "a recorder that starts is waited for by its test; one that does not fails it"
-    )]
-    fn start(server: &Tenure, directory: &Path, arguments: &[&str]) -> Recorder {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
-        command.arg("record").arg(directory).args(arguments).env("KUBECONFIG", server.kubeconfig());
-        let mut child = command.stderr(Stdio::piped()).spawn().expect("the binary starts");
-        let mut lines = BufReader::new(child.stderr.take().expect("its output")).lines();
-        let mut said = String::new();
-        for line in lines.by_ref().map_while(Result::ok) {
-            said += &format!("{line}\n");
-            if line.starts_with("Following ") {
-                thread::spawn(move || lines.for_each(drop));
-                return Recorder(child, said);
-            }
-        }
-        panic!("the recorder ended: {said}");
-    }
-
-    fn kill(mut self) {
-        self.0.kill().and_then(|()| self.0.wait()).expect("the recorder is killed");
-    }
-}
-
-impl Drop for Recorder {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// Starts a recorder and waits until it follows the server.
+fn record(server: &Tenure, directory: &Path, arguments: &[&str]) -> Started {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+    command.arg("record").arg(directory).args(arguments).env("KUBECONFIG", server.kubeconfig());
+    let recorder = Started::reporting(&mut command, |line| line.starts_with("Following "));
+    assert!(
+        recorder.printed.contains("\nFollowing ") || recorder.printed.starts_with("Following "),
+        "the recorder ended: {}",
+        recorder.printed
+    );
+    recorder
 }
 
 /// Reads a path of the recorder that has a directory open.
@@ -226,7 +201,7 @@ fn the_recorded_history_is_that_of_the_server() {
     let (data, history) = (TempDir::new().expect("a directory"), TempDir::new().expect("a directory"));
     let server = start(&data, &["--listen", "127.0.0.1:0"]);
     let directory = history.path().join("history");
-    let recorder = Recorder::start(&server, &directory, &["--kinds", "configmaps,deployments.apps,widgets"]);
+    let recorder = record(&server, &directory, &["--kinds", "configmaps,deployments.apps,widgets"]);
     let (mut numbers, mut versions) = (Numbers(42), Versions::new());
     for _ in 0..250 {
         write(&server, &mut numbers, &mut versions);
@@ -245,7 +220,7 @@ fn the_recorded_history_is_that_of_the_server() {
         assert_eq!((code, rebuilt.to_string()), (200, version.to_string()));
     }
     // The same from the directory alone.
-    recorder.kill();
+    drop(recorder);
     let (path, revision) = versions.keys().next_back().expect("a version");
     let name = path.rsplit('/').next().expect("a name");
     let log = tenure(&server, Some(&directory), &["log", &format!("widget/{name}"), "-o", "json"]);
@@ -260,17 +235,17 @@ fn a_recorder_that_is_killed_misses_nothing() {
     let directory = history.path().join("history");
     let arguments = ["--kinds", "configmaps,deployments.apps,widgets", "--changes", "100000"];
     let (mut numbers, mut versions) = (Numbers(7), Versions::new());
-    let mut recorder = Recorder::start(&server, &directory, &arguments);
+    let mut recorder = record(&server, &directory, &arguments);
     for round in 0..kills {
         // Some writes are seen, some are seen in part, some come while there is no recorder.
         for _ in 0..10 + numbers.below(10) {
             write(&server, &mut numbers, &mut versions);
         }
-        recorder.kill();
+        drop(recorder);
         for _ in 0..round % 4 {
             write(&server, &mut numbers, &mut versions);
         }
-        recorder = Recorder::start(&server, &directory, &arguments);
+        recorder = record(&server, &directory, &arguments);
     }
     let paths: std::collections::BTreeSet<&String> = versions.keys().map(|(path, _)| path).collect();
     for path in paths {
@@ -290,7 +265,7 @@ fn the_commands_of_history_work_with_a_recorder() {
     let (data, history) = (TempDir::new().expect("a directory"), TempDir::new().expect("a directory"));
     let server = start(&data, &["--listen", "127.0.0.1:0", "--history=false"]);
     let directory = history.path().join("history");
-    let _recorder = Recorder::start(&server, &directory, &[]);
+    let _recorder = record(&server, &directory, &[]);
     let path = format!("{DEPLOYMENTS}/web");
     let apply = |manager: &str, replicas: u64, image: &str| {
         let path = format!("{path}?fieldManager={manager}&force=true");
@@ -349,9 +324,8 @@ fn readers_need_the_permission_of_the_cluster() {
     let (data, history) = (TempDir::new().expect("a directory"), TempDir::new().expect("a directory"));
     let server = Tenure::start(data.path(), &["--listen", "127.0.0.1:0"]);
     let directory = history.path().join("history");
-    let recorder =
-        Recorder::start(&server, &directory, &["--kinds", "configmaps", "--listen", "127.0.0.1:0"]);
-    let url = recorder.1.lines().find_map(|line| line.strip_prefix("Serving the history on "));
+    let recorder = record(&server, &directory, &["--kinds", "configmaps", "--listen", "127.0.0.1:0"]);
+    let url = recorder.printed.lines().find_map(|line| line.strip_prefix("Serving the history on "));
     let url = url.expect("an address");
     let kubectl = |line: &str| {
         let mut command = Command::new("kubectl");
@@ -389,7 +363,7 @@ fn a_server_that_is_killed_is_followed_again() {
     let address = format!("127.0.0.1:{port}");
     let directory = history.path().join("history");
     let arguments = ["--kinds", "configmaps,deployments.apps,widgets", "--changes", "100000"];
-    let _recorder = Recorder::start(&server, &directory, &arguments);
+    let _recorder = record(&server, &directory, &arguments);
     let (mut numbers, mut versions) = (Numbers(11), Versions::new());
     for _ in 0..kills {
         for _ in 0..10 + numbers.below(10) {
@@ -420,8 +394,7 @@ fn the_webhook_of_the_server_tells_the_users_to_every_recorder() {
     let (data, history) = (TempDir::new().expect("a directory"), TempDir::new().expect("a directory"));
     let directory = history.path().join("history");
     let server = start(&data, &["--listen", "127.0.0.1:0"]);
-    let recorder =
-        Recorder::start(&server, &directory, &["--kinds", "configmaps", "--audit-webhook", "127.0.0.1:0"]);
+    let recorder = record(&server, &directory, &["--kinds", "configmaps", "--audit-webhook", "127.0.0.1:0"]);
     let webhook = directory.join("audit-webhook.kubeconfig");
     let kubeconfig: String = std::fs::read_to_string(&webhook).expect("a kubeconfig");
     let listening =
@@ -434,9 +407,8 @@ fn the_webhook_of_the_server_tells_the_users_to_every_recorder() {
         &[&["--listen", "127.0.0.1:0", "--audit-webhook-batch-max-wait", "100ms"], &audit[..]].concat(),
     );
     // The server keeps the credentials that it has read when another recorder takes the place of the first.
-    recorder.kill();
-    let _recorder =
-        Recorder::start(&server, &directory, &["--kinds", "configmaps", "--audit-webhook", listening]);
+    drop(recorder);
+    let _recorder = record(&server, &directory, &["--kinds", "configmaps", "--audit-webhook", listening]);
     let body = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: \"1\"}\n";
     request(&server, "PATCH", &format!("{MAPS}/a?fieldManager=alice"), Some((APPLY, body)));
     let found = wait_for("the user", || {
@@ -459,7 +431,7 @@ fn audit_events_tell_the_users() {
     let server = start(&data, &audit);
     let directory = history.path().join("history");
     let recording = ["--kinds", "configmaps", "--audit-log", &log];
-    let recorder = Recorder::start(&server, &directory, &recording);
+    let recorder = record(&server, &directory, &recording);
     let users = |count: usize| {
         wait_for("the users", || {
             let (_, page) = recorded(&directory, &format!("{MAPS}/a/history"))?;
@@ -471,7 +443,7 @@ fn audit_events_tell_the_users() {
     let body = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: \"1\", l: \"1\"}\n";
     request(&server, "PATCH", &format!("{MAPS}/a?fieldManager=alice"), Some((APPLY, body)));
     users(1);
-    recorder.kill();
+    drop(recorder);
     // Only the audit log tells who removes a field.
     let removal = r#"{"data":{"l":null}}"#;
     request(&server, "PATCH", &format!("{MAPS}/a?fieldManager=bob"), Some((MERGE_PATCH, removal)));
@@ -480,7 +452,7 @@ fn audit_events_tell_the_users() {
     // The log is rotated while nobody reads it.
     std::fs::rename(&log, log.replace(".log", "-2026-11-18T08-00-00.000.log")).expect("a log");
     std::fs::write(&log, "").expect("a new log");
-    let _recorder = Recorder::start(&server, &directory, &recording);
+    let _recorder = record(&server, &directory, &recording);
     let page = users(2);
     let (_, of_server) = request(&server, "GET", &format!("{MAPS}/a/history"), None);
     for (found, expected) in items(&page).iter().zip(items(&of_server)) {

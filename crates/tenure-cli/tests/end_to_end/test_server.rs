@@ -1,34 +1,16 @@
 //! `tenure test-server`: a control plane for tests in any language.
 
-use crate::process::run;
+use crate::process::{Started, run};
 use serde_json::Value;
-use std::{
-    io::{BufReader, Read},
-    process::{Child, Command, Stdio},
-};
-
-/// A running test server; it is killed when dropped.
-struct TestServer(Child);
-
-impl Drop for TestServer {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+use std::process::Command;
 
 /// Starts a server and returns the document that it prints.
-fn start(arguments: &[&str]) -> (TestServer, Value) {
+fn start(arguments: &[&str]) -> (Started, Value) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
     command.args(["test-server", "-o", "json"]).args(arguments);
-    let mut child = command.stdout(Stdio::piped()).spawn().expect("the binary starts");
-    let mut output = BufReader::new(child.stdout.take().expect("its output"));
-    let (mut text, mut byte) = (String::new(), [0]);
-    while !text.ends_with("\n}\n") {
-        assert!(output.read(&mut byte).expect("its output") > 0, "{text:?}, which ended");
-        text.push(char::from(byte[0]));
-    }
-    (TestServer(child), serde_json::from_str(&text).expect("JSON"))
+    let server = Started::printing(&mut command, |line| line == "}");
+    let document = serde_json::from_str(&server.printed).expect("JSON");
+    (server, document)
 }
 
 fn curl(arguments: &[&str]) -> Value {

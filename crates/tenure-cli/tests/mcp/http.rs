@@ -2,19 +2,19 @@
 
 use crate::{
     harness::{TENURE, TestCluster},
-    process::run,
+    process::{Started, run},
 };
 use std::{
     fs,
-    io::{BufRead, BufReader, Read, Write},
+    io::{Read, Write},
     net::TcpStream,
     os::unix::fs::PermissionsExt,
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
 };
 
 /// A server that listens.
 pub struct Listening {
-    child: Child,
+    _started: Started,
     pub address: String,
     pub token: String,
 }
@@ -22,19 +22,14 @@ pub struct Listening {
 impl Listening {
     pub fn start(cluster: &TestCluster, flags: &[&str]) -> Listening {
         let mut command = Command::new(TENURE);
-        command
-            .args(["mcp", "--listen", "127.0.0.1:0"])
-            .args(flags)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
-        let mut child = cluster.environment(&mut command).spawn().expect("the server starts");
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("its output")).read_line(&mut line).expect("a line");
+        command.args(["mcp", "--listen", "127.0.0.1:0"]).args(flags).stderr(Stdio::null());
+        let started = Started::printing(cluster.environment(&mut command), |_| true);
+        let line = started.printed.clone();
         let address =
             line.split_whitespace().find_map(|word| word.strip_suffix("/mcp;")).expect("an address");
         let file = line.trim_end().rsplit(' ').next().expect("a file").trim_end_matches('.');
         let token = fs::read_to_string(file).expect("the token").trim().to_owned();
-        Listening { child, address: format!("{address}/mcp"), token }
+        Listening { _started: started, address: format!("{address}/mcp"), token }
     }
 
     /// Sends a request with headers and a body, and returns the code of the response.
@@ -55,13 +50,6 @@ impl Listening {
         let mut line = [0; 12];
         stream.read_exact(&mut line).expect("a response");
         String::from_utf8_lossy(&line[9..]).parse().expect("a code")
-    }
-}
-
-impl Drop for Listening {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -1,64 +1,36 @@
 //! A server with objects that several people write, and the page for it.
 
-use crate::driver::Browser;
+use crate::{driver::Browser, process::Started};
 use std::{
-    io::{BufRead, BufReader, Write},
+    io::Write,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    thread,
+    process::{Command, Stdio},
 };
 use tempfile::TempDir;
 
 /// What is printed before the name of the file with the link.
 const LINK: &str = "open the link in ";
 
-/// A process that ends with the test, and the lines that it printed first.
-pub struct Running {
-    child: Child,
-    pub printed: String,
-}
+/// A running `tenure` with a page.
+pub struct Running(Started);
 
 impl Running {
     /// Starts `tenure` and reads its output up to the line that names the file with the link of the page.
     fn start(command: &mut Command) -> Running {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("tenure starts");
-        let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
-        let mut printed = String::new();
-        for line in lines.by_ref() {
-            printed += &(line.expect("a line") + "\n");
-            if printed.contains(LINK) {
-                break;
-            }
-        }
-        thread::spawn(move || lines.for_each(drop));
-        Running { child, printed }
+        Running(Started::printing(command.stderr(Stdio::null()), |line| line.contains(LINK)))
     }
 
     /// Returns the link that signs a browser in.
     pub fn link(&self) -> String {
-        assert!(!self.printed.contains("code="), "the output is not a terminal: {:?}", self.printed);
-        let file = self.printed.split(LINK).nth(1).and_then(|rest| rest.split(", once").next());
-        let file = file.unwrap_or_else(|| panic!("no link in {:?}", self.printed));
+        assert!(!self.0.printed.contains("code="), "the output is not a terminal: {:?}", self.0.printed);
+        let file = self.0.printed.split(LINK).nth(1).and_then(|rest| rest.split(", once").next());
+        let file = file.unwrap_or_else(|| panic!("no link in {:?}", self.0.printed));
         std::fs::read_to_string(file).expect("the file of the link").trim().to_owned()
     }
 
     /// Returns the address of the page.
     pub fn page(&self) -> String {
         self.link().split("/ui/").next().unwrap_or_default().to_owned() + "/ui/"
-    }
-}
-
-impl Running {
-    /// Ends the process as a crash does.
-    fn end(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.end();
     }
 }
 
@@ -93,7 +65,7 @@ impl TestCluster {
     pub fn restart(&mut self, arguments: &[&str]) {
         let page = self.server.page();
         let address = page.split("//").nth(1).and_then(|rest| rest.split('/').next()).expect("an address");
-        self.server.end();
+        self.server.0.kill();
         self.server = TestCluster::serve_on_disk(&self.data, address, arguments);
     }
 
@@ -128,11 +100,10 @@ impl TestCluster {
     pub fn record(&self) -> Running {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
         let command = self.environment(command.arg("record"));
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("tenure starts");
-        let mut lines = BufReader::new(child.stderr.take().expect("its output")).lines();
-        let printed = lines.by_ref().map_while(Result::ok).find(|line| line.starts_with("Following"));
-        thread::spawn(move || lines.for_each(drop));
-        Running { child, printed: printed.expect("it follows") }
+        let recorder =
+            Started::reporting(command.stdout(Stdio::null()), |line| line.starts_with("Following"));
+        assert!(recorder.printed.contains("Following"), "it does not follow: {}", recorder.printed);
+        Running(recorder)
     }
 
     /// Sets the environment of a command: the cluster, and a home directory of its own.

@@ -1,11 +1,11 @@
 //! Pages of other sites in a real browser, against a server without authentication: they send all that a page can send, and
 //! nothing of it is written or read.
 
-use crate::driver::Browser;
+use crate::{driver::Browser, process::Started};
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     sync::{Arc, Mutex},
     thread,
 };
@@ -103,7 +103,7 @@ fn respond(stream: TcpStream, recorded: &Mutex<Vec<String>>) -> Option<()> {
 
 /// A server without authentication.
 struct Target {
-    child: Child,
+    _started: Started,
     address: String,
     _data: TempDir,
 }
@@ -111,19 +111,15 @@ struct Target {
 impl Target {
     fn start() -> Target {
         let data = TempDir::new().expect("a directory");
-        let mut child = Command::new(env!("CARGO_BIN_EXE_tenure"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+        command
             .args(["serve", "--insecure-http", "--in-memory", "--listen", "127.0.0.1:0", "--data-dir"])
             .arg(data.path())
             .env_remove("TENURE_LOG")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("tenure starts");
-        let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
-        let banner = lines.next().expect("a banner").expect("a line");
-        thread::spawn(move || lines.for_each(drop));
-        let address = banner.strip_prefix("Tenure listens on http://").expect("an address").to_owned();
-        Target { child, address, _data: data }
+            .stderr(Stdio::null());
+        let started = Started::printing(&mut command, |line| line.starts_with("Tenure listens on "));
+        let address = started.address().trim_start_matches("http://").to_owned();
+        Target { _started: started, address, _data: data }
     }
 
     fn port(&self) -> &str {
@@ -149,13 +145,6 @@ impl Target {
         let list = self.send("GET", MAPS, "");
         assert_eq!(list.matches(r#""uid":"#).count(), 1, "{after}: {list}");
         assert!(list.contains(r#""data":{"a":"original"}"#), "{after}: {list}");
-    }
-}
-
-impl Drop for Target {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

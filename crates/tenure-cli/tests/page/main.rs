@@ -12,6 +12,9 @@ mod injection;
 mod overview;
 mod permissions;
 mod pictures;
+#[path = "../end_to_end/process.rs"]
+#[allow(dead_code, reason = "these tests use a part")]
+mod process;
 mod restart;
 mod states;
 mod views;

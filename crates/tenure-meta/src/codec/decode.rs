@@ -278,7 +278,7 @@ impl Decoder<'_> {
             }
             (ScalarShape::Bytes, Value::String(text)) => match base64::decode(text) {
                 Ok(_) if !text.contains(['\n', '\r']) => Ok(None),
-                Ok(bytes) => Ok(Some(base64::encode(&bytes).into())),
+                Ok(bytes) => Ok(Some(base64::encode(bytes).into())),
                 Err(at) => {
                     let message = format!("illegal base64 data at input byte {at}");
                     self.mismatch.get_or_insert_with(|| wrong(path, message));
@@ -309,7 +309,7 @@ impl Decoder<'_> {
                 }
             }
         }
-        Some(base64::encode(&bytes).into())
+        Some(base64::encode(bytes).into())
     }
 }
 
