@@ -1,9 +1,10 @@
 //! The chain of admission plugins in the order of kube-apiserver.
 
 use crate::{
-    AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, PluginConfiguration,
-    ResourceAction, plugins, resource_quota::QuotaConfig,
+    AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionManifests, AdmissionPlugin,
+    ManifestError, PluginConfiguration, ResourceAction, plugins, resource_quota::QuotaConfig,
 };
+use std::sync::Arc;
 use tenure_meta::ApiError;
 
 /// The name of the plugin that charges quotas.
@@ -106,6 +107,9 @@ pub enum AdmissionError {
         /// The name.
         name: String,
     },
+    /// The manifests of a plugin cannot be used. Correct the file that the error names.
+    #[error(transparent)]
+    Manifests(#[from] ManifestError),
 }
 
 /// The admission plugins that run, in order.
@@ -115,11 +119,13 @@ pub struct AdmissionChain {
     names: Vec<&'static str>,
     /// The configuration of the plugin that charges quotas.
     quotas: QuotaConfig,
+    /// The webhooks and policies of files.
+    manifests: Option<Arc<AdmissionManifests>>,
 }
 
 impl Default for AdmissionChain {
     fn default() -> AdmissionChain {
-        AdmissionChain::of(|plugin| plugin.is_default, &PluginConfiguration::default())
+        AdmissionChain::of(|plugin| plugin.is_default, &PluginConfiguration::default(), None)
     }
 }
 
@@ -147,22 +153,39 @@ impl AdmissionChain {
             names(&selection.enabled, plugin.name)
                 || plugin.is_default && !names(&selection.disabled, plugin.name)
         };
-        Ok(AdmissionChain::of(is_enabled, configuration))
+        let is_enabled_by_name =
+            |name: &str| PLUGINS.iter().any(|plugin| plugin.name == name && is_enabled(plugin));
+        let manifests = AdmissionManifests::load(&configuration.manifests, is_enabled_by_name)?;
+        Ok(AdmissionChain::of(is_enabled, configuration, manifests))
     }
 
-    fn of(is_enabled: impl Fn(&Plugin) -> bool, configuration: &PluginConfiguration) -> AdmissionChain {
+    fn of(
+        is_enabled: impl Fn(&Plugin) -> bool,
+        configuration: &PluginConfiguration,
+        manifests: Option<AdmissionManifests>,
+    ) -> AdmissionChain {
         let enabled = || PLUGINS.iter().filter(|plugin| is_enabled(plugin));
         let plugins = enabled().filter_map(|plugin| match plugin.stage {
             Stage::Chain(make) => Some(make(configuration)),
             Stage::Commit | Stage::Rules => None,
         });
         let names = enabled().map(|plugin| plugin.name).collect();
-        AdmissionChain { plugins: plugins.collect(), names, quotas: configuration.resource_quota.clone() }
+        AdmissionChain {
+            plugins: plugins.collect(),
+            names,
+            quotas: configuration.resource_quota.clone(),
+            manifests: manifests.map(Arc::new),
+        }
     }
 
     /// Whether a plugin runs, by its name.
     pub fn runs(&self, name: &str) -> bool {
         self.names.contains(&name)
+    }
+
+    /// Returns the webhooks and policies of files, if there are any.
+    pub fn manifests(&self) -> Option<&Arc<AdmissionManifests>> {
+        self.manifests.as_ref()
     }
 
     /// Whether writes are charged to the quotas of their namespaces.
@@ -196,6 +219,7 @@ impl AdmissionChain {
     pub fn metrics(&self) -> String {
         let mut text = String::new();
         self.plugins.iter().for_each(|plugin| plugin.write_metrics(&mut text));
+        self.manifests.iter().for_each(|manifests| manifests.write_metrics(&mut text));
         text
     }
 

@@ -13,6 +13,7 @@ mod cluster;
 mod config;
 mod expression;
 mod failure_policy;
+mod manifests;
 mod matching;
 mod plugin;
 mod plugin_configuration;
@@ -27,6 +28,7 @@ pub use attributes::{AdmissionAttributes, Operation, ResourceAction, ResourceRul
 pub use chain::{AdmissionChain, AdmissionError, PluginSelection, plugin_names};
 pub use cluster::Cluster;
 pub use config::{AdmissionConfig, CONFIGURATIONS, GROUP};
+pub use manifests::{AdmissionManifests, ManifestDirectories, ManifestError};
 pub use plugin::{AdmissionContext, AdmissionPlugin, Complete, ObjectPlugin, webhook_error};
 pub use plugin_configuration::{PluginConfiguration, PluginConfigurationError};
 pub use webhook_client::{

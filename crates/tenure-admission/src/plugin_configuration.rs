@@ -1,12 +1,15 @@
 //! The configurations of plugins: `AdmissionConfiguration` of `apiserver.config.k8s.io`, the file of
 //! `--admission-control-config-file`.
 
-use crate::{WebhookCredentials, pod_security::PodSecurityConfig, resource_quota::QuotaConfig};
+use crate::{
+    ManifestDirectories, WebhookCredentials, pod_security::PodSecurityConfig, resource_quota::QuotaConfig,
+};
 use std::{
     fs, io,
     path::{Path, PathBuf},
 };
 use tenure_meta::{FieldError, ValueExt};
+use tenure_profile::{Behaviour, KubernetesVersion};
 use tenure_value::{Limits, Value, yaml};
 
 const KIND: &str = "AdmissionConfiguration";
@@ -16,7 +19,16 @@ const POD_SECURITY: &str = "PodSecurity";
 const RESOURCE_QUOTA: &str = "ResourceQuota";
 const MUTATING_WEBHOOKS: &str = "MutatingAdmissionWebhook";
 const VALIDATING_WEBHOOKS: &str = "ValidatingAdmissionWebhook";
-const CONFIGURABLE: [&str; 4] = [MUTATING_WEBHOOKS, POD_SECURITY, RESOURCE_QUOTA, VALIDATING_WEBHOOKS];
+const MUTATING_POLICIES: &str = "MutatingAdmissionPolicy";
+const VALIDATING_POLICIES: &str = "ValidatingAdmissionPolicy";
+const CONFIGURABLE: [&str; 6] = [
+    MUTATING_POLICIES,
+    MUTATING_WEBHOOKS,
+    POD_SECURITY,
+    RESOURCE_QUOTA,
+    VALIDATING_POLICIES,
+    VALIDATING_WEBHOOKS,
+];
 /// The versions and kinds of the configuration of webhooks.
 const WEBHOOK_KINDS: [(&str, &str); 2] = [
     ("apiserver.config.k8s.io/v1", "WebhookAdmissionConfiguration"),
@@ -34,6 +46,8 @@ pub struct PluginConfiguration {
     pub mutating_webhooks: WebhookCredentials,
     /// The credentials of validating webhooks.
     pub validating_webhooks: WebhookCredentials,
+    /// The directories of webhooks and policies.
+    pub manifests: ManifestDirectories,
 }
 
 /// Why a file of configurations cannot be used.
@@ -67,8 +81,11 @@ pub enum PluginConfigurationError {
 }
 
 impl PluginConfiguration {
-    /// Reads a file of configurations, and the files that it names, which are relative to it.
-    pub fn read(path: &Path) -> Result<PluginConfiguration, PluginConfigurationError> {
+    /// Reads a file of configurations for a version of Kubernetes, and the files that it names, which are relative to it.
+    pub fn read(
+        path: &Path,
+        version: KubernetesVersion,
+    ) -> Result<PluginConfiguration, PluginConfigurationError> {
         let file = document(path)?;
         let invalid = |errors| PluginConfigurationError::Invalid { path: path.into(), errors };
         let mut errors = Vec::new();
@@ -79,7 +96,8 @@ impl PluginConfiguration {
                 errors.push(FieldError::not_supported(field, &Value::from(file.text(field)), &allowed));
             }
         }
-        let mut configuration = PluginConfiguration::default();
+        let manifests = ManifestDirectories::none(version);
+        let mut configuration = PluginConfiguration { manifests, ..PluginConfiguration::default() };
         for (at, plugin) in file.items("plugins").iter().enumerate() {
             let at = format!("plugins[{at}]");
             unknown_fields(plugin, &at, &["name", "path", "configuration"], &mut errors);
@@ -121,12 +139,61 @@ impl PluginConfiguration {
     fn set(&mut self, plugin: &str, config: &Value) -> Result<(), Problem> {
         match plugin {
             RESOURCE_QUOTA => self.resource_quota = QuotaConfig::read(config).map_err(Problem::Fields)?,
-            MUTATING_WEBHOOKS => self.mutating_webhooks = webhook_credentials(config)?,
-            VALIDATING_WEBHOOKS => self.validating_webhooks = webhook_credentials(config)?,
+            MUTATING_WEBHOOKS => {
+                self.mutating_webhooks = webhook_credentials(config)?;
+                self.set_manifests(plugin, config)?;
+            }
+            VALIDATING_WEBHOOKS => {
+                self.validating_webhooks = webhook_credentials(config)?;
+                self.set_manifests(plugin, config)?;
+            }
+            MUTATING_POLICIES | VALIDATING_POLICIES => {
+                check_policy_configuration(plugin, config)?;
+                self.set_manifests(plugin, config)?;
+            }
             _ => self.pod_security = PodSecurityConfig::read(config).map_err(Problem::Fields)?,
         }
         Ok(())
     }
+}
+
+impl PluginConfiguration {
+    /// Reads the directory of the webhooks or policies of a plugin.
+    fn set_manifests(&mut self, plugin: &str, config: &Value) -> Result<(), Problem> {
+        const FIELD: &str = "staticManifestsDir";
+        let given = config.text(FIELD);
+        let directory = Path::new(given.as_str());
+        let invalid = |detail: &str| FieldError::invalid(FIELD, &Value::from(given.clone()), detail);
+        let error = match fs::metadata(directory) {
+            _ if given.is_empty() => return Ok(()),
+            _ if !self.manifests.version().has(Behaviour::AdmissionManifests) => {
+                let detail = "staticManifestsDir requires the ManifestBasedAdmissionControlConfig feature gate to be enabled";
+                FieldError::forbidden(FIELD, detail)
+            }
+            _ if !directory.is_absolute() => invalid("must be an absolute file path"),
+            Err(error) => invalid(&format!("unable to read: {error}")),
+            Ok(found) if !found.is_dir() => invalid("must be a directory"),
+            Ok(_) => {
+                self.manifests.set(plugin, directory.into());
+                return Ok(());
+            }
+        };
+        Err(Problem::Fields(vec![error]))
+    }
+}
+
+/// Checks the kind and the fields of the configuration of policies.
+fn check_policy_configuration(plugin: &str, config: &Value) -> Result<(), Problem> {
+    let mut errors = Vec::new();
+    unknown_fields(config, "", &["apiVersion", "kind", "staticManifestsDir"], &mut errors);
+    let expected = [("apiVersion", VERSIONS[0].to_owned()), ("kind", format!("{plugin}Configuration"))];
+    for (field, expected) in expected {
+        let found = config.text(field);
+        if found != expected.as_str() {
+            errors.push(FieldError::not_supported(field, &Value::from(found), &[Value::from(expected)]));
+        }
+    }
+    if errors.is_empty() { Ok(()) } else { Err(Problem::Fields(errors)) }
 }
 
 /// Why the configuration of a plugin cannot be used.
@@ -140,7 +207,8 @@ enum Problem {
 /// Reads the configuration of webhooks: the kubeconfig that it names has the credentials.
 fn webhook_credentials(config: &Value) -> Result<WebhookCredentials, Problem> {
     let mut errors = Vec::new();
-    unknown_fields(config, "", &["apiVersion", "kind", "kubeConfigFile"], &mut errors);
+    let known = ["apiVersion", "kind", "kubeConfigFile", "staticManifestsDir"];
+    unknown_fields(config, "", &known, &mut errors);
     let (version, kind) = (config.text("apiVersion"), config.text("kind"));
     if !WEBHOOK_KINDS.contains(&(version.as_str(), kind.as_str())) {
         let allowed = WEBHOOK_KINDS.map(|(_, kind)| Value::from(kind));
@@ -195,7 +263,7 @@ mod tests {
             format!("apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\n{text}"),
         )
         .unwrap();
-        PluginConfiguration::read(&path).map_err(|error| error.to_string())
+        PluginConfiguration::read(&path, KubernetesVersion::V1_37).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -215,7 +283,7 @@ mod tests {
             ("plugin: []", "plugin: Invalid value: \"plugin\": unknown field; use apiVersion, kind, plugins"),
             (
                 "plugins: [{name: EventRateLimit}]",
-                "plugins[0].name: Unsupported value: \"EventRateLimit\": supported values: \"MutatingAdmissionWebhook\", \"PodSecurity\", \"ResourceQuota\", \"ValidatingAdmissionWebhook\"",
+                "plugins[0].name: Unsupported value: \"EventRateLimit\": supported values: \"MutatingAdmissionPolicy\", \"MutatingAdmissionWebhook\", \"PodSecurity\", \"ResourceQuota\", \"ValidatingAdmissionPolicy\", \"ValidatingAdmissionWebhook\"",
             ),
             ("plugins: [{name: PodSecurity, path: none.yaml}]", "none.yaml: "),
             (

@@ -8,6 +8,7 @@ use std::hint::black_box;
 use tenure_authentication::credentials::{SigningKey, sign, verify};
 use tenure_authorization::rbac::{DecisionCache, Policy, bootstrap_objects};
 use tenure_meta::{Attributes, ResourceAttributes, UserInfo};
+use tenure_profile::KubernetesVersion;
 use tenure_value::{Limits, Value, yaml};
 
 const RSA: &str = include_str!("../../tenure-authentication/tests/data/rsa.pem");
@@ -21,7 +22,7 @@ fn object(text: &str) -> Value {
 /// every tenth for `crowd` as well.
 fn policy() -> Policy {
     let mut policy = Policy::default();
-    for bootstrap in bootstrap_objects().unwrap_or_default() {
+    for bootstrap in bootstrap_objects(KubernetesVersion::DEFAULT).unwrap_or_default() {
         policy.insert(&bootstrap);
     }
     // The rules that aggregation collects.

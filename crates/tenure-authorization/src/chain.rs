@@ -3,6 +3,7 @@
 use crate::{Authorization, AuthorizerOptions, abac::AbacPolicies, node::NodeAuthorizer, webhook::Webhook};
 use std::{future::Future, sync::Arc};
 use tenure_meta::ApiError;
+use tenure_profile::KubernetesVersion;
 use tenure_transport::Reloadable;
 
 /// The authorizers. The two most frequent configurations need no list.
@@ -28,18 +29,18 @@ impl Chain {
         Ok(match &options.authorizers()[..] {
             [AuthorizerOptions::AlwaysAllow] if !options.can_change() => Chain::AlwaysAllow,
             [AuthorizerOptions::Rbac] if !options.can_change() => Chain::Rbac,
-            authorizers => Chain::Several(Reloadable::new(connect(authorizers).await?)),
+            authorizers => Chain::Several(Reloadable::new(connect(authorizers, options.version()).await?)),
         })
     }
 
     /// Returns the task that replaces the authorizers when others are configured; `None` if they stay as they are.
     pub fn follow(&self, options: &Authorization) -> Option<impl Future<Output = ()> + Send + 'static> {
         let Chain::Several(links) = self else { return None };
-        let (links, mut changes) = (links.clone(), options.changes()?);
+        let (links, mut changes, version) = (links.clone(), options.changes()?, options.version());
         Some(async move {
             while changes.changed().await.is_ok() {
                 let authorizers = changes.borrow_and_update().clone();
-                match connect(&authorizers).await {
+                match connect(&authorizers, version).await {
                     Ok(connected) => links.set(connected),
                     Err(error) => {
                         tracing::error!(%error, "authorizers not replaced, keeping the previous ones")
@@ -58,7 +59,10 @@ impl Chain {
     }
 }
 
-async fn connect(authorizers: &[AuthorizerOptions]) -> Result<Vec<Link>, ApiError> {
+async fn connect(
+    authorizers: &[AuthorizerOptions],
+    version: KubernetesVersion,
+) -> Result<Vec<Link>, ApiError> {
     let failed = |problem: String| ApiError::internal(problem);
     let mut links = Vec::new();
     for options in authorizers {
@@ -66,9 +70,9 @@ async fn connect(authorizers: &[AuthorizerOptions]) -> Result<Vec<Link>, ApiErro
             AuthorizerOptions::AlwaysAllow => Link::AlwaysAllow,
             AuthorizerOptions::AlwaysDeny => Link::AlwaysDeny,
             AuthorizerOptions::Rbac => Link::Rbac,
-            AuthorizerOptions::Node => {
-                Link::Node(NodeAuthorizer::new().map_err(|error| failed(format!("rules of nodes: {error}")))?)
-            }
+            AuthorizerOptions::Node => Link::Node(
+                NodeAuthorizer::new(version).map_err(|error| failed(format!("rules of nodes: {error}")))?,
+            ),
             AuthorizerOptions::Abac(policies) => Link::Abac(policies.clone()),
             AuthorizerOptions::Webhook(options) => {
                 let connected = Webhook::connect(options).await;

@@ -51,6 +51,7 @@ mod node_relations;
 mod options;
 pub mod rbac;
 mod review_document;
+mod signing;
 mod webhook;
 
 pub use access_review::{
@@ -64,4 +65,5 @@ pub use decision::{Decision, Opinions, Verdict, aggregate};
 pub use match_conditions::MatchConditions;
 pub use options::{Authorization, AuthorizerOptions};
 pub use review_document::{review_spec, subject_access_review};
+pub use signing::{POD_CERTIFICATE_REQUESTS, check_signing};
 pub use webhook::{WebhookFailure, WebhookOptions};

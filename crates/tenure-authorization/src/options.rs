@@ -2,6 +2,7 @@
 
 use crate::{abac::AbacPolicies, webhook::WebhookOptions};
 use std::sync::Arc;
+use tenure_profile::KubernetesVersion;
 use tokio::sync::watch;
 
 /// The authorizers of a server, in the order in which they are asked.
@@ -9,6 +10,7 @@ use tokio::sync::watch;
 pub struct Authorization {
     authorizers: watch::Sender<Arc<[AuthorizerOptions]>>,
     can_change: bool,
+    version: KubernetesVersion,
 }
 
 /// An authorizer.
@@ -34,6 +36,7 @@ impl Authorization {
         Authorization {
             authorizers: watch::Sender::new(authorizers.into_iter().collect()),
             can_change: false,
+            version: KubernetesVersion::DEFAULT,
         }
     }
 
@@ -56,6 +59,15 @@ impl Authorization {
         }
         self.authorizers.send_replace(authorizers);
         Ok(())
+    }
+
+    /// Returns the same with the rules that a version of Kubernetes has for nodes.
+    pub fn at(self, version: KubernetesVersion) -> Authorization {
+        Authorization { version, ..self }
+    }
+
+    pub(crate) fn version(&self) -> KubernetesVersion {
+        self.version
     }
 
     pub(crate) fn can_change(&self) -> bool {

@@ -6,6 +6,7 @@ use tenure_authorization::{
     node::{NodeAuthorizer, NodeGraph, Relations, node_name},
 };
 use tenure_meta::{Attributes, ResourceAttributes, UserInfo};
+use tenure_profile::KubernetesVersion;
 use tenure_value::{Limits, Value, yaml};
 
 fn object(text: &str) -> Value {
@@ -84,7 +85,7 @@ fn request(line: &str) -> Attributes {
 }
 
 fn decide(graph: &NodeGraph, node: &str, line: &str) -> Decision {
-    let authorizer = NodeAuthorizer::new().unwrap();
+    let authorizer = NodeAuthorizer::new(KubernetesVersion::V1_36).unwrap();
     authorizer.authorize(node, &request(line), |related, namespace, name| {
         graph.relates(node, related, namespace, name)
     })

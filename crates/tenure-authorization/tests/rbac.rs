@@ -5,6 +5,7 @@ use tenure_authorization::rbac::{
     uncovered,
 };
 use tenure_meta::{Attributes, ResourceAttributes, UserInfo};
+use tenure_profile::KubernetesVersion;
 use tenure_value::{Limits, Text, Value, json, yaml};
 
 fn document(text: &str) -> Value {
@@ -253,7 +254,7 @@ fn a_start_restores_missing_parts_and_keeps_additions() {
             .fold(own, |own, name| own.with(*name, like.get(*name).cloned().unwrap_or(Value::Null)));
         Value::Object(own)
     };
-    let objects = bootstrap_objects().expect("the data file");
+    let objects = bootstrap_objects(KubernetesVersion::V1_36).expect("the data file");
     assert_eq!(objects.len(), 69 + 50 + 7 + 7);
     for case in cases.iter() {
         let text = |field: &str| case.get(field).and_then(Value::as_str).unwrap_or_default();

@@ -30,6 +30,7 @@ mod validate;
 mod validation;
 mod versions;
 mod warnings;
+mod x509;
 
 pub use data::DataError;
 pub use discovery::{Root, api_group, api_group_list, api_resource_list, api_versions, group_discovery_list};
@@ -45,6 +46,7 @@ pub use tenure_meta::{
     Registry, Resource, Scope, Strategy, Subresource, SystemMetadata as Identity, ValueExt,
 };
 pub use validate::invalid_struct;
+pub use versions::at as at_version;
 
 /// Scalars that are written as strings.
 pub mod scalar {

@@ -108,6 +108,7 @@ impl Strategy for BuiltinStrategy {
         if self.is_definition() {
             errors.extend(tenure_crd::check_create(object, self.definitions));
         }
+        errors.extend(warnings::manifest_name_fault(&self.resource, object, self.definitions.version()));
         errors
     }
 
@@ -117,8 +118,9 @@ impl Strategy for BuiltinStrategy {
         old: &Value,
         new: &Value,
         previous: Previous<'_>,
+        now: Timestamp,
     ) -> Vec<FieldError> {
-        let mut errors = self.kinds.validate_update_after(&self.resource, endpoint, old, new, previous);
+        let mut errors = self.kinds.validate_update_after(&self.resource, endpoint, old, new, previous, now);
         if self.is_definition() && endpoint == Endpoint::Main {
             errors.extend(tenure_crd::check_update(new, old, self.definitions));
         }
@@ -134,7 +136,7 @@ impl Strategy for BuiltinStrategy {
     }
 
     fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
-        warnings::of_object(&self.resource.kind, object, old)
+        warnings::of_object(&self.resource, object, old, self.definitions.version())
     }
 
     fn reset_fields(&self, endpoint: Endpoint<'_>) -> ResetFields {

@@ -9,7 +9,7 @@ use crate::{
     },
 };
 use std::collections::HashSet;
-use tenure_meta::{Endpoint, FieldError, FieldErrors, FieldPath, Previous, Resource, object_meta};
+use tenure_meta::{Endpoint, FieldError, FieldErrors, FieldPath, Previous, Resource, Timestamp, object_meta};
 use tenure_profile::Behaviour;
 use tenure_value::Value;
 
@@ -40,10 +40,10 @@ impl Kinds {
         old: &Value,
         new: &Value,
     ) -> Vec<FieldError> {
-        self.validate_update_after(resource, endpoint, old, new, Previous::UNKNOWN)
+        self.validate_update_after(resource, endpoint, old, new, Previous::UNKNOWN, Timestamp::default())
     }
 
-    /// Like [`Kinds::validate_update`], and skips parts that are unchanged since `before`.
+    /// Like [`Kinds::validate_update`] at a time, and skips parts that are unchanged since `before`.
     pub fn validate_update_after(
         &self,
         resource: &Resource,
@@ -51,6 +51,7 @@ impl Kinds {
         old: &Value,
         new: &Value,
         before: Previous<'_>,
+        now: Timestamp,
     ) -> Vec<FieldError> {
         let mut errors = FieldErrors::default();
         object_meta::check_update(resource, old, new, &mut errors);
@@ -65,7 +66,7 @@ impl Kinds {
                 Step::Metadata | Step::MetadataChanges => {}
                 Step::GeneratedSelector => generated_selector(new, &mut errors),
                 Step::Content => self.check_content(resource, Some(old), new, before, endpoint, &mut errors),
-                Step::Changes => self.check_changes(resource, endpoint, old, new, &mut errors),
+                Step::Changes => self.check_changes(resource, endpoint, old, new, now, &mut errors),
             }
         }
         if self.version.has(Behaviour::ErrorsReportedOnce) {
@@ -88,11 +89,12 @@ impl Kinds {
         endpoint: Endpoint<'_>,
         old: &Value,
         new: &Value,
+        now: Timestamp,
         errors: &mut FieldErrors,
     ) {
         let whole = match (endpoint, Part::of(endpoint)) {
             (Endpoint::Status, _) => {
-                self.checks().status_updates.check(resource, old, new, errors);
+                self.checks().status_updates.check(resource, old, new, now, errors);
                 false
             }
             (_, None) => true,
@@ -102,7 +104,7 @@ impl Kinds {
             }
         };
         if whole {
-            self.checks().updates.check(resource, old, new, errors);
+            self.checks().updates.check(resource, old, new, now, errors);
         }
     }
 

@@ -7,8 +7,8 @@
 use tenure_profile::KubernetesVersion;
 use tenure_value::{Object, Value};
 
-/// Returns a document as a version has it, without marks.
-pub(crate) fn at(document: &Value, version: KubernetesVersion) -> Result<Value, String> {
+/// Returns a document of data as a version of Kubernetes has it, without the marks of its rows; an error names a mark that is wrong.
+pub fn at(document: &Value, version: KubernetesVersion) -> Result<Value, String> {
     Ok(match document {
         Value::Array(items) => {
             let mut present = Vec::with_capacity(items.len());

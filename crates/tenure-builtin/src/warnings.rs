@@ -2,7 +2,8 @@
 //! other, selectors that match nothing, fields and annotations without effect.
 
 use std::{collections::HashMap, fmt};
-use tenure_meta::{Resource, Seen, ValueExt};
+use tenure_meta::{FieldError, Resource, Seen, ValueExt};
+use tenure_profile::{Behaviour, KubernetesVersion};
 use tenure_value::{Value, base64};
 
 /// The deprecated resources by apiVersion and name, and the warnings about them.
@@ -88,9 +89,84 @@ pub(crate) fn of_resource(resource: &Resource) -> &'static str {
 const TOKENS_IN_ATTRIBUTES: &str = "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to \
      prevent possible logging of tokens in volume attributes";
 
-/// Returns the warnings about a new object, or about one whose desired state has changed.
-pub(crate) fn of_object(kind: &str, object: &Value, old: Option<&Value>) -> Vec<String> {
+/// How the names of webhooks and policies of files end.
+const MANIFEST_SUFFIX: &str = ".static.k8s.io";
+
+/// The group of webhooks and policies.
+const ADMISSION: &str = "admissionregistration.k8s.io";
+
+/// The reviews that webhooks do not see since Kubernetes 1.37.
+const HIDDEN_REVIEWS: [(&str, &str); 6] = [
+    ("authentication.k8s.io", "selfsubjectreviews"),
+    ("authentication.k8s.io", "tokenreviews"),
+    ("authorization.k8s.io", "localsubjectaccessreviews"),
+    ("authorization.k8s.io", "selfsubjectaccessreviews"),
+    ("authorization.k8s.io", "selfsubjectrulesreviews"),
+    ("authorization.k8s.io", "subjectaccessreviews"),
+];
+
+/// Returns the name of an object that only a manifest of admission may have, and what is said about it.
+fn manifest_name(resource: &Resource, object: &Value) -> Option<(String, String)> {
+    let name = object.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
+    let is_reserved = resource.group == ADMISSION && name.ends_with(MANIFEST_SUFFIX);
+    let text = format!(
+        "names ending with {MANIFEST_SUFFIX:?} are reserved for static manifest-based configurations and cannot be managed via the API"
+    );
+    is_reserved.then(|| (name.to_owned(), text))
+}
+
+/// Returns the error of a new object whose name only a manifest of admission may have.
+pub(crate) fn manifest_name_fault(
+    resource: &Resource,
+    object: &Value,
+    version: KubernetesVersion,
+) -> Option<FieldError> {
+    if !version.has(Behaviour::AdmissionManifests) {
+        return None;
+    }
+    let (name, text) = manifest_name(resource, object)?;
+    Some(FieldError::invalid("metadata.name", &name.into(), text))
+}
+
+/// Returns the warnings about rules of webhooks for what webhooks do not see.
+fn of_hidden_reviews(object: &Value) -> Vec<String> {
     let mut warnings = Vec::new();
+    for (at, webhook) in object.items("webhooks").iter().enumerate() {
+        for (index, rule) in webhook.items("rules").iter().enumerate() {
+            let (groups, resources) = (rule.texts("apiGroups"), rule.texts("resources"));
+            if groups.iter().chain(&resources).any(|named| named == "*") {
+                continue;
+            }
+            let mut seen = Seen::default();
+            for group in &groups {
+                for (hidden, resource) in HIDDEN_REVIEWS.iter().filter(|(hidden, _)| group == hidden) {
+                    if resources.iter().any(|named| named == resource) && seen.insert((*hidden, *resource)) {
+                        warnings.push(format!(
+                            "webhooks[{at}].rules[{index}]: {resource}.{hidden} is excluded from admission webhooks; this rule will have no effect"
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    warnings
+}
+
+/// Returns the warnings about a new object, or about one whose desired state has changed.
+pub(crate) fn of_object(
+    resource: &Resource,
+    object: &Value,
+    old: Option<&Value>,
+    version: KubernetesVersion,
+) -> Vec<String> {
+    let kind = resource.kind.as_str();
+    let mut warnings = Vec::new();
+    if resource.group == ADMISSION && (old.is_some() || !version.has(Behaviour::AdmissionManifests)) {
+        warnings.extend(manifest_name(resource, object).map(|(_, text)| format!("metadata.name: {text}")));
+    }
+    if resource.group == ADMISSION && version.has(Behaviour::ReviewsHiddenFromWebhooks) {
+        warnings.extend(of_hidden_reviews(object));
+    }
     // Pods are updated by programs, and often.
     if kind == "Pod" && old.is_none() {
         of_template(object, "", &mut warnings);
@@ -364,6 +440,39 @@ fn affinity_terms(affinity: &Value, list: &str, inner: Option<&str>, at: &str, w
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registry_at;
+
+    /// Returns the warnings about an object of a kind in 1.36.
+    fn of_object(kind: &str, object: &Value, old: Option<&Value>) -> Vec<String> {
+        let version = KubernetesVersion::V1_36;
+        let api_version = if kind == "Deployment" { "apps/v1" } else { "v1" };
+        super::of_object(registry_at(version).of_kind(api_version, kind).unwrap(), object, old, version)
+    }
+
+    #[test]
+    fn names_of_manifests_and_rules_without_effect_depend_on_the_version() {
+        let object: Value = r#"{"metadata":{"name":"a.static.k8s.io"},"webhooks":[{"rules":[
+            {"apiGroups":["","authentication.k8s.io","authentication.k8s.io"],"resources":["pods","tokenreviews"]},
+            {"apiGroups":["authorization.k8s.io"],"resources":["*"]}]}]}"#
+            .parse()
+            .unwrap();
+        let of = |version: KubernetesVersion| {
+            let resource = registry_at(version)
+                .of_kind("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration");
+            let resource = resource.unwrap();
+            let warnings = |old| super::of_object(resource, &object, old, version);
+            let fault = manifest_name_fault(resource, &object, version).map(|fault| fault.path);
+            (warnings(None), warnings(Some(&object)), fault)
+        };
+        let name = "metadata.name: names ending with \".static.k8s.io\" are reserved for static manifest-based configurations \
+            and cannot be managed via the API";
+        let rule = "webhooks[0].rules[0]: tokenreviews.authentication.k8s.io is excluded from admission webhooks; this rule will \
+            have no effect";
+        let text = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
+        assert_eq!(of(KubernetesVersion::V1_36), (text(&[name]), text(&[name]), None));
+        let fault = Some("metadata.name".to_owned());
+        assert_eq!(of(KubernetesVersion::V1_37), (text(&[rule]), text(&[name, rule]), fault));
+    }
 
     #[test]
     fn entries_that_hide_each_other_are_named() {

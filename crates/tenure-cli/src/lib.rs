@@ -5,6 +5,7 @@
 //! It is a library so that packages for other languages run the same program; [`run`] is all that they call.
 //! Internal: its interface is the command line (`docs/commands.md`).
 
+mod admission_manifests;
 mod aggregation;
 mod audit;
 mod authorization;

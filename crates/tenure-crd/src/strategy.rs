@@ -144,6 +144,7 @@ impl Strategy for CustomResourceStrategy {
         old: &Value,
         new: &Value,
         _: Previous<'_>,
+        _: Timestamp,
     ) -> Vec<FieldError> {
         let mut errors = FieldErrors::default();
         object_meta::check_update(&self.resource, old, new, &mut errors);

@@ -153,6 +153,7 @@ pub trait Strategy: Send + Sync {
         old: &Value,
         new: &Value,
         previous: Previous<'_>,
+        now: Timestamp,
     ) -> Vec<FieldError>;
 
     /// Returns the warning about every request for a deprecated version; empty for any other.

@@ -144,6 +144,12 @@ behaviours! {
     /// Rules of custom resources count `matches(text, pattern)` as they count the method, and `startsWith` and `endsWith` by the length of
     /// what is looked for.
     TextCosts = V1_37,
+    /// The option to delete an object that cannot be read has an effect: one that can be read is not deleted.
+    UnsafeDeletion = V1_37,
+    /// Webhooks do not see reviews of tokens and of access.
+    ReviewsHiddenFromWebhooks = V1_37,
+    /// Webhooks and policies can be read from files, and names that end with `.static.k8s.io` are theirs.
+    AdmissionManifests = V1_37,
 }
 
 #[cfg(test)]

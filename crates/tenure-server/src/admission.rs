@@ -30,6 +30,7 @@ pub(crate) struct Admission {
     objects: Arc<Objects>,
     authorizer: Arc<Authorizer>,
     chain: Arc<AdmissionChain>,
+    /// What is configured, with the manifests as they were when it was last used.
     config: RwLock<Arc<AdmissionConfig>>,
     /// Held while configurations are read, so that an older state does not replace a newer one.
     refreshing: tokio::sync::Mutex<()>,
@@ -70,9 +71,23 @@ impl Admission {
             let stored = read_all(&*self.objects.store, resource, "").await?;
             *objects = stored.into_iter().map(|stored| stored.object).collect();
         }
-        let config = tenure_http::offload::compute(|| AdmissionConfig::compile(&objects));
+        let version = self.objects.catalog.profile().version();
+        let config = tenure_http::offload::compute(|| AdmissionConfig::compile(&objects, version));
         *self.config.write() = Arc::new(config);
         Ok(())
+    }
+
+    /// Returns the webhooks and policies that are configured now, by the API and by manifests.
+    fn config(&self) -> Arc<AdmissionConfig> {
+        let config = self.config.read().clone();
+        let Some(manifests) = self.chain.manifests() else { return config };
+        let manifests = manifests.config();
+        if config.has_manifests(&manifests) {
+            return config;
+        }
+        let mut config = self.config.write();
+        *config = Arc::new(config.with_manifests(&manifests));
+        config.clone()
     }
 
     /// Whether a plugin runs, by its name.
@@ -112,7 +127,7 @@ impl Admission {
             resource: &resource.name,
             subresource: &target.subresource,
         };
-        self.config.read().may_match(&action)
+        self.config().may_match(&action)
     }
 
     /// Starts the review of an action; `None` if no plugin handles it.
@@ -124,7 +139,7 @@ impl Admission {
         dry_run: bool,
     ) -> Option<Box<Review<'a>>> {
         let resource = &target.handler.resource;
-        let config = self.config.read().clone();
+        let config = self.config();
         let action = ResourceAction {
             operation,
             group: &resource.group,

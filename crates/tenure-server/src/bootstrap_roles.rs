@@ -13,8 +13,8 @@ const COMPONENT: &str = "kube-apiserver";
 
 /// Creates missing objects and restores removed parts. The writes share the commits of the store.
 pub(crate) async fn restore(writer: &Arc<Writer>) -> Result<(), ApiError> {
-    let objects =
-        bootstrap_objects().map_err(|error| ApiError::internal(format!("bootstrap roles: {error}")))?;
+    let objects = bootstrap_objects(writer.profile.version())
+        .map_err(|error| ApiError::internal(format!("bootstrap roles: {error}")))?;
     for object in &objects {
         if let Some(source) = split_from(object) {
             restore_split(writer, object, source).await?;

@@ -182,7 +182,7 @@ impl Server {
         let metrics = Arc::new(Metrics::default());
         let authenticator = Authenticator::open(access, identity, store.clone(), clock.clone()).await?;
         let authenticator = Arc::new(authenticator);
-        let authorizer = Authorizer::open(store.clone(), &authorization).await?;
+        let authorizer = Authorizer::open(store.clone(), &authorization.at(profile.version())).await?;
         let catalog = Catalog::open(store.clone(), profile).await?;
         let aggregator = Aggregator::open(store.clone(), aggregation).await?;
         let webhooks = WebhookClient::default().with_interceptor(webhook_interceptor);

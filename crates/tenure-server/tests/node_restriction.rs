@@ -315,3 +315,85 @@ async fn the_drivers_of_volumes_name_audiences() {
         );
     }
 }
+
+/// A kubelet asks for certificates of the pods on its node, as what they are, and of the signers that they name.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kubelet_requests_certificates_of_its_pods() {
+    const REQUESTS: &str = "/apis/certificates.k8s.io/v1/namespaces/default/podcertificaterequests";
+    let server = start().await;
+    let uid = |object: &Value| {
+        object.at(["metadata", "uid"]).and_then(Value::as_str).unwrap_or_default().to_string()
+    };
+    let mut uids = Vec::new();
+    let volume = r#""volumes":[{"name":"v","projected":{"sources":[{"podCertificate":{"signerName":"a.b/c","keyType":"ED25519","keyPath":"k"}}]}}],"#;
+    let with = |name: &str, node: &str, more: &str| {
+        pod(name, node, more)
+            .replace(r#""nodeName""#, &format!(r#"{volume}"serviceAccountName":"a","nodeName""#))
+    };
+    let mirror = r#","annotations":{"kubernetes.io/config.mirror":"x"}"#;
+    for (path, body) in [
+        ("/api/v1/nodes", r#"{"metadata":{"name":"one"}}"#.to_owned()),
+        ("/api/v1/namespaces/default/serviceaccounts", r#"{"metadata":{"name":"a"}}"#.to_owned()),
+        (PODS, with("here", "one", "")),
+        (PODS, with("there", "two", "")),
+        (PODS, with("mirror", "one", mirror).replace(volume, "").replace(r#""serviceAccountName":"a","#, "")),
+        ("/api/v1/nodes", r#"{"metadata":{"name":"two"}}"#.to_owned()),
+    ] {
+        let (code, made) = send(&server, ADMIN, "POST", path, &body).await;
+        assert_eq!(code, 201, "{made}");
+        uids.push(uid(&made));
+    }
+    let [node, account, here, there, mirrored, _] = &uids[..] else { panic!("six objects") };
+    let spec = |[node_name, node_uid]: [&str; 2],
+                [pod, pod_uid]: [&str; 2],
+                [account, account_uid]: [&str; 2],
+                signer: &str| {
+        format!(
+            r#"{{"metadata":{{"generateName":"r-"}},"spec":{{"nodeName":"{node_name}","nodeUID":"{node_uid}","podName":"{pod}","podUID":"{pod_uid}",
+            "serviceAccountName":"{account}","serviceAccountUID":"{account_uid}","signerName":"{signer}","stubPKCS10Request":"eA=="}}}}"#
+        )
+    };
+    let (own, pod_here, robot) = (["one", node.as_str()], ["here", here.as_str()], ["a", account.as_str()]);
+    for (body, expected) in [
+        // What admission lets through is refused for its wrong proof.
+        (spec(own, pod_here, robot, "a.b/c"), (422, "must be a valid PKCS#10 CSR")),
+        (spec(["two", "x"], pod_here, robot, "a.b/c"), (403, "which is not the requesting node \"one\"")),
+        (
+            spec(["one", "x"], pod_here, robot, "a.b/c"),
+            (500, "names node UID \"x\", inconsistent with the running node"),
+        ),
+        (
+            spec(own, ["none", "x"], robot, "a.b/c"),
+            (
+                500,
+                "while retrieving pod \"default/none\" named in the PodCertificateRequest: pod \"none\" not found",
+            ),
+        ),
+        (
+            spec(own, ["here", "x"], robot, "a.b/c"),
+            (500, "contains pod UID (\"x\") which differs from running pod"),
+        ),
+        (
+            spec(own, ["there", there], robot, "a.b/c"),
+            (403, "pod \"default/there\" is not running on node \"one\""),
+        ),
+        (spec(own, ["mirror", mirrored], robot, "a.b/c"), (403, "pod \"default/mirror\" is a mirror pod")),
+        (
+            spec(own, pod_here, ["b", "x"], "a.b/c"),
+            (403, "contains serviceAccountName (\"b\") that differs from running pod (\"a\")"),
+        ),
+        (
+            spec(own, pod_here, ["a", "x"], "a.b/c"),
+            (500, "names service account UID \"x\", which differs from the running service account"),
+        ),
+    ] {
+        let (code, answer) = send(&server, NODE, "POST", REQUESTS, &body).await;
+        let message = answer.get("message").and_then(Value::as_str).unwrap_or_default().to_owned();
+        assert!(
+            code == expected.0 && message.contains(expected.1),
+            "{code} {message}; expected {expected:?}"
+        );
+    }
+    let (code, answer) = send(&server, NODE, "DELETE", &format!("{REQUESTS}/x"), "").await;
+    assert!(code == 404 || code == 403, "{answer}");
+}

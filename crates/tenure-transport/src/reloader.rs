@@ -1,6 +1,10 @@
 //! Reads files again when they change: keys, tokens and certificates rotate without a restart.
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// How often the files are checked.
 const PERIOD: Duration = Duration::from_secs(2);
@@ -18,7 +22,7 @@ struct Source {
 }
 
 impl Reloader {
-    /// Adds files that belong together; `reload` reads them.
+    /// Adds files that belong together, or directories of such files; `reload` reads them.
     pub fn add(
         &mut self,
         what: &'static str,
@@ -57,7 +61,25 @@ impl Reloader {
 }
 
 fn contents(files: &[PathBuf]) -> Vec<Option<Vec<u8>>> {
-    files.iter().map(|file| fs::read(file).ok()).collect()
+    files.iter().map(|file| content(file).ok()).collect()
+}
+
+/// Returns the content of a file; of a directory the names and contents of its files.
+fn content(path: &Path) -> io::Result<Vec<u8>> {
+    if !path.is_dir() {
+        return fs::read(path);
+    }
+    let mut entries: Vec<PathBuf> =
+        fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+    entries.sort();
+    let mut all = Vec::new();
+    for file in entries.iter().filter(|file| !file.is_dir()) {
+        all.extend_from_slice(file.as_os_str().as_encoded_bytes());
+        all.push(0);
+        all.extend(fs::read(file)?);
+        all.push(0);
+    }
+    Ok(all)
 }
 
 #[cfg(test)]
@@ -83,5 +105,31 @@ mod tests {
             reloader.check();
             assert_eq!(read.lock().unwrap().len(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn files_of_a_directory_that_change_appear_or_go_are_seen() {
+        let directory = tempfile::tempdir().unwrap();
+        let (first, second) = (directory.path().join("a"), directory.path().join("b"));
+        fs::write(&first, "1").unwrap();
+        let count = Arc::new(Mutex::new(0));
+        let mut reloader = Reloader::default();
+        let counted = count.clone();
+        reloader.add("files", [directory.path().to_owned()], move || {
+            *counted.lock().unwrap() += 1;
+            Ok(())
+        });
+        let mut check = |expected: i32| {
+            reloader.check();
+            assert_eq!(*count.lock().unwrap(), expected);
+        };
+        check(0);
+        fs::write(&first, "2").unwrap();
+        check(1);
+        fs::write(&second, "").unwrap();
+        check(2);
+        fs::remove_file(&first).unwrap();
+        check(3);
+        check(3);
     }
 }

@@ -4,7 +4,7 @@ use super::{policy_dispatch, webhook_dispatch};
 use crate::{
     AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, Operation, ResourceAction,
     WebhookCredentials,
-    config::{policies_may_match, webhooks_may_match},
+    config::{policies_may_match, policies_that_see},
 };
 use async_trait::async_trait;
 use tenure_meta::ApiError;
@@ -15,8 +15,7 @@ pub(crate) struct MutatingAdmissionPolicy;
 #[async_trait]
 impl AdmissionPlugin for MutatingAdmissionPolicy {
     fn handles(&self, action: &ResourceAction<'_>, config: &AdmissionConfig) -> bool {
-        action.operation != Operation::Delete
-            && policies_may_match(config.mutating_policies.iter().map(|policy| &policy.constraints), action)
+        action.operation != Operation::Delete && policies_may_match(&config.mutating_policies, action)
     }
 
     async fn admit(
@@ -24,7 +23,8 @@ impl AdmissionPlugin for MutatingAdmissionPolicy {
         attributes: &mut AdmissionAttributes,
         context: &AdmissionContext<'_>,
     ) -> Result<(), ApiError> {
-        for (at, policy) in context.config.mutating_policies.iter().enumerate() {
+        let seen_by = policies_that_see(&attributes.action());
+        for (at, policy) in context.config.mutating_policies.that_see(seen_by).iter().enumerate() {
             let key = ("MutatingAdmissionPolicy", at);
             if !attributes.reinvocation.is_due(key, policy.is_reinvoked, &attributes.object) {
                 continue;
@@ -43,7 +43,7 @@ pub(crate) struct MutatingAdmissionWebhook(pub WebhookCredentials);
 #[async_trait]
 impl AdmissionPlugin for MutatingAdmissionWebhook {
     fn handles(&self, action: &ResourceAction<'_>, config: &AdmissionConfig) -> bool {
-        webhooks_may_match(config.mutating_webhooks.iter().map(|webhook| &webhook.constraints), action)
+        config.webhooks_may_match(&config.mutating_webhooks, action)
     }
 
     async fn admit(
@@ -51,7 +51,8 @@ impl AdmissionPlugin for MutatingAdmissionWebhook {
         attributes: &mut AdmissionAttributes,
         context: &AdmissionContext<'_>,
     ) -> Result<(), ApiError> {
-        for (at, webhook) in context.config.mutating_webhooks.iter().enumerate() {
+        let seen_by = context.config.webhooks_that_see(&attributes.action());
+        for (at, webhook) in context.config.mutating_webhooks.that_see(seen_by).iter().enumerate() {
             let key = ("MutatingAdmissionWebhook", at);
             if !attributes.reinvocation.is_due(key, webhook.is_reinvoked, &attributes.object) {
                 continue;
@@ -72,7 +73,7 @@ pub(crate) struct ValidatingAdmissionPolicy;
 #[async_trait]
 impl AdmissionPlugin for ValidatingAdmissionPolicy {
     fn handles(&self, action: &ResourceAction<'_>, config: &AdmissionConfig) -> bool {
-        policies_may_match(config.validating_policies.iter().map(|policy| &policy.constraints), action)
+        policies_may_match(&config.validating_policies, action)
     }
 
     async fn validate(
@@ -80,7 +81,8 @@ impl AdmissionPlugin for ValidatingAdmissionPolicy {
         attributes: &mut AdmissionAttributes,
         context: &AdmissionContext<'_>,
     ) -> Result<(), ApiError> {
-        for policy in &context.config.validating_policies {
+        let seen_by = policies_that_see(&attributes.action());
+        for policy in context.config.validating_policies.that_see(seen_by) {
             policy_dispatch::validate(policy, attributes, context).await?;
         }
         Ok(())
@@ -93,7 +95,7 @@ pub(crate) struct ValidatingAdmissionWebhook(pub WebhookCredentials);
 #[async_trait]
 impl AdmissionPlugin for ValidatingAdmissionWebhook {
     fn handles(&self, action: &ResourceAction<'_>, config: &AdmissionConfig) -> bool {
-        webhooks_may_match(config.validating_webhooks.iter().map(|webhook| &webhook.constraints), action)
+        config.webhooks_may_match(&config.validating_webhooks, action)
     }
 
     async fn validate(
@@ -101,6 +103,8 @@ impl AdmissionPlugin for ValidatingAdmissionWebhook {
         attributes: &mut AdmissionAttributes,
         context: &AdmissionContext<'_>,
     ) -> Result<(), ApiError> {
-        webhook_dispatch::validate(&context.config.validating_webhooks, attributes, &self.0, context).await
+        let seen_by = context.config.webhooks_that_see(&attributes.action());
+        let webhooks = context.config.validating_webhooks.that_see(seen_by);
+        webhook_dispatch::validate(webhooks, attributes, &self.0, context).await
     }
 }

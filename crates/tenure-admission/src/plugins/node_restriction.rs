@@ -1,6 +1,8 @@
 //! NodeRestriction: a kubelet, a user of the group `system:nodes` named `system:node:NAME`, writes its own node and what belongs to it:
 //! its pods and their status, its lease, its CSINode and ResourceSlices, tokens of its pods and its own certificates.
 
+mod pod_certificate;
+
 use super::{certificate_subject::common_names, fields, items, meta_text, text};
 use crate::{
     AdmissionAttributes, AdmissionConfig, AdmissionContext, AdmissionPlugin, Operation, ResourceAction,
@@ -138,9 +140,7 @@ impl NodeRequest<'_> {
             ("persistentvolumeclaims", "status") => self.check_claim_status(),
             ("persistentvolumeclaims", _) => Err(self.forbidden("may only update PVC status")),
             ("serviceaccounts", "token") if action.operation == Operation::Create => self.check_token().await,
-            ("podcertificaterequests", _) => {
-                Err(self.forbidden("PodCertificateRequest feature gate is disabled"))
-            }
+            ("podcertificaterequests", _) => self.check_pod_certificate().await,
             ("leases", _) => self.check_lease(),
             ("csinodes", _) => self.require(self.attributes.name == self.node, || {
                 "can only access CSINode with the same name as the requesting node".into()

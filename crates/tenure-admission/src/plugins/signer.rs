@@ -54,11 +54,12 @@ pub(crate) const CLUSTER_TRUST_BUNDLE_ATTEST: SignerPermission = SignerPermissio
     action: "attest for",
     signers: |attributes| {
         let (old, new) = (&attributes.old_object, &attributes.object);
-        // Metadata that only garbage collection uses can be changed without the signer.
-        if !old.is_null() && old.get("spec") == new.get("spec") {
+        // Metadata that only garbage collection uses can be changed without the permission.
+        if !old.is_null() && without_collected(old) == without_collected(new) {
             return Vec::new();
         }
-        [old, new].map(signer_of).into_iter().filter(|signer| !signer.is_empty()).collect()
+        // The signer of a bundle never changes, which validation has seen to.
+        Vec::from_iter(Some(signer_of(new)).filter(|signer| !signer.is_empty()))
     },
 };
 
@@ -82,6 +83,15 @@ impl AdmissionPlugin for SignerPermission {
             }
         }
     }
+}
+
+/// Returns an object without the metadata that garbage collection and the server change.
+fn without_collected(object: &Value) -> Value {
+    const COLLECTED: [&str; 4] = ["finalizers", "managedFields", "ownerReferences", "resourceVersion"];
+    let fields = object.as_object().cloned().unwrap_or_default();
+    let metadata = object.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
+    let metadata = COLLECTED.iter().fold(metadata, |metadata, name| metadata.without(name));
+    Value::Object(fields.with("metadata", metadata))
 }
 
 fn signer_of(object: &Value) -> &str {

@@ -8,7 +8,7 @@ use crate::{
     webhook::{AdmissionReview, AdmissionWebhook, WebhookResponse, request},
 };
 use futures::future::join_all;
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 use tenure_meta::{ApiError, Reason};
 use tenure_value::{Text, Value};
 
@@ -88,7 +88,7 @@ pub(super) async fn mutate(
 
 /// Calls validating webhooks, all of them at once. What they report and the error of the request are in their order.
 pub(super) async fn validate(
-    webhooks: &[AdmissionWebhook],
+    webhooks: &[Arc<AdmissionWebhook>],
     attributes: &mut AdmissionAttributes,
     credentials: &WebhookCredentials,
     context: &AdmissionContext<'_>,

@@ -6,6 +6,7 @@ use crate::{
     rbac::{PolicyRule, bootstrap_objects},
 };
 use tenure_meta::{Attributes, FieldSelector, ResourceAttributes, UserInfo};
+use tenure_profile::KubernetesVersion;
 use tenure_value::Value;
 
 /// The prefix of the user names of kubelets.
@@ -38,13 +39,13 @@ struct Asked<'a, R> {
 }
 
 impl NodeAuthorizer {
-    /// Returns the authorizer with the rules of the bootstrap role of nodes.
-    pub fn new() -> Result<NodeAuthorizer, tenure_value::Error> {
+    /// Returns the authorizer with the rules of the bootstrap role of nodes in a version of Kubernetes.
+    pub fn new(version: KubernetesVersion) -> Result<NodeAuthorizer, String> {
         let is_role = |object: &Value| {
             object.at(["metadata", "name"]).and_then(Value::as_str) == Some(ROLE)
                 && object.get("rules").is_some()
         };
-        let role = bootstrap_objects()?.into_iter().find(is_role);
+        let role = bootstrap_objects(version)?.into_iter().find(is_role);
         Ok(NodeAuthorizer { rules: PolicyRule::list(role.as_ref().and_then(|role| role.get("rules"))) })
     }
 

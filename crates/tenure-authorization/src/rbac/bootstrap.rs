@@ -4,6 +4,7 @@
 //! annotations are restored. Additions stay. The annotation `autoupdate: "false"` keeps an object as it is.
 
 use super::{GrantedRule, PolicyRule, escalation::missing_permissions};
+use tenure_profile::KubernetesVersion;
 use tenure_value::{Limits, Object, Value, json};
 
 const DATA: &str = include_str!("../../data/rbac-bootstrap.json");
@@ -30,9 +31,10 @@ pub enum Reconciled {
     Recreate(Value),
 }
 
-/// Returns the roles and bindings that every server has.
-pub fn bootstrap_objects() -> Result<Vec<Value>, tenure_value::Error> {
-    let data = json::parse(DATA.as_bytes(), &Limits::default())?;
+/// Returns the roles and bindings that every server of a version of Kubernetes has.
+pub fn bootstrap_objects(version: KubernetesVersion) -> Result<Vec<Value>, String> {
+    let data = json::parse(DATA.as_bytes(), &Limits::default()).map_err(|error| error.to_string())?;
+    let data = tenure_builtin::at_version(&data, version)?;
     let of_kind = |(list, kind): (&str, &str)| -> Vec<Value> {
         let rows = data.get(list).and_then(Value::as_array);
         rows.into_iter().flat_map(|rows| rows.iter()).map(|row| object_of(row, kind)).collect()

@@ -10,21 +10,47 @@ const MOST_MESSAGE: usize = 32 * 1024;
 
 const REASON: &str = "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')";
 
-/// Validates the conditions of a status.
+/// How a version of Kubernetes reports what is wrong.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reported {
+    /// A repeated type at the type, and what is missing as a wrong value.
+    AsValues,
+    /// A repeated type at the condition, and what is missing as missing.
+    AsListed,
+}
+
+/// Validates the conditions of a status, as Kubernetes before 1.37.
 pub(crate) fn conditions(context: &Context<'_>, errors: &mut FieldErrors) {
+    check(context, Reported::AsValues, errors);
+}
+
+/// Validates the conditions of a status, as Kubernetes since 1.37.
+pub(crate) fn listed_conditions(context: &Context<'_>, errors: &mut FieldErrors) {
+    check(context, Reported::AsListed, errors);
+}
+
+fn check(context: &Context<'_>, reported: Reported, errors: &mut FieldErrors) {
     let mut types = Seen::default();
     for (at, condition) in context.items("conditions").iter().enumerate() {
         let mut report = |name: &str, kind, value: &Value, detail: &str| {
-            errors.push(context.fault(&format!("conditions[{at}].{name}"), kind, value, detail));
+            let dot = if name.is_empty() { "" } else { "." };
+            errors.push(context.fault(&format!("conditions[{at}]{dot}{name}"), kind, value, detail));
         };
         let text = |name: &str| condition.get(name).and_then(Value::as_str).unwrap_or_default();
         if !types.insert(text("type")) {
-            report("type", FieldErrorKind::Duplicate, &text("type").into(), "");
+            let place = if reported == Reported::AsListed { "" } else { "type" };
+            report(place, FieldErrorKind::Duplicate, &text("type").into(), "");
         }
-        for fault in format::qualified_name(text("type")) {
-            report("type", FieldErrorKind::Invalid, &text("type").into(), &fault);
+        if reported == Reported::AsListed && text("type").is_empty() {
+            report("type", FieldErrorKind::Required, &Value::Null, "is required");
+        } else {
+            for fault in format::qualified_name(text("type")) {
+                report("type", FieldErrorKind::Invalid, &text("type").into(), &fault);
+            }
         }
-        if !matches!(text("status"), "True" | "False" | "Unknown") {
+        if reported == Reported::AsListed && text("status").is_empty() {
+            report("status", FieldErrorKind::Required, &Value::Null, "");
+        } else if !matches!(text("status"), "True" | "False" | "Unknown") {
             let detail = "supported values: \"False\", \"True\", \"Unknown\"";
             report("status", FieldErrorKind::NotSupported, &text("status").into(), detail);
         }

@@ -72,17 +72,26 @@ impl Context<'_> {
         }
     }
 
+    /// Returns the path of a field of the node; of the node itself without a name.
+    pub fn path_to(&self, below: &str) -> String {
+        let base = self.path.to_string();
+        let dot = if base.is_empty() || below.is_empty() || below.starts_with('[') { "" } else { "." };
+        format!("{base}{dot}{below}")
+    }
+
+    /// Creates the error of a missing value.
+    pub fn required(&self, below: &str, detail: &str) -> FieldError {
+        FieldError::required(self.path_to(below), detail)
+    }
+
     /// Creates an error below the node that shows a struct as Kubernetes does.
     pub fn fault_of_struct(&self, below: &str, value: &Value, detail: &str) -> FieldError {
-        let path = self.fault(below, FieldErrorKind::Invalid, &Value::Null, "").path;
-        go_form::invalid_struct(&path, value, detail)
+        go_form::invalid_struct(&self.path_to(below), value, detail)
     }
 
     /// Creates an error below the node.
     pub fn fault(&self, below: &str, kind: FieldErrorKind, value: &Value, detail: &str) -> FieldError {
-        let base = self.path.to_string();
-        let dot = if base.is_empty() || below.is_empty() || below.starts_with('[') { "" } else { "." };
-        FieldError::new(kind, format!("{base}{dot}{below}"), value, detail)
+        FieldError::new(kind, self.path_to(below), value, detail)
     }
 }
 

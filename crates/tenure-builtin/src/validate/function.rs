@@ -2,8 +2,8 @@
 
 use super::{
     admission, aggregation, autoscaler, certificate, conditions, content, context::Context, device, event,
-    flow, job, placement, pod, pod_parts, quota, resources, selector, service, source, trust_bundle, volume,
-    workload,
+    flow, job, placement, pod, pod_certificate, pod_parts, projection, quota, resources, selector, service,
+    signer_name, source, trust_bundle, volume, workload,
 };
 use tenure_meta::{FieldErrors, NameFilter};
 
@@ -17,7 +17,13 @@ pub(crate) struct Function {
 type Body = fn(&Context<'_>, &mut FieldErrors);
 
 /// The functions by name.
-const FUNCTIONS: [(&str, Body); 89] = [
+const FUNCTIONS: [(&str, Body); 95] = [
+    ("projectionSource", projection::source),
+    ("listedConditions", conditions::listed_conditions),
+    ("clusterTrustBundleProjection", projection::cluster_trust_bundle),
+    ("podCertificateProjection", projection::pod_certificate),
+    ("podCertificateRequest", pod_certificate::request),
+    ("signerName", signer_name::spec),
     ("trustBundle", trust_bundle::bundle),
     ("trustBundleName", trust_bundle::name),
     ("labelSelector", selector::label_selector),

@@ -1,7 +1,7 @@
 //! Validation of sources of values and files in pods: fields of the pod, resources of a container, projected
 //! volumes. Environment variables and files support different fields.
 
-use super::context::Context;
+use super::{context::Context, projection::CERTIFICATE_PATHS};
 use tenure_meta::{FieldErrorKind, FieldErrors, Quantity, Seen};
 use tenure_value::Value;
 
@@ -84,7 +84,9 @@ pub(crate) fn projected(context: &Context<'_>, errors: &mut FieldErrors) {
             let items = source.at([name, "items"]).and_then(Value::as_array);
             items.map(|items| items.items()).unwrap_or_default().iter().map(|item| item.get("path"))
         });
-        for path in listed.flatten().filter_map(Value::as_str) {
+        let bundle = source.at(["clusterTrustBundle", "path"]);
+        let certificate = CERTIFICATE_PATHS.map(|field| source.at(["podCertificate", field]));
+        for path in listed.chain([bundle]).chain(certificate).flatten().filter_map(Value::as_str) {
             if !path.is_empty() && !taken.insert(path) {
                 errors.push(context.fault(
                     "",

@@ -6,16 +6,21 @@ use super::{
     diff::diff,
     event,
     go_form::{self, PodLayout},
-    job_status, migration, pod_status, pod_update,
+    job_status, migration, pod_certificate, pod_status, pod_update,
     removed_paths::without,
     volume, workload,
 };
 use crate::data::{self, DataError, VALIDATION, only_known};
 use std::collections::{HashMap, HashSet};
 use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, Quantity, Registry, Resource, ValueExt};
-use tenure_value::{Text, Value};
+use tenure_value::{Text, Value, time::Timestamp};
 
 type Function = fn(&Value, &Value) -> Vec<FieldError>;
+/// A function that compares times with that of the write.
+type TimedFunction = fn(&Value, &Value, Timestamp) -> Vec<FieldError>;
+
+/// Functions that rows name, and that need the time.
+const TIMED_FUNCTIONS: [(&str, TimedFunction); 1] = [("podCertificateStatus", pod_certificate::status)];
 
 /// Functions that rows name.
 const FUNCTIONS: [(&str, Function); 9] = [
@@ -81,6 +86,7 @@ enum Shown {
 
 enum Refusal {
     Call(Function),
+    CallAt(TimedFunction),
     /// The changes of a pod, which depend on what is wrong with it.
     Pod,
     Field(ImmutableField),
@@ -171,7 +177,14 @@ impl UpdateRules {
     }
 
     /// Validates an update with the rules of its kind.
-    pub(crate) fn check(&self, resource: &Resource, old: &Value, new: &Value, errors: &mut FieldErrors) {
+    pub(crate) fn check(
+        &self,
+        resource: &Resource,
+        old: &Value,
+        new: &Value,
+        now: Timestamp,
+        errors: &mut FieldErrors,
+    ) {
         let key = (resource.api_version.clone(), resource.kind.clone());
         let Some(rules) = self.0.get(&key) else { return };
         for rule in rules {
@@ -179,6 +192,7 @@ impl UpdateRules {
                 match &rule.refusal {
                     Refusal::Pod => pod_update::check(old, new, errors),
                     Refusal::Call(function) => errors.extend(function(old, new)),
+                    Refusal::CallAt(function) => errors.extend(function(old, new, now)),
                     Refusal::Field(field) => errors.extend(field.check(old, new)),
                 }
             }
@@ -193,6 +207,10 @@ impl UpdateRule {
         let when = conditions.collect::<Result<_, String>>()?;
         if row.get("fn").and_then(Value::as_str) == Some("podUpdate") {
             return Ok(UpdateRule { when, refusal: Refusal::Pod });
+        }
+        let named = row.get("fn").and_then(Value::as_str).unwrap_or_default();
+        if let Some((_, function)) = TIMED_FUNCTIONS.iter().find(|(known, _)| *known == named) {
+            return Ok(UpdateRule { when, refusal: Refusal::CallAt(*function) });
         }
         if let Some(name) = row.get("fn").and_then(Value::as_str) {
             let function = FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(_, function)| *function);

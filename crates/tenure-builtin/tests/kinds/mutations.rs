@@ -168,7 +168,8 @@ fn what_is_as_in_the_live_object_is_not_looked_at_again() {
             failures.push(format!("{number}: {row}: {whole:?} is {part:?}"));
         }
         let Ok(new) = part else { continue };
-        let validate = |before| kinds.validate_update_after(resource, Endpoint::Main, &live, &new, before);
+        let validate =
+            |before| kinds.validate_update_after(resource, Endpoint::Main, &live, &new, before, around.now());
         let (whole, part) = (validate(Previous::UNKNOWN), validate(Previous::of(&live)));
         if whole != part {
             failures.push(format!("{number}: {row}: {whole:?} are {part:?}"));

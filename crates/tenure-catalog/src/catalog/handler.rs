@@ -196,8 +196,14 @@ impl ResourceHandler {
     }
 
     /// Returns what is invalid about a changed object.
-    pub fn validate_update(&self, endpoint: Endpoint<'_>, old: &Value, new: &Value) -> Vec<Cause> {
-        causes(&self.strategy().validate_update(endpoint, old, new, self.previous(Some(old))))
+    pub fn validate_update(
+        &self,
+        endpoint: Endpoint<'_>,
+        old: &Value,
+        new: &Value,
+        now: Timestamp,
+    ) -> Vec<Cause> {
+        causes(&self.strategy().validate_update(endpoint, old, new, self.previous(Some(old)), now))
     }
 
     /// Returns a valid object that replaces a live one, if there is one, as the next read will return it.

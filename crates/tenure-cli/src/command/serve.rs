@@ -1,7 +1,7 @@
 //! `tenure serve`: opens the store, creates credentials, listens, and prints how to connect.
 
 use crate::{
-    Outcome,
+    Outcome, admission_manifests,
     aggregation::AggregationFlags,
     audit::AuditFlags,
     clone::source,
@@ -205,10 +205,11 @@ async fn serve(options: Options) -> Result<(), Error> {
         plugins.enabled.push(accounts);
     }
     let configuration = match &options.admission_control_config_file {
-        Some(path) => PluginConfiguration::read(path)?,
+        Some(path) => PluginConfiguration::read(path, options.kubernetes_version)?,
         None => PluginConfiguration::default(),
     };
     let chain = AdmissionChain::configured(&plugins, &configuration)?;
+    admission_manifests::follow(&chain, &mut reloader);
     let mut server_options = ServerOptions::new(access);
     server_options.admission = chain;
     server_options.controllers = controllers(&options.controllers)?;

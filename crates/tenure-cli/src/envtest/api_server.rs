@@ -6,6 +6,7 @@ use super::{
     flags::{FlagError, Flags, invalid},
 };
 use crate::{
+    admission_manifests,
     aggregation::AggregationFlags,
     audit::{AuditFlags, Format, Mode},
     authorization::{AuthorizationFlags, AuthorizationMode, review_version},
@@ -91,7 +92,9 @@ async fn serve(settings: Settings, version: KubernetesVersion) -> Result<(), Str
     let mut reloader = Reloader::default();
     // There is no token of the administrator: administrators have certificates or tokens of their own.
     let mut options = ServerOptions::new(Administrator::Token(String::new()));
-    options.admission = admission(settings.plugins.clone(), settings.plugin_configuration.as_deref())?;
+    let configuration = settings.plugin_configuration.as_deref();
+    options.admission = admission(settings.plugins.clone(), configuration, version)?;
+    admission_manifests::follow(&options.admission, &mut reloader);
     options.profile = settings.profile.at(version);
     options.controllers = settings.controllers;
     options.service_addresses = settings.service_addresses;
@@ -384,8 +387,12 @@ fn is_absent(name: &str) -> bool {
 }
 
 /// Returns the chain of a selection. Plugins that Tenure does not have are left out.
-fn admission(mut plugins: PluginSelection, configuration: Option<&Path>) -> Result<AdmissionChain, String> {
-    let configuration = configuration.map(PluginConfiguration::read).transpose();
+fn admission(
+    mut plugins: PluginSelection,
+    configuration: Option<&Path>,
+    version: KubernetesVersion,
+) -> Result<AdmissionChain, String> {
+    let configuration = configuration.map(|path| PluginConfiguration::read(path, version)).transpose();
     let configuration = configuration.map_err(|error| error.to_string())?.unwrap_or_default();
     for absent in plugins.enabled.extract_if(.., |name| is_absent(name)) {
         tracing::warn!(plugin = absent, "the admission plugin does not exist in Tenure and does not run");

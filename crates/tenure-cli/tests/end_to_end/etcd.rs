@@ -251,3 +251,51 @@ fn the_recorded_conversations_replay_on_etcd() {
     let output = run(replay.arg(conformance.join("waivers.txt")).args(scenarios), "");
     assert!(output.code == Some(0) && !output.out.contains("stale waiver"), "{}{}", output.out, output.err);
 }
+
+/// A store that a server of one version wrote is served by one of the other, and back, as the embedded store's is
+/// (`tenure-server/tests/api/versions.rs`), also while servers of both versions run during an upgrade.
+#[test]
+fn servers_of_two_versions_share_a_store() {
+    const NODES: &str = "/apis/storage.k8s.io/v1/csinodes";
+    const REQUESTS: &str = "/apis/certificates.k8s.io/v1/clustertrustbundles";
+    const SETS: &str = "/apis/apps/v1/namespaces/default/statefulsets";
+    let (etcd, one, two) = (Etcd::start(), directory(), directory());
+    let at = |version: &'static str, directory: &TempDir| {
+        start(&etcd, directory, &["--compatibility", "kubernetes", "--kubernetes-version", version])
+    };
+    let old = at("1.36", &one);
+    let set = r#"{"metadata":{"name":"s"},"spec":{"serviceName":"s","selector":{"matchLabels":{"a":"b"}},
+        "template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}"#;
+    assert_eq!(post(&old, SETS, set).0, 201);
+    assert_eq!(post(&old, NODES, r#"{"metadata":{"name":"n"},"spec":{"drivers":[]}}"#).0, 201);
+    assert_eq!(get(&old, REQUESTS).0, 404);
+    let new = at("1.37", &two);
+    let limit = |server: &Tenure| {
+        let (_, set) = get(server, &format!("{SETS}/s"));
+        set.at(["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"]).and_then(Value::as_i64)
+    };
+    let status = |server: &Tenure| get(server, &format!("{NODES}/n")).1.get("status").cloned();
+    // Both answer at the same time, each as its version.
+    assert_eq!((limit(&old), limit(&new)), (None, Some(1)));
+    assert_eq!((status(&old), status(&new)), (None, Some(Value::object::<&str>([]))));
+    let label = r#"{"metadata":{"labels":{"a":"b"}}}"#;
+    for path in [format!("{NODES}/n"), format!("{SETS}/s")] {
+        let patched = send(&new.address, "PATCH", &path, Some(("application/merge-patch+json", label)));
+        assert_eq!(patched.expect("a response").0, 200, "{path}");
+    }
+    // What the new version wrote is read by the old one, without the field that it does not know.
+    assert_eq!(status(&old), None);
+    let migration = r#"{"metadata":{"name":"m"},"spec":{"resource":{"resource":"nodes"}}}"#;
+    let migrations = "/apis/storagemigration.k8s.io/v1/storageversionmigrations";
+    assert_eq!(post(&new, migrations, migration).0, 201);
+    drop(new);
+    assert_eq!(get(&old, migrations).0, 404);
+    let patched =
+        send(&old.address, "PATCH", &format!("{NODES}/n"), Some(("application/merge-patch+json", label)));
+    assert_eq!(patched.expect("a response").0, 200);
+    drop(old);
+    // What the old version does not serve is there after the next upgrade.
+    let again = at("1.37", &one);
+    assert_eq!(get(&again, &format!("{migrations}/m")).0, 200);
+    assert_eq!((limit(&again), status(&again)), (Some(1), Some(Value::object::<&str>([]))));
+}

@@ -27,16 +27,17 @@ const CRATES: [&str; 18] = [
 ];
 
 /// Files and folders that may name kinds, and the kinds that they may name; none for all.
-const SUBJECTS: [(&str, &[&str]); 19] = [
+const SUBJECTS: [(&str, &[&str]); 20] = [
     // Each file is about the kinds of its endpoint.
     ("tenure-server/src/subresources", &[]),
     ("tenure-catalog/src/scale_document.rs", &["Scale"]),
     // The addresses and ports of services.
     ("tenure-server/src/services", &[]),
-    // RBAC, the objects of nodes, and the rules of resource claims.
+    // RBAC, the objects of nodes, the rules of resource claims, and who may sign for pods.
     ("tenure-authorization/src/rbac", &[]),
     ("tenure-authorization/src/node", &[]),
     ("tenure-authorization/src/claim_status.rs", &[]),
+    ("tenure-authorization/src/signing.rs", &[]),
     ("tenure-authorization/src/escalation.rs", &["ClusterRole", "Role"]),
     // Reviews that webhooks are sent, and whom a user may act as.
     ("tenure-authorization/src/review_document.rs", &["SubjectAccessReview"]),

@@ -5,7 +5,7 @@ use super::{Writer, apply::forced_paths, request::WriteRequest};
 use hyper::{HeaderMap, Method, header};
 use tenure_apply::{Difference, Managers, State, reordered};
 use tenure_authorization::{
-    RESOURCE_CLAIMS, check_claim_status,
+    POD_CERTIFICATE_REQUESTS, RESOURCE_CLAIMS, check_claim_status, check_signing,
     rbac::{FieldWrite, NO_FIELDS},
 };
 use tenure_builtin::role::Role;
@@ -54,6 +54,22 @@ impl Writer {
             return self.authorizer.check_escalation(user, &attributes, old, object);
         }
         check_claim_status(user, &attributes, (old, object), |asked| self.authorizer.check(user, asked))
+    }
+
+    /// Checks that the user may answer a request for the certificate of a pod as its signer.
+    pub(super) fn authorize_signing(
+        &self,
+        write: &WriteRequest<'_>,
+        live: Option<&Stored>,
+        object: &Value,
+    ) -> Result<(), ApiError> {
+        let (target, user) = (write.target, &write.request.user);
+        let is_answer =
+            target.subresource == "status" && target.handler.resource.name == POD_CERTIFICATE_REQUESTS;
+        let Some(live) = live.filter(|_| is_answer) else { return Ok(()) };
+        let attributes = attributes_of(target, target.verb.word(), &target.name);
+        let authorize = |asked: &Attributes| self.authorizer.check(user, asked);
+        check_signing(user, &attributes, (&live.object, object), authorize)
     }
 
     /// Checks that the user may create, if a PUT or PATCH creates.
@@ -115,6 +131,16 @@ impl Writer {
             }
         }
         Ok(())
+    }
+
+    /// Checks that the user may remove an object that cannot be read.
+    pub(super) fn authorize_unsafe_deletion(
+        &self,
+        target: &Target,
+        request: &Request,
+    ) -> Result<(), ApiError> {
+        let attributes = attributes_of(target, "unsafe-delete-ignore-read-errors", &target.name);
+        self.authorizer.check(&request.user, &Attributes::Resource(attributes))
     }
 
     /// Checks that the user may delete: a deletion removes every field, and is one change if it is counted at a time.

@@ -36,6 +36,9 @@ impl Writer {
     pub async fn delete(&self, target: &Target, request: &Request) -> Result<Response, ApiError> {
         let format = request.format(target.offer())?;
         let options = DeleteOptions::of(request, &self.profile)?;
+        if options.is_unsafe {
+            self.authorize_unsafe_deletion(target, request)?;
+        }
         let mut warnings = Vec::new();
         let deleted = match self.delete_object(target, request, &options, &mut warnings).await {
             Ok(deleted) => deleted,
@@ -59,6 +62,7 @@ impl Writer {
     pub async fn delete_collection(&self, target: &Target, request: &Request) -> Result<Response, ApiError> {
         let format = request.format(target.offer())?;
         let options = DeleteOptions::of(request, &self.profile)?;
+        options.check_of_collection()?;
         let selection = Selection::of(target, request, self.profile)?;
         let Selected { items, metadata, memory } = self.reader.select(target, request, &selection).await?;
         let mut warnings = Vec::new();
@@ -99,6 +103,10 @@ impl Writer {
         let mut reviewed = None;
         for attempt in 0..ATTEMPTS {
             let live = self.objects.read(target).await?.ok_or_else(|| target.not_found())?;
+            if options.is_unsafe {
+                let why = "unsafe deletion is not allowed because the object is decodable from storage";
+                return Err(ApiError::conflict(&resource.group, &resource.name, &target.name, why));
+            }
             options.check(target, &live)?;
             // An eviction has a permission of its own.
             if options.admitted == Admitted::NotYet {

@@ -8,7 +8,7 @@ use tenure_catalog::{
 };
 use tenure_http::{Encoding, MediaTypes, Query, Request, query::dry_run_error};
 use tenure_meta::{ApiError, FieldError};
-use tenure_profile::{Improvement, Profile};
+use tenure_profile::{Behaviour, Improvement, Profile};
 use tenure_value::{Text, Value, go_text::Quoted};
 
 /// The kind of the options, and the definition of their type.
@@ -31,6 +31,9 @@ pub(crate) enum Propagation {
 pub(crate) const FOREGROUND: &str = "foregroundDeletion";
 pub(crate) const ORPHAN: &str = "orphan";
 
+/// The option to remove an object that cannot be read.
+const UNSAFE: &str = "ignoreStoreReadErrorWithClusterBreakingPotential";
+
 /// How an object is to be deleted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeleteOptions {
@@ -42,6 +45,8 @@ pub(crate) struct DeleteOptions {
     /// Whether the response distinguishes an object that stays for now from one that is removed.
     pub(super) distinguishes_pending: bool,
     pub(super) admitted: Admitted,
+    /// Whether an object that cannot be read is to be removed from the store.
+    pub(super) is_unsafe: bool,
 }
 
 impl DeleteOptions {
@@ -121,6 +126,22 @@ impl DeleteOptions {
         let mut errors = Vec::new();
         let propagation = propagation(policy.as_deref(), orphan, &mut errors);
         errors.extend(dry_run_error(&dry_run));
+        let is_unsafe = profile.behaves(Behaviour::UnsafeDeletion)
+            && (given.get(UNSAFE).and_then(Value::as_bool))
+                .or_else(|| query.optional_flag(UNSAFE))
+                .unwrap_or_default();
+        if is_unsafe {
+            let has_preconditions = given.get("preconditions").is_some_and(|value| !value.is_null());
+            let others = [
+                (policy.is_some(), "propagationPolicy"),
+                (orphan.is_some(), "orphanDependents"),
+                (grace.is_some(), "gracePeriodSeconds"),
+                (has_preconditions, "preconditions"),
+            ];
+            errors.extend(others.into_iter().filter(|(is_given, _)| *is_given).map(|(_, other)| {
+                FieldError::invalid(UNSAFE, &true.into(), format!("cannot be set together with .{other}"))
+            }));
+        }
         if !errors.is_empty() {
             return Err(ApiError::invalid_options(NAME, &errors));
         }
@@ -133,7 +154,19 @@ impl DeleteOptions {
             propagation,
             distinguishes_pending: orphan == Some(false),
             admitted: Admitted::NotYet,
+            is_unsafe,
         })
+    }
+
+    /// Refuses the deletion of a collection that is to remove what cannot be read.
+    pub(super) fn check_of_collection(&self) -> Result<(), ApiError> {
+        let detail = "is not allowed with DELETECOLLECTION, try again after removing the option";
+        match self.is_unsafe {
+            true => {
+                Err(ApiError::invalid_options(NAME, &[FieldError::invalid(UNSAFE, &true.into(), detail)]))
+            }
+            false => Ok(()),
+        }
     }
 
     /// Checks the preconditions.

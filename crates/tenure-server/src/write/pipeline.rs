@@ -174,6 +174,7 @@ impl Writer {
         let object = self.accept_definition(write, live, object, warnings).await?;
         self.authorize_grant(write, live, &object)?;
         self.validate(write, live, [&sent, &admitted, &object], &managers, is_apply).await?;
+        self.authorize_signing(write, live, &object)?;
         warnings.extend(write.target.handler.strategy().warnings(&object, live.map(|live| &live.object)));
         self.authorize_creation(write, live, &name)?;
         self.authorize_fields(write, live, &object, &managers, is_apply)?;
@@ -404,7 +405,7 @@ impl Writer {
     ) -> Result<(), ApiError> {
         let handler = &write.target.handler;
         let mut causes = match live {
-            Some(live) => handler.validate_update(write.endpoint, &live.object, object),
+            Some(live) => handler.validate_update(write.endpoint, &live.object, object, write.now),
             None => handler.validate(object),
         };
         let old = live.map_or(&Value::Null, |live| &live.object);

@@ -3,6 +3,7 @@
 #[path = "../api/http.rs"]
 #[allow(dead_code)]
 mod http;
+mod manifests;
 mod policies;
 mod recording_webhook;
 #[path = "../api/server.rs"]

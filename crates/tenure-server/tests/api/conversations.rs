@@ -16,7 +16,7 @@ use std::{
 };
 use tenure_http::Administrator;
 use tenure_profile::KubernetesVersion;
-use tenure_server::{Improvement, Profile};
+use tenure_server::{Improvement, Profile, ServerOptions};
 use tenure_store::MemoryStore;
 
 #[allow(dead_code)]
@@ -90,8 +90,11 @@ fn server_of(version: KubernetesVersion) -> Server {
 #[test]
 fn the_conversations_of_1_37_replay() {
     let folder = workspace().join("conformance/v1.37");
-    let server = server_of(KubernetesVersion::V1_37);
-    println!("{}", replay_at(server.address, Waivers::None, &[EXACT], &[folder]));
+    // Some are about what users may do.
+    let mut options = ServerOptions::new(Administrator::Token(TOKEN.into()));
+    options.profile = Profile::kubernetes().at(KubernetesVersion::V1_37);
+    let server = Server::configured(options);
+    println!("{}", replay_at(server.address, Waivers::None, &[EXACT, "--token", TOKEN], &[folder]));
 }
 
 #[test]

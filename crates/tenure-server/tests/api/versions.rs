@@ -8,7 +8,7 @@ use crate::{
 use std::{io::Read, sync::Arc};
 use tenure_http::Administrator;
 use tenure_profile::KubernetesVersion;
-use tenure_server::{Profile, ServerOptions};
+use tenure_server::{Authorization, Profile, ServerOptions};
 use tenure_store::MemoryStore;
 use tenure_value::Value;
 
@@ -240,6 +240,141 @@ fn streamed_lists_are_compressed_since_1_37() {
     assert!(events.contains(r#""name":"n""#) && events.contains("initial-events-end"), "{events}");
     let plain = ask(&server, &marked, "br").body;
     assert_eq!(events.lines().next(), String::from_utf8_lossy(&plain).lines().next());
+}
+
+/// What a new version of Kubernetes gives to nodes and to its controllers is granted by its servers alone.
+#[test]
+fn bootstrap_roles_are_those_of_the_version() {
+    const ROLES: &str = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+    let roles = KubernetesVersion::ALL.map(|version| {
+        let mut options = ServerOptions::new(Administrator::Anyone);
+        options.profile = Profile::kubernetes().at(version);
+        options.authorization = Authorization::rbac();
+        let server = Server::with_options(Arc::new(MemoryStore::new()), options, None);
+        let grants = |role: &str, resource: &str| {
+            let rules = server.get(&format!("{ROLES}/{role}")).document().get("rules").cloned();
+            rules.is_some_and(|rules| rules.to_string().contains(&format!("\"{resource}\"")))
+        };
+        let of_all = server.get(&format!("{ROLES}/system:cluster-trust-bundle-discovery")).code;
+        (
+            of_all,
+            grants("system:node", "podcertificaterequests"),
+            grants("system:kube-scheduler", "devicetaintrules"),
+            grants("system:node", "pods"),
+        )
+    });
+    assert_eq!(roles, [(404, false, false, true), (200, true, true, true)]);
+}
+
+/// Trust anchors and certificates in the volumes of pods belonged to gates that were off.
+#[test]
+fn volumes_have_certificates_since_1_37() {
+    let pod = |name: &str, path: &str| {
+        format!(
+            r#"{{"metadata":{{"name":{name:?}}},"spec":{{"containers":[{{"name":"c","image":"i"}}],"volumes":[{{"name":"v",
+            "projected":{{"sources":[{{"clusterTrustBundle":{{"name":"b","path":{path:?}}}}},
+            {{"podCertificate":{{"signerName":"a.b/c","keyType":"ED25519","keyPath":"k"}}}}]}}}}]}}}}"#
+        )
+    };
+    let made = both(|server| {
+        let refused = server.post("/api/v1/namespaces/default/pods", &pod("p", "/a")).code;
+        let made = server.create("/api/v1/namespaces/default/pods", &pod("q", "a"));
+        let volumes = at(&made, "spec.volumes");
+        let sources =
+            volumes.as_array().map(|volumes| at(&volumes[0], "projected.sources")).unwrap_or_default();
+        let has = |field: &str| {
+            sources.as_array().is_some_and(|all| all.iter().any(|source| source.get(field).is_some()))
+        };
+        (refused, has("clusterTrustBundle"), has("podCertificate"))
+    });
+    assert!(!made[0].1, "{made:?}");
+    assert_eq!((made[0].2, made[1]), (false, (422, true, true)));
+}
+
+/// The names of webhooks and policies of files are reserved, and rules for reviews have no effect.
+#[test]
+fn configurations_of_admission_are_checked_as_the_version_does() {
+    const WEBHOOKS: &str = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+    let webhook = |name: &str| {
+        format!(
+            r#"{{"metadata":{{"name":{name:?}}},"webhooks":[{{"name":"a.b.c","sideEffects":"None","admissionReviewVersions":["v1"],
+            "clientConfig":{{"url":"https://127.0.0.1:1/"}},"failurePolicy":"Fail","rules":[{{"operations":["*"],
+            "apiGroups":["authentication.k8s.io"],"apiVersions":["v1"],"resources":["selfsubjectreviews"]}}]}}]}}"#
+        )
+    };
+    let made = both(|server| {
+        let reserved = server.post(WEBHOOKS, &webhook("w.static.k8s.io"));
+        let made = server.post(WEBHOOKS, &webhook("w"));
+        let warns = |answer: &crate::http::Response, text: &str| {
+            answer.header("warning").is_some_and(|warning| warning.contains(text))
+        };
+        let review = server.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", "{}").code;
+        let warned =
+            (warns(&reserved, "are reserved for static"), warns(&made, "this rule will have no effect"));
+        (reserved.code, warned, made.code, review)
+    });
+    assert_eq!(made, [(201, (true, false), 201, 500), (422, (false, true), 201, 201)]);
+}
+
+/// An object that can be read is not deleted by a request that is for those that cannot.
+#[test]
+fn unsafe_deletions_are_refused_since_1_37() {
+    const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+    let codes = both(|server| {
+        server.create(CONFIG_MAPS, r#"{"metadata":{"name":"a"}}"#);
+        let delete = |path: &str, more: &str| {
+            let body = format!(r#"{{"ignoreStoreReadErrorWithClusterBreakingPotential":true{more}}}"#);
+            server.send(&Request::new("DELETE", path).body("application/json", body)).code
+        };
+        let path = format!("{CONFIG_MAPS}/a");
+        let combined = delete(&path, r#","propagationPolicy":"Background","dryRun":["All"]"#);
+        let alone = delete(&path, "");
+        (combined, alone, delete(CONFIG_MAPS, ""), delete(&format!("{CONFIG_MAPS}/none"), ""))
+    });
+    assert_eq!(codes, [(200, 200, 200, 404), (422, 409, 422, 404)]);
+}
+
+/// Conditions are a list by their type: one that is repeated is an error of the item.
+#[test]
+fn repeated_conditions_are_reported_as_the_version_does() {
+    const BUDGETS: &str = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
+    let fields = both(|server| {
+        server.create(BUDGETS, r#"{"metadata":{"name":"b"},"spec":{"minAvailable":1}}"#);
+        let condition = r#"{"type":"A","status":"True","reason":"R","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}"#;
+        let patch = format!(r#"{{"status":{{"conditions":[{condition},{condition}]}}}}"#);
+        let refused = server.patch(&format!("{BUDGETS}/b/status"), MERGE_PATCH, &patch).document();
+        let causes = at(&refused, "details.causes");
+        causes.as_array().map(|causes| at(&causes[0], "field")).unwrap_or_default()
+    });
+    assert_eq!(fields, ["status.conditions[1].type", "status.conditions[1]"].map(Value::from));
+}
+
+/// Managers at a version that a resource no longer has cannot be updated: until 1.36 an update loses all managers, and since 1.37 they
+/// stay as they are.
+#[test]
+fn managers_that_cannot_be_updated_stay_since_1_37() {
+    const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let managers = both(|server| {
+        server.create(DEFINITIONS, &definition("v2"));
+        let old = WIDGETS.replace("/v2/", "/v1/");
+        let widget =
+            r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"x":1}}"#;
+        let applied = server.apply(&format!("{old}/a"), "former", widget);
+        assert_eq!(applied.code, 201, "{}", applied.text());
+        let path = format!("{DEFINITIONS}/widgets.example.com");
+        let stored = r#"{"status":{"storedVersions":["v2"]}}"#;
+        assert_eq!(server.patch(&format!("{path}/status"), MERGE_PATCH, stored).code, 200);
+        let versions = at(&definition("v2").parse().unwrap(), "spec.versions");
+        let only = Value::array(versions.as_array().unwrap().iter().skip(1).cloned());
+        let patch = Value::object([("spec", Value::object([("versions", only)]))]);
+        assert_eq!(server.patch(&path, MERGE_PATCH, &patch.to_string()).code, 200);
+        let changed = server.patch(&format!("{WIDGETS}/a"), MERGE_PATCH, r#"{"spec":{"x":2}}"#);
+        assert_eq!(changed.code, 200, "{}", changed.text());
+        let entries = at(&changed.document(), "metadata.managedFields");
+        let name = |entry: &Value| at(entry, "manager").as_str().unwrap_or_default().to_owned();
+        entries.as_array().map(|entries| entries.iter().map(name).collect::<Vec<_>>()).unwrap_or_default()
+    });
+    assert_eq!(managers, [vec![], vec!["former".to_owned()]]);
 }
 
 fn definition(storage: &str) -> String {
