@@ -344,3 +344,21 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_kubelet_requests_certificates_since_1_37() {
+    let graph = graph();
+    let decided = [KubernetesVersion::V1_36, KubernetesVersion::V1_37].map(|version| {
+        let authorizer = NodeAuthorizer::new(version).unwrap();
+        ["create", "get", "delete"].map(|verb| {
+            let line = format!("{verb} certificates.k8s.io/podcertificaterequests ns/x");
+            authorizer.authorize("a", &request(&line), |related, namespace, name| {
+                graph.relates("a", related, namespace, name)
+            })
+        })
+    });
+    let refused = Decision::no_opinion;
+    let since =
+        [Decision::allowed(), refused(UNRELATED), refused("nodes may not delete podcertificaterequests")];
+    assert_eq!(decided, [[refused(""), refused(""), refused("")], since]);
+}

@@ -29,6 +29,8 @@ pub fn node_name(user: &UserInfo) -> Option<&str> {
 #[derive(Clone, Debug)]
 pub struct NodeAuthorizer {
     rules: Vec<PolicyRule>,
+    /// Whether kubelets may request certificates for pods.
+    requests_certificates: bool,
 }
 
 /// A request of a kubelet.
@@ -46,7 +48,9 @@ impl NodeAuthorizer {
                 && object.get("rules").is_some()
         };
         let role = bootstrap_objects(version)?.into_iter().find(is_role);
-        Ok(NodeAuthorizer { rules: PolicyRule::list(role.as_ref().and_then(|role| role.get("rules"))) })
+        let rules = PolicyRule::list(role.as_ref().and_then(|role| role.get("rules")));
+        let requests_certificates = version >= KubernetesVersion::V1_37;
+        Ok(NodeAuthorizer { rules, requests_certificates })
     }
 
     /// Decides about a request of the kubelet of a node. `relates` says whether an object, given by namespace and name, is related
@@ -78,6 +82,9 @@ impl NodeAuthorizer {
                 ("resource.k8s.io", "resourceslices") => return asked.resource_slice(),
                 ("", "nodes") => return asked.node(),
                 ("", "pods") => return asked.pod(),
+                ("certificates.k8s.io", "podcertificaterequests") if self.requests_certificates => {
+                    return asked.pod_certificate_request();
+                }
                 // Behind a feature gate of Kubernetes that is off.
                 ("certificates.k8s.io", "podcertificaterequests") => return refused(""),
                 _ => {}
@@ -191,6 +198,22 @@ impl<R: Fn(Related, &str, &str) -> bool> Asked<'_, R> {
             _ => refused(
                 "only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection",
             ),
+        }
+    }
+
+    fn pod_certificate_request(&self) -> Decision {
+        match self.attributes.verb.as_str() {
+            _ if !self.attributes.subresource.is_empty() => {
+                refused("nodes may not access the status subresource of PodCertificateRequests")
+            }
+            // The admission plugin limits them further.
+            "create" => Decision::allowed(),
+            "get" => self.related(Related::PodCertificateRequest),
+            "list" | "watch" if self.selects_own() => Decision::allowed(),
+            "list" | "watch" => {
+                refused("can only list/watch podcertificaterequests with nodeName field selector")
+            }
+            verb => refused(&format!("nodes may not {verb} podcertificaterequests")),
         }
     }
 

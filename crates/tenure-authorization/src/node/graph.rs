@@ -61,12 +61,13 @@ impl Relations {
 
     /// Returns that an object of one of the resources of [`RELATING`] relates nothing any more; `None` for other resources.
     pub fn of_deleted(resource: &str, namespace: &str, name: &str) -> Option<Relations> {
-        let [pods, volumes, attachments, slices] = RELATING.map(|relating| relating.resource);
+        let [pods, volumes, attachments, slices, certificates] = RELATING.map(|relating| relating.resource);
         let source = |related| Contribution::Source(related, (namespace.into(), name.into()), None);
         Some(Relations(match resource {
             _ if resource == pods => source(Related::Pod),
             _ if resource == attachments => source(Related::VolumeAttachment),
             _ if resource == slices => source(Related::ResourceSlice),
+            _ if resource == certificates => source(Related::PodCertificateRequest),
             _ if resource == volumes => Contribution::Volume(name.into(), None),
             _ => return None,
         }))
@@ -117,7 +118,10 @@ impl NodeGraph {
     pub fn relates(&self, node: &str, related: Related, namespace: &str, name: &str) -> bool {
         let key = (Text::from(namespace), Text::from(name));
         match related {
-            Related::Pod | Related::VolumeAttachment | Related::ResourceSlice => {
+            Related::Pod
+            | Related::VolumeAttachment
+            | Related::ResourceSlice
+            | Related::PodCertificateRequest => {
                 self.sources.get(&(related, key)).is_some_and(|source| source.node == node)
             }
             Related::Volume => self.has_volume(node, name),

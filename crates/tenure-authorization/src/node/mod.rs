@@ -15,9 +15,10 @@ pub use graph::{NodeGraph, Relations};
 pub use related::Related;
 
 /// The resources whose objects relate others to nodes.
-pub const RELATING: [GroupVersionResource; 4] = [
+pub const RELATING: [GroupVersionResource; 5] = [
     GroupVersionResource::new("", "v1", "pods"),
     GroupVersionResource::new("", "v1", "persistentvolumes"),
     GroupVersionResource::new("storage.k8s.io", "v1", "volumeattachments"),
     GroupVersionResource::new("resource.k8s.io", "v1", "resourceslices"),
+    GroupVersionResource::new("certificates.k8s.io", "v1", "podcertificaterequests"),
 ];

@@ -9,6 +9,8 @@ pub enum Related {
     VolumeAttachment,
     /// A resource slice, which may name a node.
     ResourceSlice,
+    /// A request for the certificate of a pod, which names a node.
+    PodCertificateRequest,
     /// A config map that a pod uses.
     ConfigMap,
     /// A secret that a pod, or the volume of a claim of a pod, uses.
