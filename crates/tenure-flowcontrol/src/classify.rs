@@ -1,9 +1,20 @@
 //! Which flow a request belongs to: the first schema with a rule for its user and for what it asks, and the user or the
 //! namespace by which the schema distinguishes flows.
 
-use crate::{Config, FlowSchema, PriorityLevel, config::Distinguisher};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use crate::{
+    Config, FlowSchema, PriorityLevel,
+    config::Distinguisher,
+    dealer::{mix, mix_text},
+};
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::LazyLock,
+};
 use tenure_meta::{Attributes, NameFilter, UserInfo};
+
+/// What the hashes of flows begin with: another number in each process, so that no user can choose a name that shares the queues of
+/// another.
+static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0));
 
 /// The flow of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,16 +42,13 @@ impl Config {
             schemas.iter().position(is_catch_all).unwrap_or(schemas.len().saturating_sub(1))
         });
         let schema = &schemas[place];
-        let mut hasher = DefaultHasher::new();
-        schema.name.hash(&mut hasher);
-        match (schema.distinguisher, request) {
-            (Distinguisher::ByUser, _) => user.name.hash(&mut hasher),
-            (Distinguisher::ByNamespace, Attributes::Resource(resource)) => {
-                resource.namespace.hash(&mut hasher)
-            }
-            _ => {}
-        }
-        Flow { schema: place, level: schema.level, hash: hasher.finish() }
+        let distinguished = match (schema.distinguisher, request) {
+            (Distinguisher::ByUser, _) => &*user.name,
+            (Distinguisher::ByNamespace, Attributes::Resource(resource)) => &*resource.namespace,
+            _ => "",
+        };
+        let hash = mix(mix_text(mix_text(*SEED, &schema.name), distinguished));
+        Flow { schema: place, level: schema.level, hash }
     }
 
     /// Returns the schema of a flow.
@@ -56,7 +64,7 @@ impl Config {
 
 impl FlowSchema {
     fn matches(&self, user: &UserInfo, names: NameFilter, request: &Attributes) -> bool {
-        self.rules.iter().any(|rule| rule.matches(user, names, request))
+        self.names.meets(names) && self.rules.iter().any(|rule| rule.matches(user, names, request))
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::{bootstrap, rule::Rule};
 use std::collections::HashMap;
+use tenure_meta::NameFilter;
 use tenure_value::{Text, Value};
 
 /// How many seats a level has and what happens to requests beyond them.
@@ -61,6 +62,8 @@ pub struct FlowSchema {
     pub level: usize,
     /// How flows are distinguished.
     pub(crate) distinguisher: Distinguisher,
+    /// The names of the users and groups that its rules are for.
+    pub(crate) names: NameFilter,
     pub(crate) rules: Vec<Rule>,
 }
 
@@ -175,6 +178,7 @@ impl FlowSchema {
     fn read(value: &Value, levels: &HashMap<&Text, usize>) -> Option<FlowSchema> {
         let spec = value.get("spec").unwrap_or(&Value::Null);
         let rules = spec.get("rules").and_then(Value::as_array);
+        let rules: Vec<Rule> = rules.map(|rules| rules.iter().map(Rule::read).collect()).unwrap_or_default();
         Some(FlowSchema {
             name: text(value, &["metadata", "name"]),
             uid: text(value, &["metadata", "uid"]),
@@ -185,7 +189,8 @@ impl FlowSchema {
                 "ByNamespace" => Distinguisher::ByNamespace,
                 _ => Distinguisher::None,
             },
-            rules: rules.map(|rules| rules.iter().map(Rule::read).collect()).unwrap_or_default(),
+            names: rules.iter().map(Rule::names).fold(NameFilter::NONE, NameFilter::or),
+            rules,
         })
     }
 }

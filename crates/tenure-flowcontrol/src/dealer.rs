@@ -22,8 +22,17 @@ pub(crate) fn deal(hash: u64, queues: usize, hand_size: usize) -> impl Iterator<
     })
 }
 
+/// Adds a text to a hash.
+pub(crate) fn mix_text(hash: u64, text: &str) -> u64 {
+    let (words, rest) = text.as_bytes().as_chunks::<8>();
+    let hash = words.iter().fold(hash, |hash, word| mix(hash ^ u64::from_le_bytes(*word)));
+    // The length keeps texts apart that end in zeros, and the end of one text from the beginning of the next.
+    let rest = rest.iter().fold(text.len() as u64, |rest, byte| rest << 8 | u64::from(*byte));
+    mix(hash ^ rest)
+}
+
 /// Spreads the bits of a number (the finaliser of SplitMix64).
-fn mix(number: u64) -> u64 {
+pub(crate) fn mix(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     number ^ (number >> 31)

@@ -69,7 +69,18 @@ impl Queues {
                 waiting + u64::from(queue.running)
             })
         };
-        deal(flow, self.options.queues, self.options.hand_size).min_by_key(load).unwrap_or(0)
+        let mut least = None;
+        for place in deal(flow, self.options.queues, self.options.hand_size) {
+            let load = load(&place);
+            // An empty queue is the shortest: the rest of the hand need not be dealt.
+            if load == 0 {
+                return place;
+            }
+            if least.is_none_or(|(known, _)| load < known) {
+                least = Some((load, place));
+            }
+        }
+        least.map_or(0, |(_, place)| place)
     }
 
     /// Puts a request into a queue. Returns false if the queue is full.
@@ -144,5 +155,24 @@ impl Queues {
     pub fn drain(&mut self) -> Vec<Waiting> {
         self.waiting = 0;
         self.queues.iter_mut().flat_map(|queue| queue.waiting.drain(..)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_the_shortest_queues_of_the_hand_is_chosen() {
+        let options = Queuing { queues: 16, hand_size: 4, queue_length: 50 };
+        let mut queues = Queues::new(options);
+        for turn in 0..200_u64 {
+            let flow = turn % 7;
+            let running = |place: usize| queues.queues.get(place).map_or(0, |queue| queue.running);
+            let shortest = deal(flow, 16, 4).min_by_key(|place| running(*place));
+            let chosen = queues.choose(flow);
+            assert_eq!(Some(chosen), shortest, "turn {turn}");
+            queues.start(chosen, 1);
+        }
     }
 }

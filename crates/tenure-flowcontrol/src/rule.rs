@@ -67,6 +67,11 @@ impl Rule {
             }
     }
 
+    /// Returns the names of the users and groups that the rule is for.
+    pub(crate) fn names(&self) -> NameFilter {
+        self.names
+    }
+
     pub(crate) fn read(value: &Value) -> Rule {
         let subjects: Vec<Subject> = each(value, "subjects", Subject::read).into_iter().flatten().collect();
         Rule {
