@@ -243,6 +243,11 @@ fn json_and_yaml_are_detected_and_parsed_equally() {
     }
     let (_, duplicates) = yaml::parse_any_checked(br#"{"a":{"b":1,"b":2}}"#, &Limits::default()).unwrap();
     assert_eq!(duplicates.iter().map(Duplicate::path).collect::<Vec<_>>(), ["a.b"]);
+    for text in ["{\"a\": 1}\n---\n{}", "{a: yes}", "{\"a\": 1} # comment", "a: 1", "", "{"] {
+        assert_eq!(yaml::parse_json_checked(text.as_bytes(), &Limits::default()), None, "{text}");
+    }
+    let parsed = yaml::parse_json_checked(b" {\"a\": 1.0}\n", &Limits::default());
+    assert_eq!(parsed.unwrap().unwrap().0.to_string(), r#"{"a":1}"#);
 }
 
 #[test]

@@ -19,7 +19,10 @@ const BORDER: &str = " > ";
 
 /// The steps of a write, in order.
 const STEPS: [Step; 15] = [
-    Step { name: "read the configuration", functions: &[&["tenure_value::yaml::parse_any_checked"]] },
+    Step {
+        name: "read the configuration",
+        functions: &[&["tenure_value::yaml::parse_any_checked"], &["tenure_value::yaml::parse_json_checked"]],
+    },
     Step { name: "find the live object", functions: &[&["Objects::peek::{{closure}}"]] },
     Step { name: "merge it and decide who owns its fields", functions: &[&["tenure_apply::apply::apply"]] },
     Step {

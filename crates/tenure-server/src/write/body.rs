@@ -137,10 +137,13 @@ pub(crate) enum Documents {
 
 /// Parses YAML, or JSON that is sent as such; duplicate keys are reported with their lines.
 fn parse_yaml(bytes: &[u8], documents: Documents) -> Result<Parsed, String> {
-    let parsed = match (first_document(bytes), documents) {
-        (first, Documents::First) => yaml::parse_any_checked(first, &LIMITS),
-        (first, Documents::One) if first.len() == bytes.len() => yaml::parse_any_checked(bytes, &LIMITS),
-        (_, Documents::One) => match yaml::parse_all_checked(bytes, &LIMITS) {
+    let parsed = match (yaml::parse_json_checked(bytes, &LIMITS), documents) {
+        (Some(parsed), _) => parsed,
+        (None, Documents::First) => yaml::parse_any_checked(first_document(bytes), &LIMITS),
+        (None, Documents::One) if first_document(bytes).len() == bytes.len() => {
+            yaml::parse_checked(bytes, &LIMITS)
+        }
+        (None, Documents::One) => match yaml::parse_all_checked(bytes, &LIMITS) {
             Ok((documents, _)) if documents.len() > 1 => {
                 let count = documents.len();
                 return Err(format!("expected one YAML document, got {count}; send a request for each"));

@@ -21,11 +21,17 @@ pub fn parse_any(text: &[u8], limits: &Limits) -> Result<Value, Error> {
 /// text that starts like JSON is first parsed as JSON, which is much faster; if that fails it may still be
 /// YAML.
 pub fn parse_any_checked(text: &[u8], limits: &Limits) -> Result<(Value, Vec<Duplicate>), Error> {
-    if text.trim_ascii_start().starts_with(b"{") {
-        match json::parse_as_yaml(text, limits) {
-            Err(Error::Syntax { .. } | Error::Number { .. }) => {}
-            other => return other,
-        }
+    parse_json_checked(text, limits).unwrap_or_else(|| parse_checked(text, limits))
+}
+
+/// Parses a document that is JSON; `None` if it is not, so that it can only be YAML. JSON is one document: it
+/// cannot contain the line that begins the next one.
+pub fn parse_json_checked(text: &[u8], limits: &Limits) -> Option<Result<(Value, Vec<Duplicate>), Error>> {
+    if !text.trim_ascii_start().starts_with(b"{") {
+        return None;
     }
-    parse_checked(text, limits)
+    match json::parse_as_yaml(text, limits) {
+        Err(Error::Syntax { .. } | Error::Number { .. }) => None,
+        parsed => Some(parsed),
+    }
 }
