@@ -111,12 +111,17 @@ impl Authorizer {
                 policy.insert(&stored.object);
                 let (namespace, name) =
                     (meta_text(&stored.object, "namespace"), meta_text(&stored.object, "name"));
-                keys.push(key(resource, namespace, name));
+                keys.push((key(resource, namespace, name), stored.revision));
             }
         }
         *self.policy.write() = Arc::new(policy);
         // What was written while this read may have been overwritten by it.
-        keys.iter().try_for_each(|key| self.refresh_key(key.as_bytes()))
+        for (key, read) in keys {
+            if self.store.peek(key.as_bytes())?.map(|entry| entry.modified) != Some(read) {
+                self.refresh_key(key.as_bytes())?;
+            }
+        }
+        Ok(())
     }
 
     /// Reads a role or binding again that was written or deleted.

@@ -8,7 +8,10 @@ mod pod;
 
 use crate::data::{self, DataError, TABLES, only_known};
 use cell::Cell;
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 use tenure_meta::{Registry, Resource, Timestamp, ValueExt};
 use tenure_value::{Text, Value};
 
@@ -93,11 +96,11 @@ impl Tables {
     /// Compiles the rows of the data.
     pub(crate) fn new(registry: &Registry, document: &Value) -> Result<Tables, DataError> {
         let plain = Table::compile("plain", document.get("plain").unwrap_or(&Value::Null))?;
+        let name_of = |resource: &Arc<Resource>| format!("{} {}", resource.api_version, resource.name);
+        let served: HashSet<String> = registry.resources().iter().map(name_of).collect();
         let mut by_resource = HashMap::new();
         for (name, rows) in data::members(TABLES, document, "tables")? {
-            let is_served =
-                |resource: &Arc<Resource>| name == &format!("{} {}", resource.api_version, resource.name);
-            if !registry.resources().iter().any(is_served) {
+            if !served.contains(name.as_str()) {
                 return Err(DataError::new(TABLES, name, "no such resource is served"));
             }
             by_resource.insert(name.clone(), Table::compile(name, rows)?);
