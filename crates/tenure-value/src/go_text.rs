@@ -157,9 +157,11 @@ impl Display for Quoted<'_> {
 
 /// Whether a character is printed as it is: letters, marks, digits, punctuation, symbols and the space.
 pub fn is_printed(character: char) -> bool {
+    if character.is_ascii() {
+        return matches!(character, ' '..='~');
+    }
     // After a letter a mark is not escaped; every other character that Rust escapes, except for quotes, is not printable.
-    matches!(character, ' ' | '\'' | '"' | '\\')
-        || String::from_iter(['a', character]).escape_debug().skip(1).eq([character])
+    String::from_iter(['a', character]).escape_debug().skip(1).eq([character])
 }
 
 fn list(

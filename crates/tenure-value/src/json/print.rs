@@ -295,10 +295,10 @@ fn copy_plain(from: &[u8], to: &mut [u8]) -> bool {
     let mut found = 0;
     if let (Some(last), Some(place)) = (from.last_chunk::<8>(), to.last_chunk_mut::<8>()) {
         *place = *last;
-        found |= special(u64::from_le_bytes(*last));
+        found |= suspect(u64::from_le_bytes(*last));
         for (word, place) in from.as_chunks::<8>().0.iter().zip(to.as_chunks_mut::<8>().0) {
             *place = *word;
-            found |= special(u64::from_le_bytes(*word));
+            found |= suspect(u64::from_le_bytes(*word));
         }
     } else if let (Some(first), Some(last)) = (from.first_chunk::<4>(), from.last_chunk::<4>()) {
         if let Some(place) = to.first_chunk_mut::<4>() {
@@ -307,14 +307,25 @@ fn copy_plain(from: &[u8], to: &mut [u8]) -> bool {
         if let Some(place) = to.last_chunk_mut::<4>() {
             *place = *last;
         }
-        found = special(pair(*first, *last));
+        found = suspect(pair(*first, *last));
     } else {
         for (byte, place) in from.iter().zip(to) {
             *place = *byte;
             found |= u64::from(KUBERNETES[usize::from(*byte)]);
         }
     }
-    found == 0
+    found == 0 || is_plain(from)
+}
+
+/// Checks eight bytes at once: zero only if none of them needs escaping. Takes fewer steps than [`special`], and finds some bytes that
+/// need none, such as a space.
+#[inline]
+fn suspect(word: u64) -> u64 {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGH: u64 = ONES * 0x80;
+    let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word;
+    let equal = |word: u64, byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+    (below(word, 0x28) | equal(word | (ONES * 0x02), b'>') | equal(word, b'\\') | word) & HIGH
 }
 
 /// Checks eight bytes at once: zero if none of them needs escaping in any style; otherwise the lowest set bit
@@ -345,6 +356,7 @@ mod tests {
                 let expected = word.iter().position(needs).unwrap_or(8);
                 let found = special(u64::from_le_bytes(word)).trailing_zeros() / 8;
                 assert_eq!(found as usize, expected, "{byte:#x} at {at}");
+                assert!(expected == 8 || suspect(u64::from_le_bytes(word)) != 0, "{byte:#x} at {at}");
             }
         }
     }
