@@ -6,7 +6,7 @@ use crate::{
     error::Problem,
     secret::{Place, redact_at, replaced_at},
 };
-use tenure_value::{Array, Object, Text, Value};
+use tenure_value::{Array, Object, Text, Value, private::same_text};
 
 /// The kinds of edits.
 const SAME: u8 = 0;
@@ -22,6 +22,8 @@ const WITHHELD: u8 = 6;
 
 /// The most paths that are collected of one change.
 const MOST_PATHS: usize = 16;
+/// How many bytes most paths have at most.
+const PATH_BYTES: usize = 96;
 
 /// Writes deltas, and collects which fields they change.
 pub(crate) struct DeltaWriter<'a, 'v> {
@@ -36,7 +38,8 @@ pub(crate) struct DeltaWriter<'a, 'v> {
 
 impl<'a, 'v> DeltaWriter<'a, 'v> {
     pub(crate) fn new(encoder: &'a mut Encoder) -> DeltaWriter<'a, 'v> {
-        DeltaWriter { encoder, names: Vec::with_capacity(16), paths: Vec::new(), path: String::new() }
+        let (names, path) = (Vec::with_capacity(16), String::with_capacity(PATH_BYTES));
+        DeltaWriter { encoder, names, paths: Vec::new(), path }
     }
 
     /// Writes the edit that leads from the newer document to the older one.
@@ -83,7 +86,7 @@ impl<'a, 'v> DeltaWriter<'a, 'v> {
             // Most names are in the same place of both.
             let (is, was) = match (new.get(new_at), old.get(old_at)) {
                 (None, None) => break,
-                (Some(is), Some(was)) if is.0 == was.0 => (Some(is), Some(was)),
+                (Some(is), Some(was)) if same_text(&is.0, &was.0) => (Some(is), Some(was)),
                 (Some(is), Some(was)) if was.0 < is.0 => (None, Some(was)),
                 (None, was) => (None, was),
                 (is, _) => (is, None),

@@ -1,7 +1,10 @@
 //! Two ways to change an object without copying unchanged parts: [`Edit`] for changes of any field,
 //! [`Rebuild`] for one pass in the order of the fields. Both return `None` if nothing changes.
 
-use tenure_value::{Object, Text, Value};
+use tenure_value::{Object, Text, Value, private::same_text};
+
+/// How many fields are rarely exceeded by those that are added to an object.
+const ADDED: usize = 4;
 
 /// An object being changed; copied on the first change.
 pub struct Edit<'o> {
@@ -25,24 +28,25 @@ impl<'o> Edit<'o> {
     }
 
     /// Returns the current value of a field.
-    pub fn get<N: AsRef<str> + ?Sized>(&self, name: &N) -> Option<&Value>
-    where
-        Text: PartialEq<N>,
-    {
+    pub fn get<N: AsRef<str> + ?Sized>(&self, name: &N) -> Option<&Value> {
         /// Up to this length a linear scan is faster than a binary search: most names already differ in
         /// length.
         const FEW: usize = 16;
-        let fields = self.fields();
+        let (name, fields) = (name.as_ref(), self.fields());
         if fields.len() <= FEW {
-            return fields.iter().find(|(field, _)| field == name).map(|(_, value)| value);
+            return fields.iter().find(|(field, _)| same_text(field, name)).map(|(_, value)| value);
         }
-        self.position(name.as_ref()).ok().map(|at| &fields[at].1)
+        self.position(name).ok().map(|at| &fields[at].1)
     }
 
     /// Sets a field.
     pub fn set(&mut self, name: &Text, value: Value) {
         let place = self.position(name);
-        let fields = self.changed.get_or_insert_with(|| self.base.fields().to_vec());
+        let fields = self.changed.get_or_insert_with(|| {
+            let mut copy = Vec::with_capacity(self.base.len() + ADDED);
+            copy.extend_from_slice(self.base.fields());
+            copy
+        });
         match place {
             Ok(at) => fields[at].1 = value,
             Err(at) => fields.insert(at, (name.clone(), value)),
@@ -92,7 +96,7 @@ impl<'o> Rebuild<'o> {
 
     fn out(&mut self) -> &mut Vec<(Text, Value)> {
         self.out.get_or_insert_with(|| {
-            let mut copy = Vec::with_capacity(self.source.len() + 4);
+            let mut copy = Vec::with_capacity(self.source.len() + ADDED);
             copy.extend_from_slice(&self.source[..self.at]);
             copy
         })

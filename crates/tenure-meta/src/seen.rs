@@ -36,6 +36,9 @@ impl<T: Eq + Hash> Seen<T> {
         if self.few.contains(&value) {
             return false;
         }
+        if self.few.is_empty() {
+            self.few.reserve_exact(FEW / 2);
+        }
         self.few.push(value);
         if self.few.len() > FEW {
             self.many = self.few.drain(..).collect();

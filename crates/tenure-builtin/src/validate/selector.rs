@@ -181,8 +181,11 @@ pub(crate) fn selects_template_by_map(context: &Context<'_>, errors: &mut FieldE
 /// Validates labels and annotations of a template.
 pub(crate) fn template_metadata(context: &Context<'_>, errors: &mut FieldErrors) {
     object_meta::labels(&context.path.field("labels"), context.at(&["metadata", "labels"]), errors);
-    let path = context.path.field("annotations").to_string();
-    object_meta::annotations(&path, context.at(&["metadata", "annotations"]), errors);
+    object_meta::annotations(
+        &context.path.field("annotations"),
+        context.at(&["metadata", "annotations"]),
+        errors,
+    );
 }
 
 fn mismatch(context: &Context<'_>, labels: Option<&Value>, errors: &mut FieldErrors) {

@@ -2,12 +2,16 @@
 //! each field whether a zero counts, what is shown if it is absent, and the rules of the type's nodes.
 
 use crate::value_ext::ValueExt;
+use foldhash::fast::RandomState;
 use std::{
     collections::{HashMap, HashSet},
     sync::OnceLock,
 };
 use tenure_schema::{ScalarKind, Schema, Type, TypeId, UnknownFields};
-use tenure_value::{Object, Text, Value, private::sort_prefix};
+use tenure_value::{
+    Object, Text, Value,
+    private::{same_text, sort_prefix},
+};
 
 /// The index of a shape in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,6 +66,8 @@ pub struct StructShape {
     pub fields: Box<[FieldShape]>,
     /// The sort prefixes of the names.
     prefixes: Box<[u64]>,
+    /// The indices of the fields by the hashes of their names.
+    slots: Slots,
     /// The indices of the fields that are shown if absent.
     shown: Box<[usize]>,
     /// How undeclared fields are treated.
@@ -153,6 +159,33 @@ impl<'s> Iterator for Shown<'s> {
     }
 }
 
+/// Where most fields of a struct are found at once: an index for each hash of a name. Of fields with the same hash only the last one is.
+#[derive(Debug)]
+struct Slots([u8; 64]);
+
+impl Slots {
+    fn of(fields: &[FieldShape]) -> Slots {
+        let mut slots = Slots([u8::MAX; 64]);
+        for (field, at) in fields.iter().zip(0..u8::MAX) {
+            slots.0[Slots::hash(&field.name)] = at;
+        }
+        slots
+    }
+
+    /// Returns the index of the field of that name, if it has one.
+    #[inline]
+    fn place(&self, name: &str) -> usize {
+        usize::from(self.0[Slots::hash(name)])
+    }
+
+    #[inline]
+    fn hash(name: &str) -> usize {
+        let bytes = name.as_bytes();
+        let outer = |byte: Option<&u8>| byte.map_or(0, |byte| usize::from(*byte));
+        (3 * bytes.len() + 7 * outer(bytes.first()) + 13 * outer(bytes.last())) % 64
+    }
+}
+
 /// The number of fields that are compared one by one before a binary search.
 const NEAR: usize = 4;
 
@@ -163,19 +196,17 @@ impl StructShape {
     }
 
     /// Returns a field by its name.
-    pub fn field<N: AsRef<str> + ?Sized>(&self, name: &N) -> Option<&FieldShape>
-    where
-        Text: PartialEq<N>,
-    {
+    pub fn field<N: AsRef<str> + ?Sized>(&self, name: &N) -> Option<&FieldShape> {
         self.place(0, name).ok().map(|at| &self.fields[at])
     }
 
     /// Returns the index of a field, or where it would be, at or after an index.
-    fn place<N: AsRef<str> + ?Sized>(&self, from: usize, name: &N) -> Result<usize, usize>
-    where
-        Text: PartialEq<N>,
-    {
+    fn place<N: AsRef<str> + ?Sized>(&self, from: usize, name: &N) -> Result<usize, usize> {
         let text = name.as_ref();
+        let at = self.slots.place(text);
+        if at >= from && self.fields.get(at).is_some_and(|field| same_text(&field.name, text)) {
+            return Ok(at);
+        }
         let wanted = sort_prefix(text);
         let rest = &self.prefixes[from..];
         // The fields of a document are mostly close to each other in its type.
@@ -184,7 +215,7 @@ impl StructShape {
         let mut at = from + near + far;
         while self.prefixes.get(at) == Some(&wanted) {
             let field = &self.fields[at].name;
-            if field == name {
+            if same_text(field, text) {
                 return Ok(at);
             }
             if field.as_str() > text {
@@ -205,8 +236,8 @@ pub struct Shapes {
     /// The content of an empty struct.
     empties: Box<[OnceLock<Object>]>,
     types: Box<[TypeId]>,
-    numbers: HashMap<TypeId, ShapeId>,
-    names: HashMap<TypeId, &'static Text>,
+    numbers: HashMap<TypeId, ShapeId, RandomState>,
+    names: HashMap<TypeId, &'static Text, RandomState>,
     encoding: &'static Value,
     go_types: &'static Value,
 }
@@ -326,6 +357,7 @@ impl Shapes {
                 Shape::Struct(StructShape {
                     name: name.rsplit('.').next().map(Text::new).unwrap_or_default(),
                     prefixes: fields.iter().map(|field| sort_prefix(&field.name)).collect(),
+                    slots: Slots::of(&fields),
                     shown,
                     fields,
                     unknown: structure.unknown,

@@ -158,7 +158,7 @@ fn parts(object: &Object, faults: &RepeatedFaults, errors: &mut FieldErrors) {
 
 fn labels_and_owners(rules: &Rules, object: &Object, errors: &mut FieldErrors) {
     labels(&FieldPath::root().field("metadata").field("labels"), object.get("labels"), errors);
-    annotations("metadata.annotations", object.get("annotations"), errors);
+    annotations(&FieldPath::root().field("metadata").field("annotations"), object.get("annotations"), errors);
     owners(rules, object, errors);
 }
 
@@ -200,7 +200,7 @@ pub fn labels(path: &FieldPath<'_>, labels: Option<&Value>, errors: &mut FieldEr
 }
 
 /// Validates the keys of annotations, and their total size.
-pub fn annotations(path: &str, annotations: Option<&Value>, errors: &mut FieldErrors) {
+pub fn annotations(path: &FieldPath<'_>, annotations: Option<&Value>, errors: &mut FieldErrors) {
     let mut bytes = 0;
     for (key, value) in annotations.and_then(Value::as_object).map(Object::fields).unwrap_or_default() {
         bytes += key.len() + value.as_str().map_or(0, str::len);
@@ -210,11 +210,11 @@ pub fn annotations(path: &str, annotations: Option<&Value>, errors: &mut FieldEr
             false => format::qualified_name(key),
         };
         for fault in faults {
-            errors.push(FieldError::invalid(path, &key.clone().into(), fault));
+            errors.push(FieldError::invalid(path.to_string(), &key.clone().into(), fault));
         }
     }
     if bytes > MOST_ANNOTATION_BYTES {
-        errors.push(FieldError::too_long(path, MOST_ANNOTATION_BYTES as u64));
+        errors.push(FieldError::too_long(path.to_string(), MOST_ANNOTATION_BYTES as u64));
     }
 }
 
