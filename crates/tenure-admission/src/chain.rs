@@ -208,7 +208,7 @@ impl AdmissionChain {
         &self,
         action: &ResourceAction<'_>,
         config: &AdmissionConfig,
-        has_labels: impl Fn(&str) -> bool,
+        has_labels: impl Fn(&'static str) -> bool,
     ) -> bool {
         self.plugins.iter().any(|plugin| {
             plugin.handles(action, config) && plugin.label_prefix(action).is_none_or(&has_labels)

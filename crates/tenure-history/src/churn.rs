@@ -1,6 +1,7 @@
 //! Who writes most, whose writes change nothing, and which fields change most. The counts are of the writes since the server
 //! started. Memory is bounded: when a table is full, the half with the smallest counts is dropped.
 
+use foldhash::quality::RandomState;
 use std::collections::HashMap;
 use tenure_value::Text;
 
@@ -35,9 +36,9 @@ pub struct FieldCount {
 /// Counts writes.
 #[derive(Debug, Default)]
 pub struct Churn {
-    writers: HashMap<String, (u64, u64)>,
+    writers: HashMap<String, (u64, u64), RandomState>,
     /// By resource and path. Every write looks up the fields that it changes, so that a lookup must not copy them.
-    fields: HashMap<String, HashMap<String, (u64, Text)>>,
+    fields: HashMap<String, HashMap<String, (u64, Text), RandomState>, RandomState>,
     /// How many fields there are, of all resources.
     count: usize,
 }

@@ -10,8 +10,8 @@ const COMPRESS_FROM: usize = 128 * 1024;
 
 /// Whether a client accepts gzip.
 pub fn accepts_gzip(headers: &HeaderMap) -> bool {
-    let accepted =
-        headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let accepted = headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
+    let Some(accepted) = accepted else { return false };
     accepted.split(',').any(|coding| coding.split(';').next().is_some_and(|coding| coding.trim() == "gzip"))
 }
 

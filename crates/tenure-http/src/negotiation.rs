@@ -1,6 +1,7 @@
 //! Content negotiation: the encoding of a request's body and of the response. Custom resources have no protobuf
 //! encoding; everything has JSON and YAML, and CBOR where the server offers it.
 
+use std::borrow::Cow;
 use tenure_apply::ManagedFieldsForm;
 use tenure_fields::compact::tables;
 use tenure_meta::{ApiError, OpenApiVersion, Reason};
@@ -373,8 +374,12 @@ impl<'a> AcceptEntry<'a> {
 }
 
 /// Returns the media type without its parameters, in lower case.
-pub fn essence(content_type: &str) -> String {
-    content_type.split(';').next().unwrap_or("").trim().to_ascii_lowercase()
+pub fn essence(content_type: &str) -> Cow<'_, str> {
+    let essence = content_type.split_once(';').map_or(content_type, |(essence, _)| essence).trim();
+    match essence.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        true => essence.to_ascii_lowercase().into(),
+        false => essence.into(),
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! built-in ones are rows of `data/resources.json`; other registries can be built from further rows.
 
 use crate::{format::NameFormat, selector::SelectableField, value_ext::ValueExt};
+use foldhash::quality::RandomState;
 use std::{collections::HashMap, sync::Arc};
 use tenure_schema::{Schema, TypeId, TypeRef};
 use tenure_value::{Text, Value};
@@ -380,8 +381,8 @@ pub struct Group {
 pub struct Registry {
     groups: Vec<Group>,
     resources: Vec<Arc<Resource>>,
-    by_path: HashMap<(Text, Text, Text), usize>,
-    by_kind: HashMap<(Text, Text), usize>,
+    by_path: HashMap<(Text, Text, Text), usize, RandomState>,
+    by_kind: HashMap<(Text, Text), usize, RandomState>,
 }
 
 impl Registry {
@@ -389,7 +390,7 @@ impl Registry {
     /// version of the resource.
     pub fn new(groups: Vec<Group>, mut resources: Vec<Arc<Resource>>) -> Registry {
         let key = |group: &Text, version: &Text, name: &Text| (group.clone(), version.clone(), name.clone());
-        let by_path: HashMap<_, _> = resources
+        let by_path: HashMap<_, _, RandomState> = resources
             .iter()
             .enumerate()
             .map(|(at, resource)| (key(&resource.group, &resource.version, &resource.name), at))

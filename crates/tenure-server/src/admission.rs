@@ -1,8 +1,9 @@
 //! The admission chain of this server with its current configuration, and the review of one action.
 
+use memchr::memmem::{self, Finder};
 use parking_lot::RwLock;
 use std::{
-    sync::{Arc, LazyLock},
+    sync::{Arc, LazyLock, OnceLock},
     time::Instant,
 };
 pub(crate) use tenure_admission::Operation;
@@ -106,14 +107,22 @@ impl Admission {
     }
 
     /// Whether a namespace has labels with a prefix, as far as this server knows.
-    fn has_labels(&self, namespace: &str, prefix: &str) -> bool {
+    fn has_labels(&self, namespace: &str, prefix: &'static str) -> bool {
+        // Only one plugin looks for a prefix, and preparing the search takes longer than the search.
+        static FINDER: OnceLock<Finder<'static>> = OnceLock::new();
         static NAMESPACE: LazyLock<Option<&Resource>> = LazyLock::new(|| {
             let GroupVersionResource { group, version, resource: namespaces } = NAMESPACES;
             tenure_builtin::registry().find(group, version, namespaces).map(|resource| &**resource)
         });
         let Some(resource) = *NAMESPACE else { return true };
         match self.objects.store.peek(key(resource, "", namespace).as_bytes()) {
-            Ok(Some(entry)) => memchr::memmem::find(&entry.value.bytes(), prefix.as_bytes()).is_some(),
+            Ok(Some(entry)) => {
+                let (text, finder) = (entry.value.bytes(), FINDER.get_or_init(|| Finder::new(prefix)));
+                match finder.needle() == prefix.as_bytes() {
+                    true => finder.find(&text).is_some(),
+                    false => memmem::find(&text, prefix.as_bytes()).is_some(),
+                }
+            }
             _ => true,
         }
     }
@@ -146,7 +155,7 @@ impl Admission {
             resource: &resource.name,
             subresource: &target.subresource,
         };
-        let has_labels = |prefix: &str| self.has_labels(&target.namespace, prefix);
+        let has_labels = |prefix: &'static str| self.has_labels(&target.namespace, prefix);
         if !self.chain.handles_in_namespace(&action, &config, has_labels) {
             return None;
         }

@@ -7,6 +7,7 @@ use crate::index::Index;
 use crate::transaction::Action;
 use crate::{Committed, Entry, Error, KeyChange, Result, Revision, StagedTransactions, Transaction};
 use bytes::Bytes;
+use foldhash::quality::RandomState;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -15,14 +16,14 @@ use std::sync::Arc;
 pub(crate) struct Stage {
     newest: Revision,
     now: u64,
-    staged: HashMap<Bytes, Option<Entry>>,
+    staged: HashMap<Bytes, Option<Entry>, RandomState>,
     commits: Vec<Arc<Commit>>,
 }
 
 impl Stage {
     /// Starts staging on top of the newest revision.
     pub(crate) fn new(newest: Revision, now: u64) -> Stage {
-        Stage { newest, now, staged: HashMap::new(), commits: Vec::new() }
+        Stage { newest, now, staged: HashMap::default(), commits: Vec::new() }
     }
 
     /// Ends the staging and returns the commits.

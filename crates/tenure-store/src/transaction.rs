@@ -117,25 +117,49 @@ impl Transaction {
                 "{count} operations and records in one transaction; at most {MAX_OPERATIONS} are allowed"
             ));
         }
-        let mut keys = HashSet::with_capacity(self.operations.len());
+        let mut keys = Keys::default();
         for operation in &self.operations {
             validate_key(&operation.key)?;
             if let Action::Put(value) = &operation.action {
                 validate_value(&operation.key, value)?;
             }
-            if !keys.insert(&operation.key) {
+            if !keys.is_new(&operation.key) {
                 return repeated(&operation.key, "operation");
             }
         }
-        keys.clear();
+        let mut keys = Keys::default();
         for (key, record) in &self.records {
             validate_key(key)?;
             validate_value(key, record)?;
-            if !keys.insert(key) {
+            if !keys.is_new(key) {
                 return repeated(key, "record");
             }
         }
         Ok(())
+    }
+}
+
+/// The keys of a transaction so far. Most have few, which are compared with each other: that costs less than to hash them.
+#[derive(Default)]
+struct Keys<'t> {
+    few: [Option<&'t Bytes>; 4],
+    many: HashSet<&'t Bytes>,
+}
+
+impl<'t> Keys<'t> {
+    /// Adds a key; returns whether it is new.
+    fn is_new(&mut self, key: &'t Bytes) -> bool {
+        for place in &mut self.few {
+            match place {
+                Some(known) if *known == key => return false,
+                Some(_) => {}
+                None => {
+                    *place = Some(key);
+                    return true;
+                }
+            }
+        }
+        self.many.insert(key)
     }
 }
 

@@ -49,13 +49,14 @@ impl DecisionCache {
             return policy.authorize(user, attributes);
         }
         let generation = policy.generation();
-        let hash = self.hasher.hash_one((&user.name, &user.groups, judged(attributes))) as usize;
+        let asked = judged(attributes);
+        let hash = self.hasher.hash_one((&user.name, &user.groups, asked)) as usize;
         let pair = &self.pairs[hash % PAIRS];
         let is_same = |entry: &Entry| {
             entry.generation == generation
                 && entry.name == user.name
                 && entry.groups == user.groups
-                && judged(&entry.attributes) == judged(attributes)
+                && judged(&entry.attributes) == asked
         };
         let known = |pair: &mut Pair| {
             let at = pair.iter().position(|entry| entry.as_deref().is_some_and(is_same))?;

@@ -2,6 +2,7 @@
 //! and what may not change. Kinds differ in the order, and in how often; a client sees it where there are several errors.
 
 use crate::data::{self, DataError, VALIDATION};
+use foldhash::fast::RandomState;
 use std::collections::HashMap;
 use tenure_meta::{Registry, Resource};
 use tenure_value::{Text, Value};
@@ -34,12 +35,12 @@ const LETTERS: [(char, Step); 5] = [
 const USUAL: &[Step] = &[Step::MetadataChanges, Step::Content, Step::Changes];
 
 /// The steps by API version and kind, and whether they are those of a status.
-pub(crate) struct UpdateSteps(HashMap<(Text, Text, bool), Box<[Step]>>);
+pub(crate) struct UpdateSteps(HashMap<(Text, Text, bool), Box<[Step]>, RandomState>);
 
 impl UpdateSteps {
     /// Compiles the rows of the data.
     pub(crate) fn new(registry: &Registry, document: &Value) -> Result<UpdateSteps, DataError> {
-        let mut all = HashMap::new();
+        let mut all = HashMap::default();
         for (name, letters) in data::members(VALIDATION, document, "updateSteps")? {
             let kind = name.strip_suffix("/status").unwrap_or(name);
             let served =

@@ -11,6 +11,7 @@ use super::{
     volume, workload,
 };
 use crate::data::{self, DataError, VALIDATION, only_known};
+use foldhash::fast::RandomState;
 use std::collections::{HashMap, HashSet};
 use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, Quantity, Registry, Resource, ValueExt};
 use tenure_value::{Text, Value, time::Timestamp};
@@ -63,7 +64,7 @@ fn service_cidrs(old: &Value, new: &Value) -> Vec<FieldError> {
 }
 
 /// The update rules, by API version and kind.
-pub(crate) struct UpdateRules(HashMap<(Text, Text), Box<[UpdateRule]>>);
+pub(crate) struct UpdateRules(HashMap<(Text, Text), Box<[UpdateRule]>, RandomState>);
 
 /// An update rule.
 struct UpdateRule {
@@ -158,7 +159,7 @@ impl UpdateRules {
         document: &Value,
         section: &str,
     ) -> Result<UpdateRules, DataError> {
-        let mut all = HashMap::new();
+        let mut all = HashMap::default();
         for (name, rows) in data::members(VALIDATION, document, section)? {
             let served =
                 name.split_once(' ').filter(|(version, kind)| registry.of_kind(version, kind).is_some());
