@@ -26,7 +26,7 @@ impl CreateContext for Nothing {
     fn priority_class(&self, _: &str) -> Option<(i64, Text)> {
         None
     }
-    fn cluster_ip(&mut self) -> Option<Text> {
+    fn cluster_ip(&mut self, _: tenure_meta::IpFamily) -> Option<Text> {
         None
     }
     fn node_port(&mut self) -> Option<u16> {

@@ -5,7 +5,7 @@ use std::{
     collections::BTreeSet,
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
 };
-use tenure_meta::{FieldError, Seen};
+use tenure_meta::IpFamily;
 use tenure_value::Value;
 
 /// A network of which services get addresses: all but its first address and, of an IPv4 network, its last.
@@ -35,9 +35,9 @@ impl AddressRange {
         Some(AddressRange { network: range.network & !range.host_mask(), ..range })
     }
 
-    /// Parses the range of a server: an IPv4 network with 2 to 16,777,214 addresses.
-    pub fn parse_of_server(text: &str) -> Option<AddressRange> {
-        AddressRange::parse(text).filter(|range| range.is_ipv4 && (8..=30).contains(&range.prefix))
+    /// Returns the family of its addresses.
+    pub fn family(self) -> IpFamily {
+        if self.is_ipv4 { IpFamily::V4 } else { IpFamily::V6 }
     }
 
     /// Whether this is a network of IPv4 addresses.
@@ -99,6 +99,62 @@ impl AddressRange {
     fn reserved(self) -> u128 {
         let size = self.host_mask().saturating_add(1);
         if size <= RESERVED.0 { 0 } else { (size / 16).clamp(RESERVED.0, RESERVED.1).min(self.len()) }
+    }
+}
+
+/// The networks of which the services of a server get addresses: one, or one of each family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServiceNetworks {
+    primary: AddressRange,
+    secondary: Option<AddressRange>,
+    families: [IpFamily; 2],
+}
+
+impl ServiceNetworks {
+    /// The default networks of a server.
+    pub const DEFAULT: ServiceNetworks = ServiceNetworks::new(AddressRange::DEFAULT, None);
+
+    const fn new(primary: AddressRange, secondary: Option<AddressRange>) -> ServiceNetworks {
+        let families = match primary.is_ipv4 {
+            true => [IpFamily::V4, IpFamily::V6],
+            false => [IpFamily::V6, IpFamily::V4],
+        };
+        ServiceNetworks { primary, secondary, families }
+    }
+
+    /// Parses a network such as `10.0.0.0/16`, or one of each family, separated by a comma. Services get addresses of the first one
+    /// unless they ask for others.
+    pub fn parse(text: &str) -> Result<ServiceNetworks, &'static str> {
+        const WRONG: &str = "expected a network of 2 to 16,777,214 IPv4 addresses or one of at least 2 IPv6 addresses, such as \
+                             10.0.0.0/16, or one of each, such as 10.0.0.0/16,fd00::/108";
+        let mut ranges = text.split(',').map(|text| {
+            let range = AddressRange::parse(text.trim()).ok_or(WRONG)?;
+            let prefixes = if range.is_ipv4 { 8..=30 } else { 0..=126 };
+            if prefixes.contains(&range.prefix) { Ok(range) } else { Err(WRONG) }
+        });
+        let (primary, secondary) = (ranges.next().ok_or(WRONG)??, ranges.next().transpose()?);
+        if ranges.next().is_some() {
+            return Err("expected at most two networks, one of each family");
+        }
+        if secondary.is_some_and(|secondary| secondary.is_ipv4 == primary.is_ipv4) {
+            return Err("the two networks must be of different families");
+        }
+        Ok(ServiceNetworks::new(primary, secondary))
+    }
+
+    /// Returns the network of which services get addresses by default.
+    pub fn primary(self) -> AddressRange {
+        self.primary
+    }
+
+    /// Returns the networks.
+    pub fn ranges(self) -> impl Iterator<Item = AddressRange> {
+        [Some(self.primary), self.secondary].into_iter().flatten()
+    }
+
+    /// Returns the families of the networks.
+    pub fn families(&self) -> &[IpFamily] {
+        if self.secondary.is_some() { &self.families } else { &self.families[..1] }
     }
 }
 
@@ -182,59 +238,6 @@ pub fn holdings(service: &Value) -> Holdings {
     Holdings { addresses, ports }
 }
 
-/// Checks the values that a service requests against the ranges and the values in use.
-pub fn check(
-    service: &Value,
-    address_is_in_range: impl Fn(IpAddr) -> bool,
-    ports: PortRange,
-    address_is_taken: impl Fn(IpAddr) -> bool,
-    port_is_taken: impl Fn(u16) -> bool,
-) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    let list = service.at(["spec", "clusterIPs"]).cloned().unwrap_or_default();
-    for text in
-        list.as_array().map(|items| items.items()).unwrap_or_default().iter().filter_map(Value::as_str)
-    {
-        let why = match text.parse::<IpAddr>() {
-            Ok(address) if !address_is_in_range(address) => {
-                "the provided network does not match the current range"
-            }
-            Ok(address) if address_is_taken(address) => "provided IP is already allocated",
-            _ => continue,
-        };
-        let detail = format!("failed to allocate IP {text}: {why}");
-        errors.push(FieldError::invalid("spec.clusterIPs", &list, detail));
-    }
-    let wanted = service
-        .at(["spec", "ports"])
-        .and_then(Value::as_array)
-        .map(|items| items.items())
-        .unwrap_or_default();
-    let mut seen = Seen::default();
-    for (at, port) in wanted.iter().enumerate() {
-        let Some(number) = port.get("nodePort").and_then(Value::as_i64).filter(|number| *number != 0) else {
-            continue;
-        };
-        let path = format!("spec.ports[{at}].nodePort");
-        let known = u16::try_from(number).ok().filter(|port| ports.contains(*port));
-        let why = match known {
-            None => format!(
-                "provided port is not in the valid range. The range of valid ports is {}-{}",
-                ports.first, ports.last
-            ),
-            Some(port) if !seen.contains(&port) && port_is_taken(port) => {
-                "provided port is already allocated".into()
-            }
-            Some(port) => {
-                seen.insert(port);
-                continue;
-            }
-        };
-        errors.push(FieldError::invalid(&path, &Value::from(number), why));
-    }
-    errors
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -275,12 +278,27 @@ mod tests {
         for text in ["10.0.0.0/33", "x/16", "10.0.0.0", "::/129", "10.0.0.0/", "10.0.0/8"] {
             assert_eq!(AddressRange::parse(text), None, "{text}");
         }
-        for text in ["10.0.0.0/7", "10.0.0.0/31", "2001:db8::/64"] {
-            assert_eq!(AddressRange::parse_of_server(text), None, "{text}");
-        }
-        assert_eq!(AddressRange::DEFAULT, AddressRange::parse_of_server("10.0.0.0/16").unwrap());
         assert_eq!(AddressRange::parse("10.0.0.77/24").unwrap().to_string(), "10.0.0.0/24");
         assert_eq!(AddressRange::parse("2001:db8::7/64").unwrap().to_string(), "2001:db8::/64");
+    }
+
+    #[test]
+    fn a_server_has_one_network_or_one_of_each_family() {
+        for text in ["10.0.0.0/7", "10.0.0.0/31", "", "10.0.0.0/16,", "10.0.0.0/16,10.1.0.0/16", "::/127"] {
+            assert!(ServiceNetworks::parse(text).is_err(), "{text}");
+        }
+        assert_eq!(ServiceNetworks::parse("10.0.0.0/16"), Ok(ServiceNetworks::DEFAULT));
+        let cases = [
+            ("10.0.0.0/16", "10.0.0.0/16", &[IpFamily::V4] as &[IpFamily]),
+            ("2001:db8::/64", "2001:db8::/64", &[IpFamily::V6]),
+            ("10.0.0.0/24,fd00::/112", "10.0.0.0/24,fd00::/112", &[IpFamily::V4, IpFamily::V6]),
+            ("fd00::1/112,10.0.0.0/24", "fd00::/112,10.0.0.0/24", &[IpFamily::V6, IpFamily::V4]),
+        ];
+        for (text, ranges, families) in cases {
+            let networks = ServiceNetworks::parse(text).unwrap();
+            let shown: Vec<String> = networks.ranges().map(|range| range.to_string()).collect();
+            assert_eq!((shown.join(",").as_str(), networks.families()), (ranges, families));
+        }
     }
 
     #[test]
@@ -307,23 +325,5 @@ mod tests {
         let range = PortRange { first: 30_000, last: 30_002 };
         assert_eq!(range.next(2, |port| port == 30_002), Some(30_000));
         assert_eq!(range.next(0, |_| true), None);
-    }
-
-    #[test]
-    fn requested_values_must_be_free_and_in_range() {
-        let service: Value = r#"{"spec":{"clusterIPs":["1.2.3.4"],"clusterIP":"1.2.3.4","ports":[{"nodePort":30001},{"nodePort":80},{"nodePort":30001}]}}"#.parse().unwrap();
-        let errors = check(
-            &service,
-            |candidate| AddressRange::DEFAULT.contains(candidate),
-            PortRange::DEFAULT,
-            |_| false,
-            |port| port == 30_001,
-        );
-        let paths: Vec<&str> = errors.iter().map(|error| error.path.as_str()).collect();
-        assert_eq!(
-            paths,
-            ["spec.clusterIPs", "spec.ports[0].nodePort", "spec.ports[1].nodePort", "spec.ports[2].nodePort"]
-        );
-        assert_eq!(holdings(&service).ports, BTreeSet::from([30_001, 80]));
     }
 }

@@ -6,11 +6,13 @@ use crate::{
     data::{DEFAULTS, Data, DataError, GO_TYPES, PerVersion, members, only_known, per_version},
     defaulting::{Rule, Rules},
     registry::try_registry,
+    service,
     table::{Table, Tables},
     validate::Checks,
 };
 use tenure_meta::{
-    CreateContext, DecodeError, Decoded, Edit, Previous, Registry, Resource, Timestamp, ValueExt,
+    CreateContext, DecodeError, Decoded, Edit, IpFamily, Previous, Refills, Registry, Resource, Timestamp,
+    ValueExt,
     codec::{EmptyLists, Encoder, NoRules, Shape, ShapeId, Shapes, Walk, decode},
     object_meta::one_reference_per_owner,
 };
@@ -96,6 +98,22 @@ impl Kinds {
         Ok(self.encode(to, &self.conversions.convert(fields, from, to)?.into()))
     }
 
+    /// Returns an object in the version of storage, with its resource, if the two versions differ in more than names: Kubernetes
+    /// decodes, prepares and validates objects in one form for all versions.
+    pub(crate) fn in_hub(&self, resource: &Resource, object: &Value) -> Option<(&'static Resource, Value)> {
+        if resource.storage.0 == resource.group && resource.storage.1 == resource.version {
+            return None;
+        }
+        let hub =
+            self.registry.storage_of(resource).filter(|hub| self.conversions.reshapes(resource, hub))?;
+        Some((hub, self.convert(object, resource, hub).ok()?))
+    }
+
+    /// Returns an object that was processed in the version of storage, in its own version.
+    pub(crate) fn out_of_hub(&self, object: Value, hub: &Resource, resource: &Resource) -> Value {
+        self.convert(&object, hub, resource).unwrap_or(object)
+    }
+
     pub(crate) fn shapes(&self) -> &Shapes {
         &self.shapes
     }
@@ -135,6 +153,10 @@ impl Kinds {
         let decoded = decode(&self.shapes, shape, body, before)?;
         let (value, warnings) = one_reference_per_owner(named(resource, decoded.value));
         let value = self.walk(shape, value, before, Walk::RulesAndEncode, &mut OnlyTime(now));
+        let value = match self.in_hub(resource, &value) {
+            Some((hub, converted)) => self.out_of_hub(converted, hub, resource),
+            None => value,
+        };
         Ok(Decoded { value, warnings, ..decoded })
     }
 
@@ -162,10 +184,17 @@ impl Kinds {
     /// Applies the admission and create rules of its resource to a completed object. Name, namespace and uid
     /// are already in its metadata.
     pub fn create(&self, resource: &Resource, object: &Value, around: &mut dyn CreateContext) -> Value {
+        if let Some((hub, converted)) = self.in_hub(resource, object) {
+            return self.out_of_hub(self.create(hub, &converted, around), hub, resource);
+        }
         let Some(shape) = self.shape_of(resource) else { return object.clone() };
         let rules = self.rules.create_of(shape).into_iter();
         let rules = rules.flat_map(|rules| rules.admission.iter().chain(&rules.create));
-        let value = rules.fold(object.clone(), |value, rule| run(rule, value, around));
+        let object = match resource.strategy.refills {
+            Refills::Allotted => service::created(object, around),
+            _ => object.clone(),
+        };
+        let value = rules.fold(object, |value, rule| run(rule, value, around));
         self.walk(shape, value, Previous::UNKNOWN, Walk::RulesAndEncode, around)
     }
 
@@ -322,7 +351,7 @@ impl CreateContext for OnlyTime {
         None
     }
 
-    fn cluster_ip(&mut self) -> Option<Text> {
+    fn cluster_ip(&mut self, _: IpFamily) -> Option<Text> {
         None
     }
 

@@ -21,7 +21,7 @@ mod issued_certificate;
 mod part;
 mod registry;
 pub mod role;
-mod service;
+pub mod service;
 mod status;
 mod strategy;
 mod table;

@@ -162,6 +162,13 @@ impl Strategy for BuiltinStrategy {
     }
 
     fn canonicalize(&self, object: Value, previous: Previous<'_>) -> Value {
+        // Defaults of the other form are filled in when it is read.
+        if let Some((hub, converted)) = self.kinds.in_hub(&self.resource, &object)
+            && let Ok(completed) = self.kinds.complete(hub, &converted, Timestamp::default())
+            && let Ok(back) = self.kinds.convert(&completed.value, hub, &self.resource)
+        {
+            return back;
+        }
         self.kinds.stored_after(&self.resource, &object, previous)
     }
 

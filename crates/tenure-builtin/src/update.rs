@@ -23,6 +23,10 @@ impl Kinds {
         new: &Value,
         context: &mut dyn CreateContext,
     ) -> Value {
+        if let (Some((hub, old)), Some((_, new))) = (self.in_hub(resource, old), self.in_hub(resource, new)) {
+            let updated = self.prepare_update(hub, endpoint, &old, &new, context);
+            return self.out_of_hub(updated, hub, resource);
+        }
         let (Some(old_fields), Some(new_fields)) = (old.as_object(), new.as_object()) else {
             return new.clone();
         };
@@ -56,8 +60,9 @@ impl Kinds {
             Refills::Created => self.refill(resource, &object, context),
             Refills::Admitted => self.readmit(resource, &object, context),
             Refills::Allotted => {
-                let object = service::carry_allocated(old, &object);
-                service::drop_foreign(old, &self.refill(resource, &object, context))
+                let object = service::updated(old, &object, context);
+                let object = service::drop_foreign(old, &self.refill(resource, &object, context));
+                service::without_foreign_status(object)
             }
         };
         result = object.as_object().cloned().unwrap_or(result);
@@ -152,7 +157,7 @@ mod tests {
         fn priority_class(&self, _: &str) -> Option<(i64, Text)> {
             None
         }
-        fn cluster_ip(&mut self) -> Option<Text> {
+        fn cluster_ip(&mut self, _: tenure_meta::IpFamily) -> Option<Text> {
             Some("10.0.0.7".into())
         }
         fn node_port(&mut self) -> Option<u16> {

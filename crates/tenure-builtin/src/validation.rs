@@ -5,7 +5,7 @@ use crate::{
     part::Part,
     validate::{
         Step, Walk, changed_scale_target, generated_selector, new_event, new_pod, new_revision,
-        new_stateful_set,
+        new_stateful_set, service_error_rank,
     },
 };
 use std::collections::HashSet;
@@ -13,9 +13,15 @@ use tenure_meta::{Endpoint, FieldError, FieldErrors, FieldPath, Previous, Resour
 use tenure_profile::Behaviour;
 use tenure_value::Value;
 
+/// Where the status of a service has what a balancer tells.
+const BALANCER: &str = "status.loadBalancer.ingress";
+
 impl Kinds {
     /// Returns the errors of a new object, prepared by [`Kinds::create`].
     pub fn validate_create(&self, resource: &Resource, object: &Value) -> Vec<FieldError> {
+        if let Some((hub, converted)) = self.in_hub(resource, object) {
+            return self.validate_create(hub, &converted);
+        }
         let mut errors = FieldErrors::default();
         object_meta::check(resource, object, &mut errors);
         if (&*resource.api_version, &*resource.kind) == ("batch/v1", "Job") {
@@ -53,6 +59,9 @@ impl Kinds {
         before: Previous<'_>,
         now: Timestamp,
     ) -> Vec<FieldError> {
+        if let (Some((hub, old)), Some((_, new))) = (self.in_hub(resource, old), self.in_hub(resource, new)) {
+            return self.validate_update_after(hub, endpoint, &old, &new, Previous::UNKNOWN, now);
+        }
         let mut errors = FieldErrors::default();
         object_meta::check_update(resource, old, new, &mut errors);
         // What is right for every resource is right for a kind too, unless it has further rules.
@@ -127,12 +136,25 @@ impl Kinds {
         match (&*resource.api_version, &*resource.kind, endpoint) {
             (_, "HorizontalPodAutoscaler", Endpoint::Main) => found.extend(changed_scale_target(old, object)),
             // Claims never change, so that an update tolerates those that are stored.
+            // The networks of a ServiceCIDR are checked with their change.
+            ("networking.k8s.io/v1", "ServiceCIDR", _) if old.is_some() => {
+                found.retain(|error| !error.path.starts_with("spec.cidrs"));
+            }
             ("apps/v1", "StatefulSet", _) if old.is_some() => {
                 found.retain(|error| !error.path.starts_with("spec.volumeClaimTemplates["));
             }
             _ => {}
         }
+        // What is refused as a whole is not looked at.
+        if (&*resource.api_version, &*resource.kind) == ("v1", "Service")
+            && found.iter().any(|error| error.path == BALANCER)
+        {
+            found.retain(|error| error.path == BALANCER);
+        }
         checks.order.sort(shapes, shape, &mut found);
+        if (&*resource.api_version, &*resource.kind) == ("v1", "Service") {
+            found.sort_by_key(service_error_rank);
+        }
         errors.extend(found);
     }
 }

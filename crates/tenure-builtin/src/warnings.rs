@@ -1,7 +1,7 @@
 //! Warnings about deprecated resources, and about pods and pod templates that are valid but rarely intended: entries that hide each
 //! other, selectors that match nothing, fields and annotations without effect.
 
-use std::{collections::HashMap, fmt};
+use std::{collections::HashMap, fmt, net::IpAddr};
 use tenure_meta::{FieldError, Resource, Seen, ValueExt};
 use tenure_profile::{Behaviour, KubernetesVersion};
 use tenure_value::{Value, base64};
@@ -219,6 +219,9 @@ fn of_service(service: &Value, warnings: &mut Vec<String>) {
             "annotation {OLD_HINTS} is deprecated, please use service.kubernetes.io/topology-mode instead"
         ));
     }
+    for (at, address) in spec.items("clusterIPs").iter().enumerate() {
+        warnings.extend(of_address(&format!("spec.clusterIPs[{at}]"), address));
+    }
     let affinity = text(spec, "sessionAffinity");
     for (field, is_given) in [
         ("loadBalancerIP", !text(spec, "loadBalancerIP").is_empty()),
@@ -229,9 +232,18 @@ fn of_service(service: &Value, warnings: &mut Vec<String>) {
             warnings.push(format!("spec.{field} is ignored for headless services"));
         }
     }
+    for (at, address) in spec.items("externalIPs").iter().enumerate() {
+        warnings.extend(of_address(&format!("spec.externalIPs[{at}]"), address));
+    }
     if has_external && !is_headless && !is_external_name {
         warnings
             .push("spec.externalIPs is deprecated and may no longer be implemented in some clusters".into());
+    }
+    if let Some(address) = spec.get("loadBalancerIP") {
+        warnings.extend(of_address("spec.loadBalancerIP", address));
+    }
+    for (at, range) in spec.items("loadBalancerSourceRanges").iter().enumerate() {
+        warnings.extend(of_network(&format!("spec.loadBalancerSourceRanges[{at}]"), range));
     }
     if has_external && is_external_name {
         warnings.push("spec.externalIPs is ignored when spec.type is \"ExternalName\"".into());
@@ -243,6 +255,26 @@ fn of_service(service: &Value, warnings: &mut Vec<String>) {
         warnings
             .push("spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"".into());
     }
+}
+
+/// Warns of an IPv6 address that is not written as all programs write it.
+fn of_address(path: &str, address: &Value) -> Option<String> {
+    let given = address.as_str()?;
+    let canonical = given.parse::<IpAddr>().ok().filter(IpAddr::is_ipv6)?.to_string();
+    (canonical != given).then(|| {
+        format!("{path}: IPv6 address {given:?} should be in RFC 5952 canonical format ({canonical:?})")
+    })
+}
+
+/// Warns of a block of IPv6 addresses that is not written as all programs write it.
+fn of_network(path: &str, range: &Value) -> Option<String> {
+    let given = range.as_str()?;
+    let (address, bits) = given.trim().split_once('/')?;
+    let address = address.parse::<IpAddr>().ok().filter(IpAddr::is_ipv6)?;
+    let canonical = format!("{address}/{}", bits.parse::<u8>().ok()?);
+    (canonical != given).then(|| {
+        format!("{path}: IPv6 CIDR value {given:?} should be in RFC 5952 canonical format ({canonical:?})")
+    })
 }
 
 const OLD_HINTS: &str = "service.kubernetes.io/topology-aware-hints";

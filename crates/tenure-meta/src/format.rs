@@ -1,7 +1,7 @@
 //! The formats of names and values, each a function that returns what is wrong with a text.
 
 use crate::Quantity;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// All that is wrong with a text; empty if it is valid.
 pub type Verdict = Vec<String>;
@@ -167,8 +167,19 @@ pub fn path_segment_prefix(text: &str) -> Verdict {
 
 /// Checks an IP address.
 pub fn ip(text: &str) -> Verdict {
-    let valid = text.parse::<IpAddr>().is_ok() && !text.contains('%');
-    faults([(!valid, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")])
+    match text.parse::<IpAddr>() {
+        Ok(address) if address.to_canonical() != address => wrong("must not be an IPv4-mapped IPv6 address"),
+        Ok(_) => Verdict::new(),
+        Err(_) if without_leading_zeros(text).is_some() => wrong("must not have leading 0s"),
+        Err(_) => wrong("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"),
+    }
+}
+
+/// Returns an IPv4 address some of whose numbers have leading zeros.
+fn without_leading_zeros(text: &str) -> Option<Ipv4Addr> {
+    let number = |part: &str| (!part.is_empty() && part.len() <= 3).then(|| part.parse::<u8>().ok())?;
+    let numbers: Option<Vec<u8>> = text.split('.').map(number).collect();
+    Some(<[u8; 4]>::try_from(numbers?).ok()?.into())
 }
 
 /// A block of addresses: the bits that its addresses share.
@@ -179,6 +190,15 @@ pub struct Network {
 }
 
 impl Network {
+    /// Whether the address has bits that are not those of the block.
+    fn has_more_bits(self) -> bool {
+        let (address, size) = match self.address {
+            IpAddr::V4(address) => (u128::from(u32::from(address)) << 96, self.bits),
+            IpAddr::V6(address) => (u128::from(address), self.bits),
+        };
+        address.checked_shl(u32::from(size)).unwrap_or(0) != 0
+    }
+
     /// Whether all addresses of this block are in another, which has more.
     pub fn is_strictly_within(self, whole: Network) -> bool {
         let shared = match (self.address, whole.address) {
@@ -195,14 +215,37 @@ pub fn network(text: &str) -> Option<Network> {
     let (address, bits) = text.split_once('/')?;
     let address: IpAddr = address.parse().ok()?;
     let most = if address.is_ipv4() { 32 } else { 128 };
-    let plain = !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit());
+    let plain = !bits.is_empty()
+        && bits.bytes().all(|byte| byte.is_ascii_digit())
+        && (bits.len() == 1 || !bits.starts_with('0'));
     let bits = bits.parse::<u8>().ok().filter(|bits| plain && *bits <= most)?;
     Some(Network { address, bits })
 }
 
+fn is_network_with_leading_zeros(text: &str) -> bool {
+    let Some((address, bits)) = text.split_once('/') else { return false };
+    let address =
+        without_leading_zeros(address).map_or_else(|| address.to_owned(), |found| found.to_string());
+    let bits = match bits.trim_start_matches('0') {
+        "" if !bits.is_empty() => "0",
+        bits => bits,
+    };
+    bits.len() <= 3 && network(&format!("{address}/{bits}")).is_some()
+}
+
 /// Checks a block of IP addresses.
 pub fn cidr(text: &str) -> Verdict {
-    faults([(network(text).is_none(), "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")])
+    match network(text) {
+        Some(network) if network.address.to_canonical() != network.address => {
+            wrong("must not have an IPv4-mapped IPv6 address")
+        }
+        Some(network) if network.has_more_bits() => wrong("must not have bits set beyond the prefix length"),
+        Some(_) => Verdict::new(),
+        None if is_network_with_leading_zeros(text) => {
+            wrong("must not have leading 0s in IP or prefix length")
+        }
+        None => wrong("must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"),
+    }
 }
 
 /// Checks an absolute path.
@@ -443,9 +486,10 @@ pub fn name_prefix(names: NameFormat, text: &str) -> Verdict {
 
 fn canonical_ip(text: &str) -> Verdict {
     match text.parse::<IpAddr>() {
-        Ok(address) if address.to_string() == text => Verdict::new(),
-        Ok(address) => wrong(format!("must be canonical format {address}")),
-        Err(_) => wrong("must be a valid IP address"),
+        Ok(address) if address.to_canonical() == address && address.to_string() != text => {
+            wrong(format!("must be in canonical form ({:?})", address.to_string()))
+        }
+        _ => ip(text),
     }
 }
 

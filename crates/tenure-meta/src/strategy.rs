@@ -2,8 +2,8 @@
 //! resources implement the same trait, so request handlers do not distinguish them.
 
 use crate::{
-    DecodeError, Decoded, FieldError, FieldErrors, Previous, Resource, SelectableField, SystemMetadata,
-    Timestamp, object_meta, update,
+    DecodeError, Decoded, FieldError, FieldErrors, IpFamily, Previous, Resource, SelectableField,
+    SystemMetadata, Timestamp, object_meta, update,
 };
 use std::sync::Arc;
 pub use tenure_apply::ResetFields;
@@ -43,8 +43,12 @@ pub trait CreateContext {
     fn uid(&self) -> Text;
     /// Returns value and preemption policy of a priority class, if it exists.
     fn priority_class(&self, name: &str) -> Option<(i64, Text)>;
-    /// Allocates a cluster IP for a new service.
-    fn cluster_ip(&mut self) -> Option<Text>;
+    /// Returns the families of which services get addresses, first the one that they get by default.
+    fn ip_families(&self) -> &[IpFamily] {
+        &[IpFamily::V4]
+    }
+    /// Allocates a cluster IP of a family for a service.
+    fn cluster_ip(&mut self, family: IpFamily) -> Option<Text>;
     /// Allocates a node port for a new service.
     fn node_port(&mut self) -> Option<u16>;
     /// Returns name, uid and groups of the requesting user.

@@ -21,7 +21,7 @@ use tenure_aggregator::{Aggregator, AggregatorOptions};
 use tenure_audit::Auditor;
 use tenure_authentication::{Authenticator, IdentityOptions};
 use tenure_authorization::{Authorization, Authorizer};
-use tenure_builtin::{Kinds, allocate::AddressRange};
+use tenure_builtin::{Kinds, allocate::ServiceNetworks};
 use tenure_catalog::{
     Catalog, Clock, CollectionSizes, Identifiers, Objects,
     history::{History, HistoryOptions, HistoryReader},
@@ -50,7 +50,7 @@ pub struct ServerOptions {
     /// How long controllers wait before they do something.
     pub controller_delays: ControllerDelays,
     /// The addresses of services.
-    pub service_addresses: AddressRange,
+    pub service_addresses: ServiceNetworks,
     /// The clock.
     pub clock: Clock,
     /// The source of uids and generated names.
@@ -98,7 +98,7 @@ impl ServerOptions {
             profile: Profile::kubernetes(),
             controllers: Controllers::default(),
             controller_delays: ControllerDelays::default(),
-            service_addresses: AddressRange::DEFAULT,
+            service_addresses: ServiceNetworks::DEFAULT,
             clock: Clock::default(),
             identifiers: Identifiers::default(),
             webhook_interceptor: None,
@@ -196,7 +196,8 @@ impl Server {
         );
         let admission = Admission::new(objects.clone(), authorizer.clone(), admission);
         let history = Arc::new(History::new(history));
-        let writer = Writer::new(reader.clone(), admission, authorizer.clone(), profile, history.clone());
+        let (authorized, recorded) = (authorizer.clone(), history.clone());
+        let writer = Writer::new(reader.clone(), admission, authorized, profile, recorded, service_addresses);
         let history = HistoryReader::new(objects.clone(), history, offload.clone(), stop.subscribe());
         let subresources = Subresources::new(writer.clone(), authenticator.clone());
         writer.create_initial_namespaces().await?;

@@ -38,7 +38,7 @@ impl CreateContext for Context {
         Some((1000, "Never".into()))
     }
 
-    fn cluster_ip(&mut self) -> Option<Text> {
+    fn cluster_ip(&mut self, _: tenure_meta::IpFamily) -> Option<Text> {
         Some("10.0.0.7".into())
     }
 

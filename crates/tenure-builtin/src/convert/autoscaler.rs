@@ -1,200 +1,159 @@
-//! Horizontal pod autoscalers: v1 has one metric; everything else is in annotations, as JSON with still older
-//! names.
+//! Horizontal pod autoscalers: v1 has one metric; everything else is in annotations, as JSON with still older names. Every write of v1
+//! goes there and back, so that the annotations are what the fields say: a text that is not of the type of its annotation has no effect.
 
+use super::go_json::{Field, Kind, read_list, read_struct, text_of_struct};
 use tenure_meta::ValueExt;
-use tenure_value::{Object, Text, Value};
+use tenure_value::{Object, Value};
 
 const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
 const CURRENT: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
 const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
 const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
+/// The share of the requested processor time that is kept where no metric is given.
+const DEFAULT_SHARE: i64 = 80;
 
-/// A field of a metric: its path in v2, and its path in the JSON of the annotation.
-type Fields = &'static [(&'static [&'static str], &'static [&'static str])];
+const REFERENCE: &[Field] = &[
+    Field::always("kind", &["kind"], Kind::Text),
+    Field::always("name", &["name"], Kind::Text),
+    Field::given("apiVersion", &["apiVersion"], Kind::Text),
+];
+const NAME: Field = Field::always("metricName", &["metric", "name"], Kind::Text);
+const RESOURCE: Field = Field::always("name", &["name"], Kind::Text);
+const CONTAINER: Field = Field::always("container", &["container"], Kind::Text);
+const OBJECT: Field = Field::always("target", &["describedObject"], Kind::Struct(REFERENCE));
+const SELECTOR: Field = Field::given("selector", &["metric", "selector"], Kind::Selector);
+const METRIC_SELECTOR: Field = Field::given("metricSelector", &["metric", "selector"], Kind::Selector);
+const UTILIZATION: Field =
+    Field::given("targetAverageUtilization", &["target", "averageUtilization"], Kind::Integer);
+const AVERAGE: &[&str] = &["target", "averageValue"];
+const TARGET_AVERAGE: Field = Field::given("targetAverageValue", AVERAGE, Kind::Quantity);
 
-/// The metrics: type, field, and the names of target fields in annotations.
-const SOURCES: [(&str, &str, Fields); 5] = [
+/// The metrics of v1, by their fields.
+const SOURCES: [(&str, &[Field]); 5] = [
     (
-        "Object",
         "object",
         &[
-            (&["describedObject"], &["target"]),
-            (&["metric", "name"], &["metricName"]),
-            (&["target", "value"], &["targetValue"]),
-            (&["metric", "selector"], &["selector"]),
-            (&["target", "averageValue"], &["averageValue"]),
+            OBJECT,
+            NAME,
+            Field::always("targetValue", &["target", "value"], Kind::Quantity),
+            SELECTOR,
+            Field::given("averageValue", AVERAGE, Kind::Quantity),
         ],
     ),
+    ("pods", &[NAME, Field::always("targetAverageValue", AVERAGE, Kind::Quantity), SELECTOR]),
+    ("resource", &[RESOURCE, UTILIZATION, TARGET_AVERAGE]),
+    ("containerResource", &[RESOURCE, UTILIZATION, TARGET_AVERAGE, CONTAINER]),
     (
-        "Pods",
-        "pods",
-        &[
-            (&["metric", "name"], &["metricName"]),
-            (&["target", "averageValue"], &["targetAverageValue"]),
-            (&["metric", "selector"], &["selector"]),
-        ],
-    ),
-    (
-        "Resource",
-        "resource",
-        &[
-            (&["name"], &["name"]),
-            (&["target", "averageUtilization"], &["targetAverageUtilization"]),
-            (&["target", "averageValue"], &["targetAverageValue"]),
-        ],
-    ),
-    (
-        "ContainerResource",
-        "containerResource",
-        &[
-            (&["name"], &["name"]),
-            (&["target", "averageUtilization"], &["targetAverageUtilization"]),
-            (&["target", "averageValue"], &["targetAverageValue"]),
-            (&["container"], &["container"]),
-        ],
-    ),
-    (
-        "External",
         "external",
         &[
-            (&["metric", "name"], &["metricName"]),
-            (&["metric", "selector"], &["metricSelector"]),
-            (&["target", "value"], &["targetValue"]),
-            (&["target", "averageValue"], &["targetAverageValue"]),
+            NAME,
+            METRIC_SELECTOR,
+            Field::given("targetValue", &["target", "value"], Kind::Quantity),
+            TARGET_AVERAGE,
         ],
     ),
 ];
 
+const CURRENT_UTILIZATION: Field =
+    Field::given("currentAverageUtilization", &["current", "averageUtilization"], Kind::Integer);
+const CURRENT_VALUE: Field = Field::always("currentValue", &["current", "value"], Kind::Quantity);
+const MEASURED: &[&str] = &["current", "averageValue"];
+const CURRENT_AVERAGE: Field = Field::always("currentAverageValue", MEASURED, Kind::Quantity);
+
 /// The same for current metrics.
-const STATES: [(&str, &str, Fields); 5] = [
+const STATES: [(&str, &[Field]); 5] = [
     (
-        "Object",
         "object",
-        &[
-            (&["describedObject"], &["target"]),
-            (&["metric", "name"], &["metricName"]),
-            (&["current", "value"], &["currentValue"]),
-            (&["metric", "selector"], &["selector"]),
-            (&["current", "averageValue"], &["averageValue"]),
-        ],
+        &[OBJECT, NAME, CURRENT_VALUE, SELECTOR, Field::given("averageValue", MEASURED, Kind::Quantity)],
     ),
+    ("pods", &[NAME, CURRENT_AVERAGE, SELECTOR]),
+    ("resource", &[RESOURCE, CURRENT_UTILIZATION, CURRENT_AVERAGE]),
+    ("containerResource", &[RESOURCE, CURRENT_UTILIZATION, CURRENT_AVERAGE, CONTAINER]),
     (
-        "Pods",
-        "pods",
-        &[
-            (&["metric", "name"], &["metricName"]),
-            (&["current", "averageValue"], &["currentAverageValue"]),
-            (&["metric", "selector"], &["selector"]),
-        ],
-    ),
-    (
-        "Resource",
-        "resource",
-        &[
-            (&["name"], &["name"]),
-            (&["current", "averageUtilization"], &["currentAverageUtilization"]),
-            (&["current", "averageValue"], &["currentAverageValue"]),
-        ],
-    ),
-    (
-        "ContainerResource",
-        "containerResource",
-        &[
-            (&["name"], &["name"]),
-            (&["current", "averageUtilization"], &["currentAverageUtilization"]),
-            (&["current", "averageValue"], &["currentAverageValue"]),
-            (&["container"], &["container"]),
-        ],
-    ),
-    (
-        "External",
         "external",
         &[
-            (&["metric", "name"], &["metricName"]),
-            (&["metric", "selector"], &["metricSelector"]),
-            (&["current", "value"], &["currentValue"]),
-            (&["current", "averageValue"], &["currentAverageValue"]),
+            NAME,
+            METRIC_SELECTOR,
+            CURRENT_VALUE,
+            Field::given("currentAverageValue", MEASURED, Kind::Quantity),
         ],
     ),
+];
+
+const CONDITION: &[Field] = &[
+    Field::always("type", &["type"], Kind::Text),
+    Field::always("status", &["status"], Kind::Text),
+    Field::always("lastTransitionTime", &["lastTransitionTime"], Kind::Time),
+    Field::given("reason", &["reason"], Kind::Text),
+    Field::given("message", &["message"], Kind::Text),
+    Field::given("observedGeneration", &["observedGeneration"], Kind::Integer),
+];
+
+const POLICY: &[Field] = &[
+    Field::always("Type", &["type"], Kind::Text),
+    Field::always("Value", &["value"], Kind::Integer),
+    Field::always("PeriodSeconds", &["periodSeconds"], Kind::Integer),
+];
+const RULES: &[Field] = &[
+    Field::or_null("StabilizationWindowSeconds", &["stabilizationWindowSeconds"], Kind::Integer),
+    Field::or_null("SelectPolicy", &["selectPolicy"], Kind::Text),
+    Field::or_null("Policies", &["policies"], Kind::List(POLICY)),
+    Field::or_null("Tolerance", &["tolerance"], Kind::Quantity),
+];
+const SCALING: &[Field] = &[
+    Field::or_null("ScaleUp", &["scaleUp"], Kind::Struct(RULES)),
+    Field::or_null("ScaleDown", &["scaleDown"], Kind::Struct(RULES)),
 ];
 
 fn find<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
     value.at(path.iter().copied()).filter(|value| !value.is_null())
 }
 
-fn set(object: Object, path: &[&str], value: Value) -> Object {
-    match path {
-        [] => object,
-        [name] => object.with(*name, value),
-        [name, rest @ ..] => {
-            let below = object.get(name).and_then(Value::as_object).cloned().unwrap_or_default();
-            object.with(*name, set(below, rest, value))
-        }
-    }
+/// Returns the fields of a metric: its type, and what it has of each kind of metric.
+fn metric_fields(table: &'static [(&'static str, &'static [Field]); 5]) -> Vec<Field> {
+    const PATHS: [&[&str]; 5] =
+        [&["object"], &["pods"], &["resource"], &["containerResource"], &["external"]];
+    let sources = table.iter().zip(PATHS);
+    let sources = sources.map(|((name, fields), path)| Field::given(name, path, Kind::Struct(fields)));
+    std::iter::once(Field::always("type", &["type"], Kind::Text)).chain(sources).collect()
 }
 
-/// Formats members in a given order, as in the JSON of annotations.
-fn json(members: &[(&str, String)]) -> String {
-    let members: Vec<String> = members.iter().map(|(name, text)| format!("\"{name}\":{text}")).collect();
-    format!("{{{}}}", members.join(","))
-}
-
-/// Formats a metric for an annotation.
-fn to_annotation(metric: &Value, table: &[(&str, &str, Fields)]) -> Option<String> {
-    let kind = metric.text("type");
-    let (_, field, fields) = table.iter().find(|row| row.0 == kind)?;
-    let source = metric.get(field)?;
-    let members: Vec<(&str, String)> = fields
-        .iter()
-        .filter_map(|(new, old)| {
-            let value = find(source, new)?;
-            let text = if *new == ["describedObject"] { reference_text(value) } else { value.to_string() };
-            Some((*old.first()?, text))
-        })
-        .collect();
-    Some(json(&[("type", format!("\"{kind}\"")), (field, json(&members))]))
-}
-
-/// Formats a reference to an object with its members in the order of annotations.
-fn reference_text(reference: &Value) -> String {
-    let members = ["kind", "name", "apiVersion"].into_iter();
-    let members: Vec<_> =
-        members.filter_map(|name| reference.get(name).map(|value| (name, value.to_string()))).collect();
-    json(&members)
-}
-
-/// Parses a metric of an annotation.
-fn of_annotation(metric: &Value, table: &[(&str, &str, Fields)]) -> Option<Value> {
-    let kind = metric.text("type");
-    let (_, field, fields) = table.iter().find(|row| row.0 == kind)?;
-    let source = metric.get(field)?;
-    let read = fields.iter().fold(Object::default(), |read, (new, old)| match find(source, old) {
-        Some(value) => set(read, new, value.clone()),
-        None => read,
-    });
-    let read = match find(&Value::from(read.clone()), &["target"]) {
-        Some(target) if table == SOURCES => {
-            let word = match (target.get("averageUtilization"), target.get("averageValue")) {
-                (Some(_), _) => "Utilization",
-                (None, Some(_)) => "AverageValue",
-                (None, None) => "Value",
-            };
-            set(read, &["target", "type"], word.into())
-        }
-        _ => read,
-    };
-    Some(Value::object([("type", Value::from(kind)), (field, read.into())]))
+/// Returns the targets of a metric with their types, which v1 does not name.
+fn with_target_types(metric: Object) -> Object {
+    SOURCES.iter().fold(metric, |metric, (name, _)| {
+        let Some(source) = metric.get(name).and_then(Value::as_object) else { return metric };
+        let target = part(source, "target");
+        let has = |field: &str| target.contains(field);
+        let kind = match *name {
+            "resource" | "containerResource" if has("averageUtilization") => "Utilization",
+            "object" if !has("averageValue") => "Value",
+            "external" if has("value") => "Value",
+            _ => "AverageValue",
+        };
+        // The value of an object is always written in v1; nothing asks for zero beside an average.
+        let is_zero = target.get("value").and_then(Value::as_str) == Some("0");
+        let target = match *name == "object" && kind == "AverageValue" && is_zero {
+            true => target.without("value"),
+            false => target,
+        };
+        metric.with(*name, source.with("target", target.with("type", kind)))
+    })
 }
 
 /// Whether a metric is the one that v1 has fields for.
-fn is_cpu(metric: &Value, share: &[&str]) -> bool {
+fn is_cpu(metric: &Value) -> bool {
     metric.text("type") == "Resource"
         && find(metric, &["resource", "name"]).and_then(Value::as_str) == Some("cpu")
-        && find(metric, share).is_some()
 }
 
-const TARGET: [&str; 3] = ["resource", "target", "averageUtilization"];
-const MEASURED: [&str; 3] = ["resource", "current", "averageUtilization"];
+const SHARE: [&str; 3] = ["resource", "target", "averageUtilization"];
+const MEASURED_SHARE: [&str; 3] = ["resource", "current", "averageUtilization"];
+
+fn cpu_metric(share: Value) -> Value {
+    let target = Value::object([("averageUtilization", share), ("type", "Utilization".into())]);
+    let resource = Value::object([("name", "cpu".into()), ("target", target)]);
+    Value::object([("resource", resource), ("type", "Resource".into())])
+}
 
 fn part(object: &Object, name: &str) -> Object {
     object.get(name).and_then(Value::as_object).cloned().unwrap_or_default()
@@ -213,6 +172,12 @@ fn with_annotations(object: Object, annotations: Object) -> Object {
     object.with("metadata", metadata)
 }
 
+/// Formats a list for an annotation; `None` if it is empty.
+fn annotation<'v>(items: impl Iterator<Item = &'v Value>, fields: &[Field]) -> Option<String> {
+    let texts: Vec<String> = items.map(|item| text_of_struct(item, fields)).collect();
+    (!texts.is_empty()).then(|| format!("[{}]", texts.join(",")))
+}
+
 /// Converts to v1.
 pub(super) fn to_v1(object: &Object) -> Object {
     let (mut spec, mut status) = (part(object, "spec"), part(object, "status"));
@@ -221,33 +186,28 @@ pub(super) fn to_v1(object: &Object) -> Object {
     let names = [METRICS, CURRENT, CONDITIONS, BEHAVIOR];
     let mut annotations = names.iter().fold(annotations, |annotations, name| annotations.without(name));
     let metrics = list(&spec, "metrics");
+    let share = |metric: &Value| find(metric, &SHARE).filter(|_| is_cpu(metric)).cloned();
+    if let Some(share) = metrics.iter().find_map(share) {
+        spec = spec.with("targetCPUUtilizationPercentage", share);
+    }
+    let others = metrics.iter().filter(|metric| share(metric).is_none());
+    let (states, conditions) = (list(&status, "currentMetrics"), list(&status, "conditions"));
+    let behavior = spec.get("behavior").filter(|behavior| !behavior.is_null());
+    for (name, text) in [
+        (METRICS, annotation(others, &metric_fields(&SOURCES))),
+        (CURRENT, annotation(states.iter(), &metric_fields(&STATES))),
+        (BEHAVIOR, behavior.map(|behavior| text_of_struct(behavior, SCALING))),
+        (CONDITIONS, annotation(conditions.iter(), CONDITION)),
+    ] {
+        annotations = match text {
+            Some(text) => annotations.with(name, text),
+            None => annotations,
+        };
+    }
+    let measured = |state: &Value| find(state, &MEASURED_SHARE).filter(|_| is_cpu(state)).cloned();
     // Of several, the last one counts.
-    let cpu = metrics.iter().rfind(|metric| is_cpu(metric, &TARGET));
-    let others = metrics.iter().filter(|metric| !is_cpu(metric, &TARGET));
-    let others: Vec<String> = others.filter_map(|metric| to_annotation(metric, &SOURCES)).collect();
-    if let Some(share) = cpu.and_then(|metric| find(metric, &TARGET)) {
-        spec = spec.with("targetCPUUtilizationPercentage", share.clone());
-    }
-    if !others.is_empty() {
-        annotations = annotations.with(METRICS, format!("[{}]", others.join(",")));
-    }
-    if let Some(behavior) = spec.get("behavior").filter(|behavior| !behavior.is_null()) {
-        annotations = annotations.with(BEHAVIOR, behavior_text(behavior));
-    }
-    let states = list(&status, "currentMetrics");
-    if let Some(share) =
-        states.iter().find(|state| is_cpu(state, &MEASURED)).and_then(|state| find(state, &MEASURED))
-    {
-        status = status.with("currentCPUUtilizationPercentage", share.clone());
-    }
-    let current: Vec<String> = states.iter().filter_map(|state| to_annotation(state, &STATES)).collect();
-    if !current.is_empty() {
-        annotations = annotations.with(CURRENT, format!("[{}]", current.join(",")));
-    }
-    let conditions = list(&status, "conditions");
-    if !conditions.is_empty() {
-        let texts: Vec<String> = conditions.iter().map(condition_text).collect();
-        annotations = annotations.with(CONDITIONS, format!("[{}]", texts.join(",")));
+    if let Some(share) = states.iter().rev().find_map(measured) {
+        status = status.with("currentCPUUtilizationPercentage", share);
     }
     let spec = spec.without("metrics").without("behavior");
     let status = status.without("currentMetrics").without("conditions");
@@ -263,109 +223,53 @@ pub(super) fn to_v2(object: &Object) -> Object {
         annotations = annotations.without(name);
         text
     };
-    let items = |value: Option<Value>| {
-        value.and_then(|value| value.as_array().map(|items| items.items().to_vec())).unwrap_or_default()
+    let objects = |metrics: Vec<Object>, complete: fn(Object) -> Object| -> Vec<Value> {
+        metrics.into_iter().map(|metric| complete(metric).into()).collect()
     };
-    let mut metrics: Vec<Value> =
-        items(read(METRICS)).iter().filter_map(|metric| of_annotation(metric, &SOURCES)).collect();
-    if let Some(share) = spec.get("targetCPUUtilizationPercentage").filter(|share| !share.is_null()) {
-        let target = Value::object([("averageUtilization", share.clone()), ("type", "Utilization".into())]);
-        let resource = Value::object([("name", "cpu".into()), ("target", target)]);
-        metrics.push(Value::object([("resource", resource), ("type", "Resource".into())]));
+    let cpu = spec.get("targetCPUUtilizationPercentage").filter(|share| !share.is_null()).cloned();
+    let others = read(METRICS).and_then(|metrics| read_list(&metrics, &metric_fields(&SOURCES)));
+    let mut metrics = objects(others.unwrap_or_default(), with_target_types);
+    metrics.extend(cpu.map(cpu_metric));
+    if metrics.is_empty() {
+        metrics.push(cpu_metric(DEFAULT_SHARE.into()));
     }
-    if !metrics.is_empty() {
-        spec = spec.with("metrics", Value::array(metrics));
+    spec = spec.with("metrics", Value::array(metrics));
+    let behavior = read(BEHAVIOR).and_then(|behavior| read_struct(&behavior, SCALING));
+    if let Some(behavior) = behavior.filter(|behavior| !behavior.is_empty()) {
+        spec = spec.with("behavior", behavior);
     }
-    if let Some(behavior) = read(BEHAVIOR) {
-        spec = spec.with("behavior", behavior_value(&behavior));
-    }
-    let mut states: Vec<Value> =
-        items(read(CURRENT)).iter().filter_map(|metric| of_annotation(metric, &STATES)).collect();
-    let share = status.get("currentCPUUtilizationPercentage").filter(|share| !share.is_null());
-    if let (Some(share), false) = (share, states.iter().any(|state| is_cpu(state, &MEASURED))) {
-        let current = Value::object([("averageUtilization", share.clone())]);
+    let share = status.get("currentCPUUtilizationPercentage").filter(|share| !share.is_null()).cloned();
+    let measured = |share: Value| {
+        let current = Value::object([("averageUtilization", share)]);
         let resource = Value::object([("current", current), ("name", "cpu".into())]);
-        states.push(Value::object([("resource", resource), ("type", "Resource".into())]));
-    }
+        Value::object([("resource", resource), ("type", "Resource".into())])
+    };
+    let states = match read(CURRENT).and_then(|states| read_list(&states, &metric_fields(&STATES))) {
+        Some(states) => objects(states, |state| state),
+        None => share.map(measured).into_iter().collect(),
+    };
     if !states.is_empty() {
         status = status.with("currentMetrics", Value::array(states));
     }
-    let conditions = items(read(CONDITIONS));
-    if !conditions.is_empty() {
-        status = status.with("conditions", Value::array(conditions));
+    let conditions = read(CONDITIONS).and_then(|conditions| read_list(&conditions, CONDITION));
+    if let Some(conditions) = conditions.filter(|conditions| !conditions.is_empty()) {
+        status = status.with("conditions", Value::array(objects(conditions, |condition| condition)));
     }
     let spec = spec.without("targetCPUUtilizationPercentage");
     let status = status.without("currentCPUUtilizationPercentage");
     with_annotations(object.with("spec", spec).with("status", status), annotations)
 }
 
-fn condition_text(condition: &Value) -> String {
-    let members: Vec<(&str, String)> = ["type", "status", "lastTransitionTime", "reason", "message"]
-        .into_iter()
-        .filter_map(|name| condition.get(name).map(|value| (name, value.to_string())))
-        .collect();
-    json(&members)
-}
-
-/// The fields of the scaling behavior, in the order and with the names of the annotation.
-const BEHAVIOR_FIELDS: [(&str, &str); 4] = [
-    ("stabilizationWindowSeconds", "StabilizationWindowSeconds"),
-    ("selectPolicy", "SelectPolicy"),
-    ("policies", "Policies"),
-    ("tolerance", "Tolerance"),
-];
-const POLICY_FIELDS: [(&str, &str); 3] =
-    [("type", "Type"), ("value", "Value"), ("periodSeconds", "PeriodSeconds")];
-
-fn behavior_text(behavior: &Value) -> String {
-    let rules = |name: &str| {
-        let Some(rules) = behavior.get(name).filter(|rules| !rules.is_null()) else {
-            return "null".to_string();
-        };
-        let member = |(new, old): (&str, &'static str)| {
-            let text = match (new, rules.get(new)) {
-                ("policies", Some(Value::Array(policies))) => {
-                    let policy =
-                        |rules: &Value| {
-                            json(&POLICY_FIELDS.map(|(new, old)| {
-                                (old, rules.get(new).map_or("null".into(), Value::to_string))
-                            }))
-                        };
-                    format!("[{}]", policies.iter().map(policy).collect::<Vec<_>>().join(","))
-                }
-                (_, value) => value.map_or("null".into(), Value::to_string),
-            };
-            (old, text)
-        };
-        json(&BEHAVIOR_FIELDS.map(member))
-    };
-    json(&[("ScaleUp", rules("scaleUp")), ("ScaleDown", rules("scaleDown"))])
-}
-
-fn behavior_value(text: &Value) -> Value {
-    let renamed = |metric: &Value, names: &[(&'static str, &str)]| -> Object {
-        let fields = names
-            .iter()
-            .filter_map(|(new, old)| Some((Text::new_static(new), find(metric, &[old])?.clone())));
-        Object::from_unsorted(fields.collect())
-    };
-    let rules = |name: &str| {
-        let rules = renamed(find(text, &[name])?, &BEHAVIOR_FIELDS);
-        let policies = list(&rules, "policies");
-        let policies = policies.iter().map(|policy| Value::from(renamed(policy, &POLICY_FIELDS)));
-        Some(Value::from(if rules.contains("policies") {
-            rules.with("policies", Value::array(policies))
-        } else {
-            rules.clone()
-        }))
-    };
-    let sides = [("scaleUp", rules("ScaleUp")), ("scaleDown", rules("ScaleDown"))];
-    Value::object(sides.into_iter().filter_map(|(name, rules)| Some((name, rules?))))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn v1(annotation: &str, text: &str) -> Object {
+        let annotations = Value::object([(annotation, Value::from(text))]);
+        let metadata = Value::object([("annotations", annotations)]);
+        let object = Value::object([("metadata", metadata), ("spec", Value::object::<&str>([]))]);
+        object.as_object().cloned().unwrap()
+    }
 
     #[test]
     fn fields_without_a_v1_equivalent_survive_in_annotations() {
@@ -379,5 +283,41 @@ mod tests {
         assert_eq!(back.at(["spec", "behavior"]), newer.at(["spec", "behavior"]));
         assert_eq!(back.at(["metadata", "annotations"]), None);
         assert_eq!(back.at(["spec", "metrics"]).and_then(Value::as_array).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn an_annotation_becomes_what_the_fields_say() {
+        // The annotation, its text, and what a write leaves of it.
+        let cases = [
+            (METRICS, "x", ""),
+            (METRICS, "{}", ""),
+            (METRICS, r#"[{"type":1}]"#, ""),
+            (METRICS, r#"[{"type":"Resource","resource":{"name":"cpu","targetAverageUtilization":5}}]"#, ""),
+            (METRICS, "[{}]", r#"[{"type":""}]"#),
+            (
+                METRICS,
+                r#"[{"type":"Object","object":{"target":{"name":"n"},"averageValue":3}}]"#,
+                r#"[{"type":"Object","object":{"target":{"kind":"","name":"n"},"metricName":"","targetValue":"0","averageValue":"3"}}]"#,
+            ),
+            (
+                METRICS,
+                r#"[{"type":"External","external":{"metricName":"e","targetValue":"1000m","metricSelector":{"matchLabels":{"x":"y"}}}}]"#,
+                r#"[{"type":"External","external":{"metricName":"e","metricSelector":{"matchLabels":{"x":"y"}},"targetValue":"1"}}]"#,
+            ),
+            (BEHAVIOR, "{}", ""),
+            (
+                BEHAVIOR,
+                r#"{"scaleup":{"selectPolicy":"Min"}}"#,
+                r#"{"ScaleUp":{"StabilizationWindowSeconds":null,"SelectPolicy":"Min","Policies":null,"Tolerance":null},"ScaleDown":null}"#,
+            ),
+            (CONDITIONS, r#"[{"type":"a"}]"#, r#"[{"type":"a","status":"","lastTransitionTime":null}]"#),
+        ];
+        for (name, text, expected) in cases {
+            let back = Value::from(to_v1(&to_v2(&v1(name, text))));
+            let found = back.at(["metadata", "annotations", name]).and_then(Value::as_str);
+            assert_eq!(found.unwrap_or_default(), expected, "{name}: {text}");
+        }
+        let share = Value::from(to_v1(&to_v2(&v1("other", "x"))));
+        assert_eq!(share.at(["spec", "targetCPUUtilizationPercentage"]), Some(&80.into()));
     }
 }

@@ -2,6 +2,7 @@
 //! function if renaming does not suffice. All other fields stay as they are.
 
 mod autoscaler;
+mod go_json;
 
 use crate::data::{self, CONVERSIONS, DataError, only_known};
 use tenure_meta::{Registry, Resource, ValueExt};
@@ -50,6 +51,14 @@ impl Conversions {
             return Err(format!("{here} cannot be converted to {there}: they are not the same kind"));
         };
         Ok(converted.with("apiVersion", to.api_version.clone()).with("kind", to.kind.clone()))
+    }
+
+    /// Whether the versions of two resources of a kind differ in more than names, so that a way there and back changes objects.
+    pub(crate) fn reshapes(&self, one: &Resource, other: &Resource) -> bool {
+        let name = |resource: &Resource| format!("{} {}", resource.api_version, resource.kind);
+        let (one, other) = (name(one), name(other));
+        let conversion = self.find(&one, &other).or_else(|| self.find(&other, &one));
+        conversion.is_some_and(|conversion| conversion.function.is_some())
     }
 
     fn find(&self, one: &str, other: &str) -> Option<&Conversion> {

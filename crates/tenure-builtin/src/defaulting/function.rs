@@ -9,9 +9,6 @@ use tenure_value::{Object, Text, Value};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Function {
     AffinityLabelKeys,
-    HpaV1CurrentMetrics,
-    HpaV1Target,
-    IpFamilies,
     KindList,
     LowerKind,
     MetadataNameLabel,
@@ -25,11 +22,8 @@ pub(crate) enum Function {
 }
 
 /// The names of the functions.
-const FUNCTIONS: [(&str, Function); 14] = [
+const FUNCTIONS: [(&str, Function); 11] = [
     ("affinityLabelKeys", Function::AffinityLabelKeys),
-    ("hpaV1CurrentMetrics", Function::HpaV1CurrentMetrics),
-    ("hpaV1Target", Function::HpaV1Target),
-    ("ipFamilies", Function::IpFamilies),
     ("kindList", Function::KindList),
     ("lowerKind", Function::LowerKind),
     ("metadataNameLabel", Function::MetadataNameLabel),
@@ -49,18 +43,13 @@ impl Function {
 
     /// Whether the function is called for a target that is present too.
     pub(crate) fn completes(self) -> bool {
-        let replaces = [
-            Function::AffinityLabelKeys,
-            Function::IpFamilies,
-            Function::PodRequests,
-            Function::SpreadLabelKeys,
-        ];
+        let replaces = [Function::AffinityLabelKeys, Function::PodRequests, Function::SpreadLabelKeys];
         self.merges() || replaces.contains(&self)
     }
 
     /// Whether the result is a map of keys to set in the target rather than the target itself.
     fn merges(self) -> bool {
-        matches!(self, Function::MetadataNameLabel | Function::HpaV1CurrentMetrics)
+        self == Function::MetadataNameLabel
     }
 
     /// Computes the value from the node; `None` if there is none.
@@ -77,23 +66,6 @@ impl Function {
                 let name = at(&["metadata", "name"])?.clone();
                 Some(Value::object([("kubernetes.io/metadata.name", name)]))
             }
-            Function::HpaV1CurrentMetrics => {
-                let percent = at(&["status", "currentCPUUtilizationPercentage"])?;
-                let text = format!(
-                    "[{{\"type\":\"Resource\",\"resource\":{{\"name\":\"cpu\",\
-                     \"currentAverageUtilization\":{percent},\"currentAverageValue\":\"0\"}}}}]"
-                );
-                Some(Value::object([("autoscaling.alpha.kubernetes.io/current-metrics", text.into())]))
-            }
-            Function::HpaV1Target => {
-                let metrics = at(&["metadata", "annotations", "autoscaling.alpha.kubernetes.io/metrics"]);
-                let metrics: Option<Value> =
-                    metrics.and_then(Value::as_str).and_then(|text| text.parse().ok());
-                let is_empty =
-                    metrics.as_ref().and_then(Value::as_array).is_none_or(|items| items.is_empty());
-                is_empty.then_some(Value::Int(80))
-            }
-            Function::IpFamilies => ip_families(at(&["spec"])?),
             Function::PodRequests => pod_requests(at(&["spec"])?),
             Function::PriorityOfClass => around
                 .priority_class(at(&["spec", "priorityClassName"])?.as_str()?)
@@ -116,29 +88,6 @@ impl Function {
             }
         }
     }
-}
-
-/// Returns the address families of a service in a cluster with IPv4 alone. A headless service without a selector has no addresses
-/// from the server, so it may name any family, and has both unless its policy is `SingleStack`.
-fn ip_families(spec: &Value) -> Option<Value> {
-    let text = |name: &str| spec.get(name).and_then(Value::as_str).unwrap_or_default();
-    if text("type") == "ExternalName" {
-        return None;
-    }
-    let families = spec.get("ipFamilies").and_then(Value::as_array);
-    let mut families = families.map(|items| items.items().to_vec()).unwrap_or_default();
-    if families.is_empty() {
-        families.push("IPv4".into());
-    }
-    let selects =
-        spec.get("selector").and_then(Value::as_object).is_some_and(|selector| !selector.is_empty());
-    if let ([only], "None", false, false) =
-        (families.as_slice(), text("clusterIP"), selects, text("ipFamilyPolicy") == "SingleStack")
-    {
-        let other = if only.as_str() == Some("IPv6") { "IPv4" } else { "IPv6" };
-        families.push(other.into());
-    }
-    Some(Value::array(families))
 }
 
 /// Merges the result of a function into the target.
@@ -190,33 +139,25 @@ pub(crate) fn has_words(value: &Value) -> bool {
 }
 
 /// Replaces the placeholders of a literal; `None` if a value is not available.
-pub(crate) fn fill(
-    value: &Value,
-    name: &Value,
-    target: &str,
-    around: &mut dyn CreateContext,
-) -> Option<Value> {
+pub(crate) fn fill(value: &Value, name: &Value, around: &mut dyn CreateContext) -> Option<Value> {
     Some(match value {
         Value::String(word) => match word.as_str() {
             "$uid" => around.uid().into(),
             "$name" => name.clone(),
             "<now>" => around.now().format(Precision::Seconds).into(),
-            "<allocated>" if target == "clusterIP" => around.cluster_ip()?.into(),
-            "<allocated>" => Value::from(around.node_port()?),
             "<requester name>" => around.requester().0.into(),
             "<requester uid>" => around.requester().1.into(),
             "<requester groups>" => Value::array(around.requester().2.into_iter().map(Value::from)),
             _ => value.clone(),
         },
         Value::Array(items) => {
-            let items: Option<Vec<Value>> =
-                items.iter().map(|item| fill(item, name, target, around)).collect();
+            let items: Option<Vec<Value>> = items.iter().map(|item| fill(item, name, around)).collect();
             Value::Array(items?.into())
         }
         Value::Object(fields) => {
             let fields: Option<Vec<(Text, Value)>> = fields
                 .iter()
-                .map(|(field, value)| Some((field.clone(), fill(value, name, target, around)?)))
+                .map(|(field, value)| Some((field.clone(), fill(value, name, around)?)))
                 .collect();
             Object::from_sorted(fields?).into()
         }

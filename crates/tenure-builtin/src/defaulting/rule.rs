@@ -382,7 +382,7 @@ impl Run<'_> {
     fn fill(&mut self, literal: &Literal) -> Option<Value> {
         match literal {
             Literal::Fixed(value) => Some(value.clone()),
-            Literal::Filled(value) => function::fill(value, &self.name, &self.rule.target, self.around),
+            Literal::Filled(value) => function::fill(value, &self.name, self.around),
         }
     }
 }

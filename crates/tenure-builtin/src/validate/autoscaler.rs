@@ -56,10 +56,10 @@ pub(crate) fn scales_to_zero(context: &Context<'_>, errors: &mut FieldErrors) {
 
 /// Validates that a metric has the source of its type, and a target.
 pub(crate) fn metric(context: &Context<'_>, errors: &mut FieldErrors) {
-    let Some((kind, field)) = METRICS.iter().find(|(kind, _)| *kind == context.text("type")) else { return };
+    let Some((_, field)) = METRICS.iter().find(|(kind, _)| *kind == context.text("type")) else { return };
     let Some(source) = context.get(field) else {
-        let detail = format!("must populate information for the given metric source ({kind})");
-        errors.push(context.fault(field, FieldErrorKind::Required, &Value::Null, &detail));
+        let detail = "must populate information for the given metric source";
+        errors.push(context.fault(field, FieldErrorKind::Required, &Value::Null, detail));
         return;
     };
     for (_, other) in METRICS.iter().filter(|(_, other)| other != field && context.get(other).is_some()) {

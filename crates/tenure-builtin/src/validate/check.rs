@@ -60,6 +60,8 @@ enum Test {
     Forbidden,
     In(Box<[Value]>),
     Format(Format),
+    /// A format that an absent value must have too, as the empty text.
+    FormatOfEmpty(Format),
     EachFormat(Format),
     EachIn(Box<[Value]>),
     Keys(Format),
@@ -201,7 +203,13 @@ impl Checks {
             };
             let waived = optional.contains(&field.name);
             let required = field.required && whole && !waived;
-            if required && !has_check(&field.name, |test| matches!(test, Test::Required), &checks) {
+            if required
+                && !has_check(
+                    &field.name,
+                    |test| matches!(test, Test::Required | Test::FormatOfEmpty(_)),
+                    &checks,
+                )
+            {
                 checks.push(from_schema(Test::Required));
             }
             if !field.values.is_empty()
@@ -288,7 +296,10 @@ fn tests(shapes: &Shapes, shape: &StructShape, row: &Value) -> Result<Vec<Check>
     }
     tests.extend(items("in")?.map(Test::In));
     tests.extend(items("eachIn")?.map(Test::EachIn));
-    tests.extend(format("format")?.map(Test::Format));
+    tests.extend(format("format")?.map(|format| match row.flag("countsEmpty") {
+        true => Test::FormatOfEmpty(format),
+        false => Test::Format(format),
+    }));
     tests.extend(format("each")?.map(Test::EachFormat));
     tests.extend(format("keys")?.map(Test::Keys));
     tests.extend(format("values")?.map(Test::Values));
@@ -481,6 +492,14 @@ impl Walk<'_> {
             (Test::Required, None) => report.fault(FieldErrorKind::Required, &Value::Null, ""),
             (Test::Required, Some(Value::Array(items))) if items.is_empty() => {
                 report.fault(FieldErrorKind::Required, &Value::Null, "");
+            }
+            (Test::FormatOfEmpty(format), value) => {
+                let empty = Value::from("");
+                let value = value.unwrap_or(&empty);
+                let mut report = report;
+                for fault in format(value.as_str().unwrap_or_default()) {
+                    report.fault_at("", FieldErrorKind::Invalid, value, &fault);
+                }
             }
             (Test::Required, Some(_)) | (_, None) => {
                 if let (Test::Range(least, most), Some(zero), false) = (&check.test, found, check.is_required)

@@ -31,6 +31,10 @@ pub(crate) fn schedule(text: &str) -> Verdict {
         .then(|| "cannot use TZ or CRON_TZ in schedule, use timeZone field instead".into());
     let placed = text.strip_prefix("TZ=").or_else(|| text.strip_prefix("CRON_TZ="));
     let fault = match placed.map(|rest| rest.split_once(' ').unwrap_or((rest, ""))) {
+        // Kubernetes looks for the end of the zone and does not find it.
+        Some((_, "")) if !text.contains(' ') => {
+            Some("invalid schedule format: runtime error: slice bounds out of range [:-1]".into())
+        }
         Some((place, _)) if !is_time_zone(place) => {
             Some(format!("provided bad location {place}: unknown time zone {place}"))
         }

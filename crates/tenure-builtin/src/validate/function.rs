@@ -17,7 +17,7 @@ pub(crate) struct Function {
 type Body = fn(&Context<'_>, &mut FieldErrors);
 
 /// The functions by name.
-const FUNCTIONS: [(&str, Body); 95] = [
+const FUNCTIONS: [(&str, Body); 96] = [
     ("projectionSource", projection::source),
     ("listedConditions", conditions::listed_conditions),
     ("clusterTrustBundleProjection", projection::cluster_trust_bundle),
@@ -31,6 +31,7 @@ const FUNCTIONS: [(&str, Body); 95] = [
     ("selectsTemplateByMap", selector::selects_template_by_map),
     ("schedulingGate", pod_parts::scheduling_gate),
     ("operatingSystem", pod_parts::operating_system),
+    ("resourceClaim", pod_parts::resource_claim),
     ("resizePolicies", pod_parts::resize_policies),
     ("aggregatedSelectors", selector::aggregated),
     ("provisioner", volume::provisioner),

@@ -113,3 +113,22 @@ pub(crate) fn exit_codes(context: &Context<'_>, errors: &mut FieldErrors) {
         errors.push(context.fault("values", FieldErrorKind::Invalid, &given, "must be ordered"));
     }
 }
+
+/// The completions of a job change only if it is indexed, and to the number of its pods that run at a time.
+pub(crate) fn changed_completions(old: &Value, new: &Value) -> Vec<FieldError> {
+    let part = |object: &'_ Value, name: &str| {
+        object.at(["spec", name]).filter(|value| !value.is_null()).cloned().unwrap_or_default()
+    };
+    let completions = part(new, "completions");
+    if completions == part(old, "completions") {
+        return Vec::new();
+    }
+    let detail = match part(new, "completionMode").as_str() {
+        Some("Indexed") if completions.is_null() || completions == part(new, "parallelism") => {
+            return Vec::new();
+        }
+        Some("Indexed") => "can only be modified in tandem with spec.parallelism",
+        _ => "field is immutable",
+    };
+    vec![FieldError::invalid("spec.completions", &completions, detail)]
+}

@@ -50,4 +50,5 @@ pub use go_form::invalid_struct;
 pub(crate) use job::generated_selector;
 pub(crate) use metadata::Step;
 pub(crate) use pod_update::new_pod;
+pub(crate) use service::service_error_rank;
 pub(crate) use workload::new_stateful_set;

@@ -5,7 +5,7 @@ use super::{
     context::{Context, items, text},
     quota, source,
 };
-use tenure_meta::{FieldErrorKind, FieldErrors, Seen, format, object_meta};
+use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, Seen, format, object_meta};
 use tenure_value::{Object, Value};
 
 const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
@@ -30,7 +30,7 @@ pub(crate) fn spec(context: &Context<'_>, errors: &mut FieldErrors) {
         for (at, container) in context.items(list).iter().enumerate() {
             let below = |name: &str| format!("{list}[{at}].{name}");
             let name = text(container, "name");
-            if !name.is_empty() && !names.insert(name) {
+            if !names.insert(name) {
                 errors.push(context.fault(&below("name"), FieldErrorKind::Duplicate, &name.into(), ""));
             }
             let debugged = text(container, "targetContainerName");
@@ -284,12 +284,13 @@ pub(crate) fn env_from(context: &Context<'_>, errors: &mut FieldErrors) {
                 context.invalid(&format!("{one}.name"), &name.into(), format::dns_subdomain(name), errors);
             }
         }
-        [] => errors.push(context.fault(
-            "",
-            FieldErrorKind::Invalid,
-            &"".into(),
-            "must specify one of: `configMapRef` or `secretRef`",
-        )),
+        // Kubernetes names the list.
+        [] => {
+            let path = context.path.to_string();
+            let list = path.rsplit_once('[').map_or(path.as_str(), |(list, _)| list);
+            let detail = "must specify one of: `configMapRef` or `secretRef`";
+            errors.push(FieldError::invalid(list, &"".into(), detail));
+        }
         _ => errors.push(context.fault(
             "",
             FieldErrorKind::Invalid,

@@ -11,6 +11,17 @@ pub(crate) fn scheduling_gate(context: &Context<'_>, errors: &mut FieldErrors) {
     context.invalid("", &name.into(), format::qualified_name(name), errors);
 }
 
+/// Validates that a claim of a pod is one that exists or one that is made from a template, at the claim.
+pub(crate) fn resource_claim(context: &Context<'_>, errors: &mut FieldErrors) {
+    let given = ["resourceClaimName", "resourceClaimTemplateName"].map(|name| context.get(name).is_some());
+    let detail = match given {
+        [true, true] => "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified",
+        [false, false] => "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`",
+        _ => return,
+    };
+    errors.push(context.fault_of_struct("", &Value::Object(context.node.clone()), detail));
+}
+
 /// Validates the operating system of a pod, at the part.
 pub(crate) fn operating_system(context: &Context<'_>, errors: &mut FieldErrors) {
     let name = context.text("name");

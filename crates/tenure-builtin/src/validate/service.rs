@@ -1,296 +1,340 @@
-//! Validation of services: ports, addresses and policies depend on the type.
+//! Validation of services and ServiceCIDRs: ports, addresses and policies depend on the type.
 
 use super::{
     context::{Context, text},
     go_form, pod,
 };
-use crate::allocate::AddressRange;
+use crate::{
+    allocate::AddressRange,
+    service::{HEADLESS, Spec, related_fields},
+};
 use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, Previous, Seen, format, object_meta};
 use tenure_value::Value;
 
-/// Validates the spec of a service.
+const ONLY_BALANCED: &str = "may only be used when `type` is 'LoadBalancer'";
+const HINTS: &str = "service.kubernetes.io/topology-aware-hints";
+const MODE: &str = "service.kubernetes.io/topology-mode";
+const SOURCE_RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";
+
+/// Validates the spec of a service, in the order of Kubernetes.
 pub(crate) fn service(context: &Context<'_>, errors: &mut FieldErrors) {
-    let kind = context.text("type");
-    let headless = context.text("clusterIP") == "None";
-    ports(context, headless, errors);
-    object_meta::labels(&context.path.field("selector"), context.get("selector"), errors);
+    let (kind, spec) = (context.text("type"), Spec::new(context.node));
+    let headless = spec.is_headless() && spec.items("clusterIPs").len() == 1;
+    topology(context, errors);
+    if context.items("ports").is_empty() && !headless && kind != "ExternalName" {
+        errors.push(context.fault("ports", FieldErrorKind::Required, &Value::Null, ""));
+    }
+    if headless && spec.has_node_ports() {
+        let detail = format!("may not be set to 'None' for {kind} services");
+        errors.push(context.fault("clusterIPs[0]", FieldErrorKind::Invalid, &HEADLESS.into(), &detail));
+    }
     if kind == "ExternalName" {
         external_name(context, errors);
-    } else {
-        addresses(context, errors);
     }
+    ports(context, errors);
+    object_meta::labels(&context.path.field("selector"), context.get("selector"), errors);
+    affinity(context, errors);
+    // What is unchanged was valid.
+    let former = context.before.at(&["clusterIPs"]);
+    let is_former = context.get("clusterIPs").is_some_and(|addresses| former.is_unchanged(addresses));
+    let former = if is_former { context.items("clusterIPs") } else { &[] };
+    related_fields(spec, former).into_iter().for_each(|error| errors.push(error));
     for (at, address) in context.items("externalIPs").iter().enumerate() {
         let text = address.as_str().unwrap_or_default();
         context.invalid(&format!("externalIPs[{at}]"), address, format::plain_address(text), errors);
     }
+    node_ports(context, errors);
     only_for_type(context, errors);
-    if context.text("sessionAffinity") == "ClientIP" {
-        let seconds =
-            context.at(&["sessionAffinityConfig", "clientIP", "timeoutSeconds"]).and_then(Value::as_i64);
-        if let Some(seconds) = seconds.filter(|seconds| !(1..=86_400).contains(seconds)) {
-            let path = "sessionAffinityConfig.clientIP.timeoutSeconds";
-            errors.push(context.fault(
-                path,
-                FieldErrorKind::Invalid,
-                &seconds.into(),
-                "must be greater than 0 and less than 86400",
-            ));
-        }
+}
+
+/// Two annotations say the same, of which one is deprecated.
+fn topology(context: &Context<'_>, errors: &mut FieldErrors) {
+    let annotation = |name: &str| context.root.at(["metadata", "annotations", name]);
+    if let (Some(mode), Some(hints)) = (annotation(MODE), annotation(HINTS))
+        && mode != hints
+    {
+        let detail = format!("must match annotations[{HINTS}] when both are specified");
+        errors.push(FieldError::invalid(format!("metadata.annotations[{MODE}]"), mode, detail));
     }
 }
 
-/// Validates that load balancer fields are only set for load balancers.
+/// Validates the part of a balancer in the status of a service.
 pub(crate) fn status(context: &Context<'_>, errors: &mut FieldErrors) {
     let ingress = context.at(&["loadBalancer", "ingress"]).and_then(Value::as_array);
     let kind = context.root.at(["spec", "type"]).and_then(Value::as_str);
     if kind != Some("LoadBalancer") && ingress.is_some_and(|ingress| !ingress.is_empty()) {
-        let detail = "may only be used when `spec.type` is \"LoadBalancer\"";
+        let detail = "may only be used when `spec.type` is 'LoadBalancer'";
         errors.push(context.fault("loadBalancer.ingress", FieldErrorKind::Forbidden, &Value::Null, detail));
     }
 }
 
-fn ports(cx: &Context<'_>, headless: bool, errors: &mut FieldErrors) {
-    let ports = cx.items("ports");
-    let kind = cx.text("type");
-    if ports.is_empty() && !headless && kind != "ExternalName" {
-        errors.push(cx.fault("ports", FieldErrorKind::Required, &Value::Null, ""));
-    }
-    let (mut names, mut numbers, mut node_ports) = (Seen::default(), Seen::default(), Seen::default());
-    let number = |port: &Value, name: &str| port.get(name).and_then(Value::as_i64).unwrap_or(0);
+fn number(port: &Value, name: &str) -> i64 {
+    port.get(name).and_then(Value::as_i64).unwrap_or(0)
+}
+
+fn ports(context: &Context<'_>, errors: &mut FieldErrors) {
+    let ports = context.items("ports");
+    let mut names = Seen::default();
     for (at, port) in ports.iter().enumerate() {
         let below = |name: &str| format!("ports[{at}].{name}");
-        let (name, protocol) = (text(port, "name"), text(port, "protocol"));
+        let name = text(port, "name");
         let is_new_name = names.insert(name);
         if name.is_empty() {
             if ports.len() > 1 {
-                errors.push(cx.fault(&below("name"), FieldErrorKind::Required, &Value::Null, ""));
+                errors.push(context.fault(&below("name"), FieldErrorKind::Required, &Value::Null, ""));
             }
         } else {
-            cx.invalid(&below("name"), &name.into(), format::dns_label(name), errors);
+            context.invalid(&below("name"), &name.into(), format::dns_label(name), errors);
             if !is_new_name {
-                errors.push(cx.fault(&below("name"), FieldErrorKind::Duplicate, &name.into(), ""));
+                errors.push(context.fault(&below("name"), FieldErrorKind::Duplicate, &name.into(), ""));
             }
         }
-        if !(1..=65_535).contains(&number(port, "port")) {
+        let port_number = number(port, "port");
+        if !(1..=65_535).contains(&port_number) {
             let detail = "must be between 1 and 65535, inclusive";
-            errors.push(cx.fault(
-                &below("port"),
-                FieldErrorKind::Invalid,
-                &number(port, "port").into(),
-                detail,
-            ));
+            errors.push(context.fault(&below("port"), FieldErrorKind::Invalid, &port_number.into(), detail));
         }
         if let Some(fields) = port.as_object() {
-            let path = cx.path.field("ports");
+            let path = context.path.field("ports");
             let path = path.index(at);
-            let context = Context { root: cx.root, node: fields, path: &path, before: Previous::UNKNOWN };
+            let context =
+                Context { root: context.root, node: fields, path: &path, before: Previous::UNKNOWN };
             pod::number_or_name(&context, "targetPort", errors);
         }
-        if !numbers.insert((number(port, "port"), protocol)) {
+    }
+}
+
+/// Node ports need a type, and neither ports nor node ports repeat for a protocol.
+fn node_ports(context: &Context<'_>, errors: &mut FieldErrors) {
+    let ports = context.items("ports");
+    let below = |at: usize| format!("ports[{at}].nodePort");
+    if context.text("type") == "ClusterIP" {
+        for at in (0..ports.len()).filter(|at| number(&ports[*at], "nodePort") != 0) {
+            let detail = "may not be used when `type` is 'ClusterIP'";
+            errors.push(context.fault(&below(at), FieldErrorKind::Forbidden, &Value::Null, detail));
+        }
+    }
+    let (mut seen, mut seen_ports) = (Seen::default(), Seen::default());
+    for (at, port) in ports.iter().enumerate() {
+        let node_port = number(port, "nodePort");
+        if node_port != 0 && !seen.insert((node_port, text(port, "protocol"))) {
+            errors.push(context.fault(&below(at), FieldErrorKind::Duplicate, &node_port.into(), ""));
+        }
+    }
+    for (at, port) in ports.iter().enumerate() {
+        if !seen_ports.insert((number(port, "port"), text(port, "protocol"))) {
             let message = format!("Duplicate value: {}", go_form::of_struct(port));
-            let path = cx.path.field("ports").index(at).to_string();
+            let path = context.path.field("ports").index(at).to_string();
             errors.push(FieldError::with_message(FieldErrorKind::Duplicate, path, message));
         }
-        let node_port = number(port, "nodePort");
-        let is_new_node_port = node_ports.insert((node_port, protocol));
-        if node_port != 0 && !matches!(kind, "NodePort" | "LoadBalancer") {
-            let detail = format!("may not be used when `type` is '{kind}'");
-            errors.push(cx.fault(&below("nodePort"), FieldErrorKind::Forbidden, &Value::Null, &detail));
-        } else if node_port != 0 && !is_new_node_port {
-            errors.push(cx.fault(&below("nodePort"), FieldErrorKind::Duplicate, &node_port.into(), ""));
-        }
+    }
+}
+
+fn affinity(context: &Context<'_>, errors: &mut FieldErrors) {
+    if context.text("sessionAffinity") != "ClientIP" {
+        return;
+    }
+    let seconds =
+        context.at(&["sessionAffinityConfig", "clientIP", "timeoutSeconds"]).and_then(Value::as_i64);
+    if let Some(seconds) = seconds.filter(|seconds| !(1..=86_400).contains(seconds)) {
+        let (path, detail) =
+            ("sessionAffinityConfig.clientIP.timeoutSeconds", "must be greater than 0 and less than 86400");
+        errors.push(context.fault(path, FieldErrorKind::Invalid, &seconds.into(), detail));
     }
 }
 
 /// Checks the networks of a ServiceCIDR: one, or one of each family.
 pub(crate) fn service_cidr(context: &Context<'_>, errors: &mut FieldErrors) {
-    let cidrs = context.items("cidrs");
-    let value = || context.get("cidrs").cloned().unwrap_or_default();
+    networks(context.items("cidrs")).into_iter().for_each(|error| errors.push(error));
+}
+
+/// Returns what is wrong with the networks of a ServiceCIDR.
+pub(crate) fn networks(cidrs: &[Value]) -> Vec<FieldError> {
+    const PATH: &str = "spec.cidrs";
+    let value = || Value::array(cidrs.iter().cloned());
     if cidrs.is_empty() {
-        let detail = "at least one CIDR required";
-        return errors.push(context.fault("cidrs", FieldErrorKind::Required, &Value::Null, detail));
+        return vec![FieldError::required(PATH, "at least one CIDR required")];
     }
     if cidrs.len() > 2 {
         let value = Value::object([("CIDRs", value())]);
-        let detail = "may only hold up to 2 values";
-        return errors.push(context.fault("cidrs", FieldErrorKind::Invalid, &value, detail));
+        return vec![FieldError::invalid(PATH, &value, "may only hold up to 2 values")];
     }
-    let mut families = Vec::new();
+    let mut errors = Vec::new();
     for (at, cidr) in cidrs.iter().enumerate() {
         let text = cidr.as_str().unwrap_or_default();
         let wrong = format::cidr(text).into_iter().next();
         let detail = match (wrong, AddressRange::parse(text).map(|range| range.to_string())) {
             (Some(fault), _) => fault,
-            (None, Some(network)) if network != text => match text.eq_ignore_ascii_case(&network) {
-                true => format!("must be in canonical form ({network:?})"),
-                false => "must not have bits set beyond the prefix length".into(),
-            },
-            _ => {
-                families.push(text.contains(':'));
-                continue;
-            }
+            (None, Some(network)) if network != text => format!("must be in canonical form ({network:?})"),
+            _ => continue,
         };
-        errors.push(context.fault(&format!("cidrs[{at}]"), FieldErrorKind::Invalid, cidr, &detail));
+        errors.push(FieldError::invalid(format!("{PATH}[{at}]"), cidr, detail));
     }
-    if let [first, second] = families[..]
+    let families =
+        cidrs.iter().filter_map(|cidr| AddressRange::parse(cidr.as_str()?)).map(AddressRange::family);
+    if let [first, second] = families.collect::<Vec<_>>()[..]
         && first == second
     {
         let detail =
             "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64";
-        errors.push(context.fault("cidrs", FieldErrorKind::Invalid, &value(), detail));
+        errors.push(FieldError::invalid(PATH, &value(), detail));
+    }
+    errors
+}
+
+/// Returns where Kubernetes reports an error in a service: node ports, their duplicates and those of ports come after the type, and
+/// before what only some types have.
+pub(crate) fn service_error_rank(error: &FieldError) -> usize {
+    const LATE: [&str; 7] = [
+        "LoadBalancerSourceRanges",
+        "allocateLoadBalancerNodePorts",
+        "loadBalancerClass",
+        "externalTrafficPolicy",
+        "healthCheckNodePort",
+        "internalTrafficPolicy",
+        "trafficDistribution",
+    ];
+    let Some(path) = error.path.strip_prefix("spec.") else { return 0 };
+    match (path.starts_with("ports["), error.kind) {
+        (true, FieldErrorKind::Forbidden) if path.ends_with("].nodePort") => 1,
+        (true, FieldErrorKind::Duplicate) if path.ends_with("].nodePort") => 2,
+        (true, FieldErrorKind::Duplicate) if path.ends_with(']') => 3,
+        _ if LATE.iter().any(|field| path.starts_with(field)) => 4,
+        _ => 0,
     }
 }
 
 fn external_name(context: &Context<'_>, errors: &mut FieldErrors) {
-    let name = context.text("externalName").trim_end_matches('.');
-    match name.is_empty() {
-        true => errors.push(context.fault("externalName", FieldErrorKind::Required, &Value::Null, "")),
-        false => context.invalid("externalName", &name.into(), format::dns_subdomain(name), errors),
-    }
     for field in ["clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
         if context.get(field).is_some_and(|value| value.as_array().is_none_or(|items| !items.is_empty())) {
             let detail = "may not be set for ExternalName services";
             errors.push(context.fault(field, FieldErrorKind::Forbidden, &Value::Null, detail));
         }
     }
+    let name = context.text("externalName");
+    let name = name.strip_suffix('.').unwrap_or(name);
+    match name.is_empty() {
+        true => errors.push(context.fault("externalName", FieldErrorKind::Required, &Value::Null, "")),
+        false => context.invalid("externalName", &name.into(), format::dns_subdomain(name), errors),
+    }
 }
 
-fn addresses(context: &Context<'_>, errors: &mut FieldErrors) {
-    let list = context.items("clusterIPs");
-    let single = context.text("clusterIP");
-    let families = context.items("ipFamilies");
-    if list.first().and_then(Value::as_str).unwrap_or_default() != single {
-        let value = context.get("clusterIPs").cloned().unwrap_or_default();
-        errors.push(context.fault(
-            "clusterIPs",
-            FieldErrorKind::Invalid,
-            &value,
-            "first value must match `clusterIP`",
-        ));
-    }
-    if list.len() > 2 {
-        let value = context.get("clusterIPs").cloned().unwrap_or_default();
-        errors.push(context.fault(
-            "clusterIPs",
-            FieldErrorKind::Invalid,
-            &value,
-            "may only hold up to 2 values",
-        ));
-    }
-    for (at, address) in list.iter().enumerate() {
-        let path = format!("clusterIPs[{at}]");
-        let text = address.as_str().unwrap_or_default();
-        if text == "None" {
-            if list.len() > 1 {
-                errors.push(context.fault(
-                    &path,
-                    FieldErrorKind::Invalid,
-                    address,
-                    "'None' must be the first and only value",
-                ));
-            }
-            if matches!(context.text("type"), "NodePort" | "LoadBalancer") {
-                let detail = format!("may not be set to 'None' for {} services", context.text("type"));
-                errors.push(context.fault("clusterIPs[0]", FieldErrorKind::Invalid, address, &detail));
-            }
-        } else if !format::ip(text).is_empty() {
-            context.invalid(&path, address, format::ip(text), errors);
-        } else if let Some(family) = families.get(at).and_then(Value::as_str)
-            && text.contains(':') != (family == "IPv6")
-            // An address of a family that the cluster does not have was not requested.
-            && family == "IPv4"
-        {
-            let detail = format!("expected an {family} value as indicated by `ipFamilies[{at}]`");
-            errors.push(context.fault(&path, FieldErrorKind::Invalid, address, &detail));
+/// The networks from which a balancer takes connections, as a field or as an annotation.
+fn source_ranges(context: &Context<'_>, errors: &mut FieldErrors) {
+    // The path is spelt as in Kubernetes.
+    const FIELD: &str = "LoadBalancerSourceRanges";
+    let (ranges, balanced) =
+        (context.items("loadBalancerSourceRanges"), context.text("type") == "LoadBalancer");
+    if !ranges.is_empty() {
+        if !balanced {
+            errors.push(context.fault(FIELD, FieldErrorKind::Forbidden, &Value::Null, ONLY_BALANCED));
         }
-    }
-    families_fit(context, families, errors);
-}
-
-/// Checks the address families. A headless service without a selector has no addresses from the server, so it may have families
-/// that the cluster does not have.
-fn families_fit(context: &Context<'_>, families: &[Value], errors: &mut FieldErrors) {
-    let selects =
-        context.get("selector").and_then(Value::as_object).is_some_and(|selector| !selector.is_empty());
-    let is_free = context.text("clusterIP") == "None" && !selects;
-    let policy = context.text("ipFamilyPolicy");
-    let mut seen = Seen::default();
-    for (at, family) in families.iter().enumerate() {
-        let path = format!("ipFamilies[{at}]");
-        match family.as_str().unwrap_or_default() {
-            "IPv4" => {}
-            "IPv6" if is_free => {}
-            "IPv6" => {
-                let detail = "not configured on this cluster";
-                errors.push(context.fault(&path, FieldErrorKind::Invalid, family, detail));
-            }
-            _ => {
-                let detail = "supported values: \"IPv4\", \"IPv6\"";
-                errors.push(context.fault(&path, FieldErrorKind::NotSupported, family, detail));
-            }
+        for (at, range) in ranges.iter().enumerate() {
+            let text = range.as_str().unwrap_or_default().trim();
+            context.invalid(&format!("{FIELD}[{at}]"), &text.into(), format::cidr(text), errors);
         }
-        if !seen.insert(family) {
-            errors.push(context.fault(&path, FieldErrorKind::Duplicate, family, ""));
+        return;
+    }
+    let Some(annotation) = context.root.at(["metadata", "annotations", SOURCE_RANGES]) else { return };
+    let path = format!("metadata.annotations[{SOURCE_RANGES}]");
+    if !balanced {
+        errors.push(FieldError::forbidden(&path, ONLY_BALANCED));
+    }
+    let text = annotation.as_str().unwrap_or_default().trim();
+    for range in text.split(',').map(str::trim).filter(|_| !text.is_empty()) {
+        for fault in format::cidr(range) {
+            errors.push(FieldError::invalid(&path, &range.into(), fault));
         }
-    }
-    if policy == "RequireDualStack" && !is_free {
-        let detail = "this cluster is not configured for dual-stack services";
-        errors.push(context.fault("ipFamilyPolicy", FieldErrorKind::Invalid, &policy.into(), detail));
-    }
-    if policy == "SingleStack" && families.len() > 1 {
-        let detail =
-            "must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified";
-        errors.push(context.fault("ipFamilyPolicy", FieldErrorKind::Invalid, &policy.into(), detail));
     }
 }
 
 /// Fields that only some types have.
 fn only_for_type(context: &Context<'_>, errors: &mut FieldErrors) {
-    let kind = context.text("type");
-    let balanced = kind == "LoadBalancer";
-    let outside = matches!(kind, "NodePort" | "LoadBalancer")
-        || kind == "ClusterIP" && !context.items("externalIPs").is_empty();
-    let mut forbid = |field: &str, allowed: bool, detail: &str| {
-        let given = context
-            .get(field)
-            .is_some_and(|value| !matches!(value, Value::Int(0)) && value.as_str() != Some(""));
-        if given && !allowed {
-            let value = context.get(field).cloned().unwrap_or_default();
-            errors.push(context.fault(field, FieldErrorKind::Invalid, &value, detail));
+    let spec = Spec::new(context.node);
+    source_ranges(context, errors);
+    for field in ["allocateLoadBalancerNodePorts", "loadBalancerClass"] {
+        if context.get(field).is_some() && !spec.is_balanced() {
+            errors.push(context.fault(field, FieldErrorKind::Forbidden, &Value::Null, ONLY_BALANCED));
         }
-    };
-    forbid("externalTrafficPolicy", outside, "may only be set for externally-accessible services");
-    forbid("allocateLoadBalancerNodePorts", balanced, "may only be used when `type` is 'LoadBalancer'");
-    forbid("loadBalancerClass", balanced, "may only be used when `type` is 'LoadBalancer'");
-    let checked = balanced && context.text("externalTrafficPolicy") == "Local";
-    forbid(
-        "healthCheckNodePort",
-        checked,
-        "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'",
-    );
-    if let Some(port) = context.number("healthCheckNodePort").filter(|port| *port < 0) {
-        let detail = "must be between 1 and 65535, inclusive";
-        errors.push(context.fault("healthCheckNodePort", FieldErrorKind::Invalid, &port.into(), detail));
     }
-    if !context.items("loadBalancerSourceRanges").is_empty() {
-        if !balanced {
-            let detail = "may only be used when `type` is 'LoadBalancer'";
-            errors.push(context.fault(
-                "loadBalancerSourceRanges",
-                FieldErrorKind::Forbidden,
-                &Value::Null,
-                detail,
-            ));
+    if spec.is_balanced() && context.get("loadBalancerClass").is_some() {
+        let class = context.text("loadBalancerClass");
+        context.invalid("loadBalancerClass", &class.into(), format::qualified_name(class), errors);
+    }
+    let policy = context.text("externalTrafficPolicy");
+    if !spec.is_reached_from_outside() && !policy.is_empty() {
+        let detail = "may only be set for externally-accessible services";
+        errors.push(context.fault("externalTrafficPolicy", FieldErrorKind::Invalid, &policy.into(), detail));
+    }
+    let port = spec.number("healthCheckNodePort");
+    let detail = match spec.has_health_check() {
+        false if port != 0 => {
+            "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
         }
-        for (at, range) in context.items("loadBalancerSourceRanges").iter().enumerate() {
-            for fault in range.as_str().map(|text| format::cidr(text.trim())).unwrap_or_default() {
-                errors.push(context.fault(
-                    &format!("loadBalancerSourceRanges[{at}]"),
-                    FieldErrorKind::Invalid,
-                    range,
-                    &fault,
-                ));
+        true if port != 0 && !(1..=65_535).contains(&port) => "must be between 1 and 65535, inclusive",
+        _ => return,
+    };
+    errors.push(context.fault("healthCheckNodePort", FieldErrorKind::Invalid, &port.into(), detail));
+}
+
+/// Returns what is wrong with a change of addresses and families: both may get a second one or lose it, and the first stays.
+pub(crate) fn changed_addresses(old: &Value, new: &Value) -> Vec<FieldError> {
+    let (before, after) = (Spec::of(old), Spec::of(new));
+    let mut errors = Vec::new();
+    if !before.has_address() || !after.has_address() {
+        return errors;
+    }
+    let headless = |spec: Spec<'_>| spec.is_headless() && spec.items("clusterIPs").len() == 1;
+    let [had, has] = [before, after].map(|spec| spec.items("clusterIPs"));
+    let is_single = after.text("ipFamilyPolicy") == "SingleStack";
+    let policy = || after.get("ipFamilyPolicy").cloned().unwrap_or_default();
+    let list = |items: &[Value]| Value::array(items.iter().cloned());
+    if !(headless(before) && headless(after)) {
+        let changed = |at: usize| {
+            FieldError::invalid(format!("spec.clusterIPs[{at}]"), &list(has), "may not change once set")
+        };
+        if had.len() == has.len() {
+            let pairs = had.iter().zip(has).enumerate();
+            errors.extend(pairs.filter(|(_, (had, has))| had != has).map(|(at, _)| changed(at)));
+        } else {
+            if has.is_empty() {
+                let detail = "primary clusterIP can not be unset";
+                errors.push(FieldError::invalid("spec.clusterIPs[0]", &list(has), detail));
+            }
+            if let (Some(first), Some(now)) = (had.first(), has.first())
+                && first != now
+            {
+                errors.push(changed(0));
+            }
+            if had.len() > has.len() && has.len() == 1 && !is_single {
+                let detail = "must be set to 'SingleStack' when releasing the secondary clusterIP";
+                errors.push(FieldError::invalid("spec.ipFamilyPolicy", &policy(), detail));
             }
         }
     }
+    if headless(before) || headless(after) {
+        return errors;
+    }
+    let [had, families] = [before, after].map(|spec| spec.items("ipFamilies"));
+    let changed =
+        |shown: &[Value]| FieldError::invalid("spec.ipFamilies[0]", &list(shown), "may not change once set");
+    if had.len() == families.len() {
+        let pairs = had.iter().zip(families);
+        errors.extend(pairs.filter(|(had, now)| had != now).map(|_| changed(families)));
+        return errors;
+    }
+    if had.len() > families.len() && has.is_empty() {
+        let detail = "primary ipFamily can not be unset";
+        errors.push(FieldError::invalid("spec.ipFamilies[0]", &list(families), detail));
+    }
+    if let (Some(first), Some(now)) = (had.first(), families.first())
+        && first != now
+    {
+        errors.push(changed(has));
+    }
+    if had.len() > families.len() && families.len() == 1 && !is_single {
+        let detail = "must be set to 'SingleStack' when releasing the secondary ipFamily";
+        errors.push(FieldError::invalid("spec.ipFamilyPolicy", &policy(), detail));
+    }
+    errors
 }

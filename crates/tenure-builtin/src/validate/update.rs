@@ -6,9 +6,9 @@ use super::{
     diff::diff,
     event,
     go_form::{self, PodLayout},
-    job_status, migration, pod_certificate, pod_status, pod_update,
+    job, job_status, migration, pod_certificate, pod_status, pod_update,
     removed_paths::without,
-    volume, workload,
+    service, volume, workload,
 };
 use crate::data::{self, DataError, VALIDATION, only_known};
 use foldhash::fast::RandomState;
@@ -24,14 +24,16 @@ type TimedFunction = fn(&Value, &Value, Timestamp) -> Vec<FieldError>;
 const TIMED_FUNCTIONS: [(&str, TimedFunction); 1] = [("podCertificateStatus", pod_certificate::status)];
 
 /// Functions that rows name.
-const FUNCTIONS: [(&str, Function); 9] = [
+const FUNCTIONS: [(&str, Function); 11] = [
     ("migrationStatus", migration::migration_status),
     ("nodeTaints", workload::updated_taints),
     ("claimStatus", device::claim_status),
     ("eventSeries", event::updated_series),
+    ("jobCompletions", job::changed_completions),
     ("jobStatus", job_status::job_status),
     ("volumeNodeAffinity", volume::node_affinity),
     ("claimedStorage", claimed_storage),
+    ("serviceAddresses", service::changed_addresses),
     ("serviceCidrs", service_cidrs),
     ("podStatus", pod_status::pod_status),
 ];
@@ -60,7 +62,10 @@ fn service_cidrs(old: &Value, new: &Value) -> Vec<FieldError> {
         return vec![immutable("spec.cidrs".into(), at(new, "spec.cidrs"))];
     }
     let pairs = was.iter().zip(is).enumerate().filter(|(_, (was, is))| was != is);
-    pairs.map(|(index, (_, is))| immutable(format!("spec.cidrs[{index}]"), is)).collect()
+    let changed = pairs.map(|(index, (_, is))| immutable(format!("spec.cidrs[{index}]"), is));
+    // A network that joins is checked, with the one that stays.
+    let joined = if was.len() == is.len() { Vec::new() } else { service::networks(is) };
+    changed.chain(joined).collect()
 }
 
 /// The update rules, by API version and kind.

@@ -50,7 +50,7 @@ impl CreateContext for Recorded<'_> {
         }
     }
 
-    fn cluster_ip(&mut self) -> Option<Text> {
+    fn cluster_ip(&mut self, _: tenure_meta::IpFamily) -> Option<Text> {
         match self.output.at(["spec", "clusterIP"])?.as_str()? {
             "<allocated>" => Some("10.0.0.9".into()),
             given => Some(given.into()),

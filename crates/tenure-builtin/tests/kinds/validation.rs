@@ -5,7 +5,7 @@ use crate::{
     facts::{self, items, text},
     recordings,
 };
-use tenure_builtin::{CreateContext, Endpoint, FieldError, Identity, Kinds};
+use tenure_builtin::{CreateContext, Endpoint, FieldError, Identity, Kinds, service};
 use tenure_value::{Object, Value};
 
 /// Creates an object as the server would, or returns the errors.
@@ -155,7 +155,12 @@ fn is_refused(old: &Value, new: &Value) -> bool {
     let mut around = Recorded::of(old);
     let Ok(completed) = kinds.complete(resource, new, around.now()) else { return true };
     let prepared = kinds.prepare_update(resource, Endpoint::Main, old, &completed.value, &mut around);
-    !kinds.validate_update(resource, Endpoint::Main, old, &prepared).is_empty()
+    // Kubernetes allocates before it validates.
+    let refusals = match &*resource.kind {
+        "Service" => service::refusals(Some(old), &completed.value, around.ip_families()),
+        _ => Vec::new(),
+    };
+    !refusals.is_empty() || !kinds.validate_update(resource, Endpoint::Main, old, &prepared).is_empty()
 }
 
 #[test]

@@ -29,7 +29,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 use tenure_admission::{AdmissionChain, PluginConfiguration, PluginSelection};
-use tenure_builtin::allocate::AddressRange;
+use tenure_builtin::allocate::ServiceNetworks;
 use tenure_http::{Administrator, listener::bind};
 use tenure_profile::{KubernetesVersion, Profile};
 use tenure_server::ServerOptions;
@@ -103,9 +103,9 @@ pub struct Options {
     /// `-service-cidr-controller` turn one off.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', env = crate::controllers::VARIABLE, allow_hyphen_values = true)]
     controllers: Vec<String>,
-    /// The IPv4 network of which services get cluster IPs; further networks are ServiceCIDRs.
-    #[arg(long, value_name = "CIDR", default_value = "10.0.0.0/16", value_parser = service_range)]
-    service_cluster_ip_range: AddressRange,
+    /// The network of which services get cluster IPs, or one of each family, separated by a comma; further networks are ServiceCIDRs.
+    #[arg(long, value_name = "CIDRS", default_value = "10.0.0.0/16", value_parser = service_networks)]
+    service_cluster_ip_range: ServiceNetworks,
     /// Create the service account `default` and the config map `kube-root-ca.crt` in every namespace.
     #[arg(long)]
     service_accounts: bool,
@@ -141,9 +141,8 @@ enum Kind {
 type Error = Box<dyn std::error::Error>;
 
 /// Parses the network of cluster IPs.
-fn service_range(text: &str) -> Result<AddressRange, String> {
-    AddressRange::parse_of_server(text)
-        .ok_or_else(|| format!("{text:?} is not an IPv4 network of /8 to /30, such as 10.0.0.0/16"))
+fn service_networks(text: &str) -> Result<ServiceNetworks, String> {
+    ServiceNetworks::parse(text).map_err(str::to_owned)
 }
 
 /// The file of the data directory that has the link of the page if the output is not a terminal.

@@ -26,7 +26,7 @@ use std::{
     time::Duration,
 };
 use tenure_admission::{AdmissionChain, PluginConfiguration, PluginSelection, plugin_names};
-use tenure_builtin::allocate::AddressRange;
+use tenure_builtin::allocate::ServiceNetworks;
 use tenure_http::{
     Administrator, ConnectionLimits,
     listener::{self},
@@ -137,7 +137,7 @@ struct Settings {
     plugin_configuration: Option<PathBuf>,
     controllers: Controllers,
     profile: Profile,
-    service_addresses: AddressRange,
+    service_addresses: ServiceNetworks,
     log: &'static str,
 }
 
@@ -401,15 +401,12 @@ fn admission(
     AdmissionChain::configured(&plugins, &configuration).map_err(|error| error.to_string())
 }
 
-fn service_addresses(flags: &Flags) -> Result<AddressRange, FlagError> {
+fn service_addresses(flags: &Flags) -> Result<ServiceNetworks, FlagError> {
     const NAME: &str = "service-cluster-ip-range";
     let Some(text) = flags.last(NAME).filter(|text| !text.is_empty()) else {
-        return Ok(AddressRange::DEFAULT);
+        return Ok(ServiceNetworks::DEFAULT);
     };
-    // The second range of a dual-stack cluster has no effect: services get IPv4 addresses.
-    let first = text.split(',').next().unwrap_or_default();
-    AddressRange::parse_of_server(first)
-        .ok_or_else(|| invalid(NAME, text, "expected an IPv4 network, such as 10.0.0.0/24"))
+    ServiceNetworks::parse(text).map_err(|why| invalid(NAME, text, why))
 }
 
 fn selected_controllers(flags: &Flags) -> Result<Controllers, FlagError> {

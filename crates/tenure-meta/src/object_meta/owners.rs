@@ -3,12 +3,12 @@
 use crate::Seen;
 use tenure_value::{Object, Value};
 
-/// Removes duplicate references to an owner, and returns a warning if there were any.
+/// Removes references to an owner that equal another, and returns a warning if there were any.
 pub fn one_reference_per_owner(object: Value) -> (Value, Vec<String>) {
     deduplicated(object, "")
 }
 
-/// Removes duplicate references to an owner that admission added, and returns a warning if there were any.
+/// Removes references to an owner that equal another that admission added, and returns a warning if there were any.
 pub fn one_reference_per_owner_after_admission(object: Value) -> (Value, Vec<String>) {
     deduplicated(object, " after mutating admission happens")
 }
@@ -16,15 +16,18 @@ pub fn one_reference_per_owner_after_admission(object: Value) -> (Value, Vec<Str
 fn deduplicated(object: Value, when: &str) -> (Value, Vec<String>) {
     let owners = object.at(["metadata", "ownerReferences"]).and_then(Value::as_array);
     let (Some(owners), Some(fields)) = (owners, object.as_object()) else { return (object, Vec::new()) };
-    let (mut seen, mut seen_again) = (Seen::default(), Seen::default());
+    let uid = |owner: &'_ Value| owner.get("uid").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let mut owned: Seen<String> = Seen::default();
+    if owners.iter().all(|owner| owned.insert(uid(owner))) {
+        return (object, Vec::new());
+    }
+    let mut seen = Seen::default();
     let mut kept: Vec<&Value> = Vec::new();
-    let mut repeated: Vec<&str> = Vec::new();
+    let mut repeated: Vec<String> = Vec::new();
     for owner in owners {
-        let uid = owner.get("uid").and_then(Value::as_str).unwrap_or_default();
-        if seen.insert(uid) {
-            kept.push(owner);
-        } else if seen_again.insert(uid) {
-            repeated.push(uid);
+        match seen.insert(owner.to_string()) {
+            true => kept.push(owner),
+            false => repeated.push(uid(owner)),
         }
     }
     if repeated.is_empty() {
@@ -45,12 +48,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn duplicate_owner_references_are_removed() {
-        let object: Value = r#"{"metadata":{"ownerReferences":[{"uid":"1","name":"a"},{"uid":"2"},{"uid":"1"}]}}"#.parse().unwrap();
+    fn equal_owner_references_are_removed() {
+        let object: Value = r#"{"metadata":{"ownerReferences":[{"uid":"1","name":"a"},{"uid":"2"},{"uid":"1","name":"b"},{"uid":"1","name":"a"}]}}"#.parse().unwrap();
         let (repaired, warnings) = one_reference_per_owner(object);
         assert_eq!(
             repaired,
-            r#"{"metadata":{"ownerReferences":[{"uid":"1","name":"a"},{"uid":"2"}]}}"#.parse().unwrap()
+            r#"{"metadata":{"ownerReferences":[{"uid":"1","name":"a"},{"uid":"2"},{"uid":"1","name":"b"}]}}"#
+                .parse()
+                .unwrap()
         );
         assert!(warnings[0].ends_with("duplicate UID(s) observed: 1"));
         let (same, none) = one_reference_per_owner(repaired.clone());

@@ -7,7 +7,7 @@ use crate::write::Writer;
 use hyper::{HeaderMap, Method, header};
 use std::{net::SocketAddr, sync::OnceLock};
 use tenure_builtin::{
-    allocate::AddressRange,
+    allocate::ServiceNetworks,
     default_objects::{DefaultObject, HOME, ROOT_CERTIFICATES, ServerFacts, default_objects},
 };
 use tenure_catalog::{Target, Verb, object::OBJECTS};
@@ -20,8 +20,8 @@ const MANAGER: &str = "tenure-lifecycle";
 /// The inputs of default objects.
 #[derive(Debug)]
 pub(crate) struct DefaultObjects {
-    /// The addresses of services, of which the server has the first.
-    pub(super) service_addresses: AddressRange,
+    /// The networks of services, of which the server has the first address.
+    pub(super) service_networks: ServiceNetworks,
     /// The address of the server.
     server: OnceLock<SocketAddr>,
     /// The certificates that clients trust; empty if there are none.
@@ -30,8 +30,8 @@ pub(crate) struct DefaultObjects {
 
 impl DefaultObjects {
     /// Returns the default objects of a server without an address and without certificates.
-    pub fn new(service_addresses: AddressRange) -> DefaultObjects {
-        DefaultObjects { service_addresses, server: OnceLock::new(), authority: OnceLock::new() }
+    pub fn new(service_networks: ServiceNetworks) -> DefaultObjects {
+        DefaultObjects { service_networks, server: OnceLock::new(), authority: OnceLock::new() }
     }
 
     /// Enables the service `kubernetes` in the namespace `default`. Only the first call counts.
@@ -65,7 +65,7 @@ impl DefaultObjects {
     fn facts(&self) -> ServerFacts<'_> {
         ServerFacts {
             address: self.server.get().copied(),
-            service_address: self.service_addresses.first(),
+            service_address: self.service_networks.primary().first(),
             authority: self.authority.get().map(String::as_str),
         }
     }
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn a_key_names_the_namespace_to_check() {
         let defaults = |server: bool, accounts: bool| {
-            let defaults = DefaultObjects::new(AddressRange::DEFAULT);
+            let defaults = DefaultObjects::new(ServiceNetworks::DEFAULT);
             if server {
                 defaults.server.set(([127, 0, 0, 1], 1).into()).unwrap();
             }

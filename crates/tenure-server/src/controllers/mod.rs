@@ -443,8 +443,8 @@ async fn carry_out(context: Arc<ControllerContext>, work: Work) -> (Work, Result
             default_objects::apply(&context.writer, &context.defaults, name, reviewed).await
         }
         Work::DefaultServiceCidr => {
-            let range = context.defaults.service_addresses;
-            service_cidrs::create_default(&context.writer, range).await.map(|()| Outcome::Done)
+            let networks = context.defaults.service_networks;
+            service_cidrs::create_default(&context.writer, networks).await.map(|()| Outcome::Done)
         }
         Work::ServiceCidrs => service_cidrs::protect(&context.writer).await,
         Work::Addresses(service) => service_cidrs::restore_addresses(&context.writer, service).await,

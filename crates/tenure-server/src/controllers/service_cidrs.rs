@@ -11,7 +11,7 @@ use crate::{
 };
 use hyper::StatusCode;
 use tenure_builtin::{
-    allocate::AddressRange,
+    allocate::{AddressRange, ServiceNetworks},
     role::{DEFAULT_SERVICE_CIDR, SERVICE_CIDR_FINALIZER, SERVICE_CIDRS},
 };
 use tenure_catalog::{
@@ -31,13 +31,22 @@ const SERVER: &str = "kubernetes-service-cidr-controller";
 const CONTROLLER: &str = "service-cidr-controller";
 
 /// Creates the default ServiceCIDR if it does not exist, and declares it ready unless it has the condition.
-pub(crate) async fn create_default(writer: &Writer, range: AddressRange) -> Result<(), ApiError> {
+pub(crate) async fn create_default(writer: &Writer, networks: ServiceNetworks) -> Result<(), ApiError> {
     let target = target(writer, DEFAULT_SERVICE_CIDR, "")?;
-    writer.create_initial(&target, &default_service_cidr(range)).await?;
+    let object = default_service_cidr(networks);
+    writer.create_initial(&target, &object).await?;
     let cidrs = service_cidrs(&writer.objects).await?;
     let Some(cidr) = cidrs.iter().find(|cidr| cidr.name == DEFAULT_SERVICE_CIDR) else { return Ok(()) };
-    if !cidr.ranges.contains(&range) {
-        tracing::warn!(ranges = ?cidr.ranges, %range, "the default ServiceCIDR has other networks than the server");
+    let ranges: Vec<AddressRange> = networks.ranges().collect();
+    if let ([only], [first, _]) = (&*cidr.ranges, &*ranges)
+        && only == first
+    {
+        // The server has a second network since it was last started.
+        let Some(spec) = object.get("spec") else { return Ok(()) };
+        return apply(writer, &cidr.name, "", SERVER, ("spec", spec.clone())).await;
+    }
+    if cidr.ranges != ranges {
+        tracing::warn!(found = ?cidr.ranges, ?ranges, "the default ServiceCIDR has other networks than the server");
     } else if cidr.ready().is_none() && !cidr.is_terminating() {
         let message = "Kubernetes default Service CIDR is ready";
         // Webhooks can refuse this. A ServiceCIDR without the condition is used as well.

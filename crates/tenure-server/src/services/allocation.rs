@@ -5,17 +5,22 @@ use crate::services::{
     ip_address::{address_key, ip_address, parent_service},
     service_cidr::service_cidrs,
 };
-use std::{collections::BTreeSet, net::IpAddr, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashSet},
+    net::IpAddr,
+    sync::Arc,
+};
 use tenure_builtin::{
-    allocate::{self, Holdings, PortRange},
+    allocate::{self, Holdings, PortRange, ServiceNetworks},
     role::{IP_ADDRESSES, Role},
+    service::{self, RequestedAddresses, ports::Refusal},
 };
 use tenure_catalog::{
     Objects, ResourceHandler,
     history::{Author, History, HistoryVerb},
     object::{Stored, encode, meta_text},
 };
-use tenure_meta::{ApiError, Cause, FieldError, GroupVersionResource};
+use tenure_meta::{ApiError, Cause, FieldError, GroupVersionResource, IpFamily, ValueExt};
 use tenure_store::{Error, Expected, ListRequest, Transaction};
 use tenure_value::Value;
 
@@ -26,6 +31,21 @@ const FORMER_CLAIMS: &str = "claims/address/";
 pub struct ServiceAllocator {
     objects: Arc<Objects>,
     history: Arc<History>,
+    networks: ServiceNetworks,
+}
+
+/// Checks that a service has addresses of all of its families, which it does not get if none is free.
+fn check_allocated(service: &Value) -> Result<(), ApiError> {
+    let spec = service.get("spec").unwrap_or(&Value::Null);
+    let (addresses, families) = (spec.items("clusterIPs"), spec.items("ipFamilies"));
+    let is_headless = addresses.first().and_then(Value::as_str) == Some("None");
+    if spec.text("type") == "ExternalName" || is_headless || addresses.len() >= families.len() {
+        return Ok(());
+    }
+    let name = meta_text(service, "name");
+    Err(ApiError::internal_error(format!(
+        "failed to allocate a serviceIP for Service {name:?}: range is full"
+    )))
 }
 
 /// Returns the addresses and ports of an object; only services have any.
@@ -35,64 +55,88 @@ fn holdings(handler: &ResourceHandler, object: &Value) -> Holdings {
 
 impl ServiceAllocator {
     /// Returns the allocator over a store.
-    pub fn new(objects: Arc<Objects>, history: Arc<History>) -> ServiceAllocator {
-        ServiceAllocator { objects, history }
+    pub fn new(objects: Arc<Objects>, history: Arc<History>, networks: ServiceNetworks) -> ServiceAllocator {
+        ServiceAllocator { objects, history, networks }
     }
 
-    /// Returns what is wrong with the addresses and ports that a service requests: outside of the ranges, or allocated already.
-    /// `asked` is the service as the client wrote it, `new` the service as it will be stored.
+    /// Returns the networks of which services get addresses.
+    pub fn networks(&self) -> ServiceNetworks {
+        self.networks
+    }
+
+    /// Returns the families of which services get addresses, first the one that they get by default.
+    pub fn families(&self) -> &[IpFamily] {
+        self.networks.families()
+    }
+
+    /// Returns why a service does not get the families, addresses and ports that it asks for. Kubernetes allocates before it
+    /// validates, so that this comes before all other errors. `admitted` is the service as the client wrote it, `new` the service
+    /// as it will be stored.
     pub async fn errors(
         &self,
         handler: &ResourceHandler,
-        old: &Value,
-        asked: &Value,
-        new: &Value,
+        old: Option<&Value>,
+        [admitted, new]: [&Value; 2],
+        is_dry_run: bool,
     ) -> Result<Vec<Cause>, ApiError> {
-        let added = holdings(handler, new).without(&holdings(handler, old));
-        if added == Holdings::default() {
+        if handler.role != Role::Service {
             return Ok(Vec::new());
         }
-        let requested = holdings(handler, asked);
-        let (mut addresses, mut ports) = (BTreeSet::new(), BTreeSet::new());
-        for address in added.addresses.intersection(&requested.addresses) {
-            if self.objects.store.get(address_key(*address)?.as_bytes()).await?.is_some() {
-                addresses.insert(*address);
+        let families = self.families();
+        let refusals = service::refusals(old, admitted, families);
+        if !refusals.is_empty() {
+            return Ok(refusals.iter().map(FieldError::cause).collect());
+        }
+        let requested = service::requested_addresses(old, admitted, families);
+        if let Some(error) = self.address_error(&requested, is_dry_run).await? {
+            return Ok(vec![error.cause()]);
+        }
+        check_allocated(new)?;
+        let mut taken = HashSet::new();
+        for port in service::ports::added(old, admitted) {
+            if self.objects.store.get(port_key(port).as_bytes()).await?.is_some() {
+                taken.insert(port);
             }
         }
-        for port in added.ports.intersection(&requested.ports) {
-            if self.objects.store.get(port_key(*port).as_bytes()).await?.is_some() {
-                ports.insert(*port);
-            }
+        let range = (!is_dry_run).then_some(PortRange::DEFAULT);
+        match service::ports::check(old, admitted, range, &|port| taken.contains(&port)) {
+            Ok(()) => Ok(Vec::new()),
+            Err(Refusal::Field(error)) => Ok(vec![error.cause()]),
+            Err(Refusal::Failure(error)) => Err(error),
         }
-        let cidrs = match added.addresses.is_empty() {
-            true => Vec::new(),
-            false => service_cidrs(&self.objects).await?,
-        };
-        // Addresses that the service has already stay, even if their ServiceCIDR is being deleted.
-        let is_in_range = |address: IpAddr| {
-            !added.addresses.contains(&address)
-                || cidrs.iter().any(|cidr| cidr.is_ready() && cidr.contains(address))
-        };
-        let errors = allocate::check(
-            new,
-            is_in_range,
-            PortRange::DEFAULT,
-            |address| addresses.contains(&address),
-            |port| ports.contains(&port),
-        );
-        Ok(errors.iter().map(FieldError::cause).collect())
     }
 
-    /// Checks that a valid service has an address, which it does not get if none is free.
-    pub fn check_allocated(&self, handler: &ResourceHandler, service: &Value) -> Result<(), ApiError> {
-        let spec = |name: &str| service.at(["spec", name]).and_then(Value::as_str).unwrap_or_default();
-        if handler.role != Role::Service || spec("type") == "ExternalName" || !spec("clusterIP").is_empty() {
-            return Ok(());
+    /// Returns why a service does not get an address: none of the networks has it, or another service.
+    async fn address_error(
+        &self,
+        requested: &RequestedAddresses,
+        is_dry_run: bool,
+    ) -> Result<Option<FieldError>, ApiError> {
+        if requested.added.is_empty() {
+            return Ok(None);
         }
-        let name = meta_text(service, "name");
-        Err(ApiError::internal(format!(
-            "Internal error occurred: failed to allocate a serviceIP for Service {name:?}: range is full"
-        )))
+        let cidrs = service_cidrs(&self.objects).await?;
+        for (address, written) in &requested.added {
+            let family = IpFamily::of(*address);
+            let of_family = cidrs.iter().flat_map(|cidr| &cidr.ranges).find(|range| range.family() == family);
+            // A dry run asks one network of Kubernetes, and does not look for the address.
+            let why = match (is_dry_run, of_family) {
+                (true, Some(range)) if range.contains(*address) => continue,
+                (true, Some(range)) => format!(
+                    "the provided IP ({address}) is not in the valid range. The range of valid IPs is {range}"
+                ),
+                _ if !cidrs.iter().any(|cidr| cidr.is_ready() && cidr.contains(*address)) => {
+                    "the provided network does not match the current range".into()
+                }
+                _ if self.objects.store.get(address_key(*address)?.as_bytes()).await?.is_some() => {
+                    "provided IP is already allocated".into()
+                }
+                _ => continue,
+            };
+            let detail = format!("failed to allocate IP {written}: {why}");
+            return Ok(Some(FieldError::invalid("spec.clusterIPs", &requested.shown, detail)));
+        }
+        Ok(None)
     }
 
     /// Adds what a service allocates and releases to the transaction that writes it under a key. Returns `None` if a ServiceCIDR

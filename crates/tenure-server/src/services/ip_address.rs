@@ -8,7 +8,7 @@ use tenure_catalog::{
     Objects,
     object::{key, meta_text, seconds},
 };
-use tenure_meta::ApiError;
+use tenure_meta::{ApiError, IpFamily};
 use tenure_value::Value;
 
 /// The field manager of addresses.
@@ -42,7 +42,7 @@ pub(crate) fn ip_address(
     let name = address.to_string();
     let (namespace, parent) = (meta_text(service, "namespace"), meta_text(service, "name"));
     let uid = objects.identifiers.uuid(&["uid", IP_ADDRESSES.group, IP_ADDRESSES.resource, "", &name]);
-    let family = if address.is_ipv4() { "IPv4" } else { "IPv6" };
+    let family = IpFamily::of(address).name();
     let api_version = format!("{}/{}", IP_ADDRESSES.group, IP_ADDRESSES.version);
     let labels = [(FAMILY, Value::from(family)), (MANAGED_BY.0, Value::from(MANAGED_BY.1))];
     let metadata = Value::object([

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 use tenure_builtin::{
-    allocate::AddressRange,
+    allocate::{AddressRange, ServiceNetworks},
     role::{DEFAULT_SERVICE_CIDR, SERVICE_CIDRS},
 };
 use tenure_catalog::{
@@ -85,12 +85,13 @@ pub async fn service_cidrs(objects: &Objects) -> Result<Vec<ServiceCidr>, ApiErr
 }
 
 /// Returns the ServiceCIDR that a server creates, without its status.
-pub fn default_service_cidr(range: AddressRange) -> Value {
+pub fn default_service_cidr(networks: ServiceNetworks) -> Value {
+    let cidrs = networks.ranges().map(|range| Value::from(range.to_string()));
     Value::object([
         ("apiVersion", Value::from(format!("{}/{}", SERVICE_CIDRS.group, SERVICE_CIDRS.version))),
         ("kind", Value::from("ServiceCIDR")),
         ("metadata", Value::object([("name", Value::from(DEFAULT_SERVICE_CIDR))])),
-        ("spec", Value::object([("cidrs", Value::array([Value::from(range.to_string())]))])),
+        ("spec", Value::object([("cidrs", Value::array(cidrs))])),
     ])
 }
 
@@ -129,7 +130,7 @@ pub(crate) mod tests {
 
     #[test]
     fn the_default_service_cidr_has_the_range_of_the_server() {
-        let object = default_service_cidr(AddressRange::DEFAULT);
+        let object = default_service_cidr(ServiceNetworks::DEFAULT);
         let read = cidr(&object.to_string());
         assert_eq!((read.name.as_str(), read.ranges), ("kubernetes", vec![AddressRange::DEFAULT]));
     }

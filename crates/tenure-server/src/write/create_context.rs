@@ -5,7 +5,7 @@ use crate::{admission::Admission, services::FreeValues};
 use std::sync::Arc;
 use tenure_builtin::role::Role;
 use tenure_catalog::object::meta_text;
-use tenure_meta::{ApiError, CreateContext, Timestamp, UserInfo};
+use tenure_meta::{ApiError, CreateContext, IpFamily, Timestamp, UserInfo};
 use tenure_value::{Text, Value};
 
 /// The context of one write.
@@ -25,7 +25,10 @@ impl ServerContext {
         object: &Value,
     ) -> Result<ServerContext, ApiError> {
         let free = match write.target.handler.role {
-            Role::Service => Some(FreeValues::find(&writer.objects).await?),
+            Role::Service => {
+                let families = writer.services.families();
+                Some(FreeValues::find(&writer.objects, families, object).await?)
+            }
             _ => None,
         };
         let (uid, user) = (meta_text(object, "uid").into(), write.request.user.clone());
@@ -47,8 +50,12 @@ impl CreateContext for ServerContext {
         None
     }
 
-    fn cluster_ip(&mut self) -> Option<Text> {
-        self.free.as_mut().and_then(FreeValues::cluster_ip)
+    fn ip_families(&self) -> &[IpFamily] {
+        self.free.as_ref().map_or(&[IpFamily::V4], FreeValues::families)
+    }
+
+    fn cluster_ip(&mut self, family: IpFamily) -> Option<Text> {
+        self.free.as_mut().and_then(|free| free.cluster_ip(family))
     }
 
     fn node_port(&mut self) -> Option<u16> {

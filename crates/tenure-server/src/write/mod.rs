@@ -42,6 +42,7 @@ pub(crate) use request::{Next, ObjectUpdate, WriteRequest};
 pub(crate) use scale::scale_response;
 use std::sync::Arc;
 use tenure_authorization::Authorizer;
+use tenure_builtin::allocate::ServiceNetworks;
 use tenure_catalog::{Catalog, Objects, Subresource, Target, Verb, history::History};
 pub(crate) use tenure_http::TextErrors;
 use tenure_http::{Metrics, Request, Response};
@@ -72,10 +73,11 @@ impl Writer {
         authorizer: Arc<Authorizer>,
         profile: Profile,
         history: Arc<History>,
+        networks: ServiceNetworks,
     ) -> Arc<Writer> {
         let objects = reader.objects.clone();
         let (catalog, metrics) = (objects.catalog.clone(), reader.metrics.clone());
-        let services = ServiceAllocator::new(objects.clone(), history.clone());
+        let services = ServiceAllocator::new(objects.clone(), history.clone(), networks);
         let quota_locks = quota::QuotaLocks::default();
         let repeated_applies = RepeatedApplies::default();
         Arc::new(Writer {
@@ -101,7 +103,7 @@ impl Writer {
         authorizer: Arc<Authorizer>,
     ) -> Arc<Writer> {
         let history = Arc::new(self.history.fork());
-        Writer::new(reader, admission, authorizer, self.profile, history)
+        Writer::new(reader, admission, authorizer, self.profile, history, self.services.networks())
     }
 
     /// Carries out a PUT or a PATCH of an object.

@@ -404,14 +404,25 @@ impl Writer {
         is_apply: bool,
     ) -> Result<(), ApiError> {
         let handler = &write.target.handler;
-        let mut causes = match live {
-            Some(live) => handler.validate_update(write.endpoint, &live.object, object, write.now),
-            None => handler.validate(object),
+        // In Kubernetes a binding is written as it is.
+        if write.endpoint == Endpoint::Other("binding") && !write.profile.has(Improvement::OwnBindings) {
+            return Ok(());
+        }
+        let mut causes = match write.endpoint {
+            Endpoint::Main => {
+                let old = live.map(|live| &live.object);
+                self.services.errors(handler, old, [admitted, object], write.options.dry_run).await?
+            }
+            _ => Vec::new(),
         };
-        let old = live.map_or(&Value::Null, |live| &live.object);
-        causes.extend(self.services.errors(handler, old, admitted, object).await?);
         if causes.is_empty() {
-            return self.services.check_allocated(handler, object);
+            causes = match live {
+                Some(live) => handler.validate_update(write.endpoint, &live.object, object, write.now),
+                None => handler.validate(object),
+            };
+        }
+        if causes.is_empty() {
+            return Ok(());
         }
         // A client that forces cannot be told to force.
         let as_conflicts =

@@ -14,6 +14,7 @@ use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
     thread,
 };
+use tenure_builtin::allocate::ServiceNetworks;
 use tenure_http::Administrator;
 use tenure_profile::KubernetesVersion;
 use tenure_server::{Improvement, Profile, ServerOptions};
@@ -95,6 +96,21 @@ fn the_conversations_of_1_37_replay() {
     options.profile = Profile::kubernetes().at(KubernetesVersion::V1_37);
     let server = Server::configured(options);
     println!("{}", replay_at(server.address, Waivers::None, &[EXACT, "--token", TOKEN], &[folder]));
+}
+
+/// Services and ServiceCIDRs, in a cluster with IPv4 addresses and in one with both families.
+#[test]
+fn conversations_about_addresses_replay() {
+    for (networks, recording) in
+        [("10.0.0.0/24", "single-stack.json"), ("10.0.0.0/24,fd00::/112", "dual-stack.json")]
+    {
+        let mut options = ServerOptions::new(Administrator::Anyone);
+        options.profile = Profile::kubernetes().at(KubernetesVersion::V1_37);
+        options.service_addresses = ServiceNetworks::parse(networks).expect("networks");
+        let server = Server::with_options(Arc::new(MemoryStore::new()), options, None);
+        let recording = workspace().join("conformance/services").join(recording);
+        println!("{}", replay_at(server.address, Waivers::None, &[EXACT], &[recording]));
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use crate::server::{MERGE_PATCH, Server};
 use std::sync::Arc;
-use tenure_builtin::allocate::AddressRange;
+use tenure_builtin::allocate::ServiceNetworks;
 use tenure_http::Administrator;
 use tenure_server::{Controllers, ServerOptions};
 use tenure_store::{Expected, MemoryStore, Store, Transaction};
@@ -15,7 +15,7 @@ const SERVICES: &str = "/api/v1/namespaces/default/services";
 
 fn options(range: &str) -> ServerOptions {
     let mut options = ServerOptions::new(Administrator::Anyone);
-    options.service_addresses = AddressRange::parse_of_server(range).unwrap();
+    options.service_addresses = ServiceNetworks::parse(range).unwrap();
     options
 }
 
@@ -225,4 +225,36 @@ fn networks_and_parents_are_valid() {
     let response = server.post(ADDRESSES, parent);
     assert!(response.text().contains("spec.parentRef.resource"), "{}", response.text());
     assert_eq!(response.code, 422);
+}
+
+#[test]
+fn a_second_network_joins_the_default_service_cidr() {
+    let store = Arc::new(MemoryStore::new());
+    drop(Server::with_options(store.clone(), options("10.9.0.0/24"), None));
+    let server = Server::with_options(store, options("10.9.0.0/24,fd09::/112"), None);
+    let object = server.get(&format!("{CIDRS}/kubernetes")).document();
+    assert_eq!(object.at(["spec", "cidrs"]).unwrap().to_string(), r#"["10.9.0.0/24","fd09::/112"]"#);
+    let both = r#"{"metadata":{"name":"both"},"spec":{"ipFamilyPolicy":"RequireDualStack","ports":[{"port":80}]}}"#;
+    let service = server.create(SERVICES, both);
+    assert_eq!(service.at(["spec", "ipFamilies"]).unwrap().to_string(), r#"["IPv4","IPv6"]"#);
+    let addresses = service.at(["spec", "clusterIPs"]).and_then(Value::as_array).unwrap().items().to_vec();
+    assert_eq!(addresses.len(), 2, "{service}");
+    for address in addresses {
+        assert_eq!(server.get(&format!("{ADDRESSES}/{}", address.as_str().unwrap())).code, 200);
+    }
+}
+
+#[test]
+fn a_service_has_as_many_node_ports_as_it_has_ports() {
+    let server = Server::configured(options("10.9.0.0/24"));
+    let ports: Vec<String> = (1..=20).map(|port| format!(r#"{{"name":"p{port}","port":{port}}}"#)).collect();
+    let body = format!(
+        r#"{{"metadata":{{"name":"many"}},"spec":{{"type":"NodePort","ports":[{}]}}}}"#,
+        ports.join(",")
+    );
+    let service = server.create(SERVICES, &body);
+    let ports = service.at(["spec", "ports"]).and_then(Value::as_array).unwrap();
+    let numbers: std::collections::HashSet<i64> =
+        ports.iter().filter_map(|port| port.get("nodePort")?.as_i64()).collect();
+    assert_eq!(numbers.len(), 20, "{service}");
 }
