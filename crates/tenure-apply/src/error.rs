@@ -105,6 +105,14 @@ pub enum ApplyError {
         /// The version.
         api_version: Text,
     },
+    /// A part of the live object does not fit its type, so that the behaviour of Kubernetes cannot compare it.
+    #[error("{errors}")]
+    MalformedLive {
+        /// What is wrong with it.
+        errors: String,
+        /// Whether the object has no managers yet, so that all of it gets one first.
+        is_untracked: bool,
+    },
     /// The object has a field that the version of a manager does not declare.
     #[error("{mismatch} of {api_version}")]
     Undeclared {

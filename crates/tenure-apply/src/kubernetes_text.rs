@@ -23,8 +23,24 @@ use tenure_value::{Value, go_text};
 /// assert_eq!(kubernetes_type_errors(&config, map).as_deref(), Some(text));
 /// ```
 pub fn kubernetes_type_errors(config: &Value, ty: TypeRef<'_>) -> Option<String> {
-    let mut walk = ErrorWalk { path: String::new(), errors: Vec::new() };
-    walk.value(config, ty);
+    walk(config, ty, Duplicates::Refused)
+}
+
+/// Returns what keeps Kubernetes from comparing the fields of a stored object, which may repeat items; `None` for most objects.
+pub(crate) fn malformed(object: &Value, ty: TypeRef<'_>) -> Option<String> {
+    walk(object, ty, Duplicates::Allowed)
+}
+
+/// Whether a list may have an item twice.
+#[derive(Clone, Copy, PartialEq)]
+enum Duplicates {
+    Allowed,
+    Refused,
+}
+
+fn walk(object: &Value, ty: TypeRef<'_>, duplicates: Duplicates) -> Option<String> {
+    let mut walk = ErrorWalk { path: String::new(), errors: Vec::new(), duplicates };
+    walk.value(object, ty);
     match walk.errors.as_slice() {
         [] => None,
         [one] => Some(one.clone()),
@@ -36,6 +52,7 @@ struct ErrorWalk {
     /// Where the walk is.
     path: String,
     errors: Vec<String>,
+    duplicates: Duplicates,
 }
 
 impl ErrorWalk {
@@ -81,7 +98,8 @@ impl ErrorWalk {
                     return self.error(format_args!("element {index}: {}", unidentified(item, topology)));
                 }
             };
-            if *topology != ListTopology::Atomic && !seen.insert(element.clone()) {
+            let is_checked = *topology != ListTopology::Atomic && self.duplicates == Duplicates::Refused;
+            if is_checked && !seen.insert(element.clone()) {
                 self.error(format_args!("duplicate entries for key {element}"));
             }
             self.below(element, item, item_type);

@@ -45,14 +45,20 @@ pub fn update(
     if managers.is_empty() && live.presence == Presence::Stored {
         return Ok(State { object: new.clone(), managers });
     }
-    let managers = match tracking::track(live.object, new, &managers, write, write.manager) {
+    let tracked = match write.malformed(live.object).or_else(|| write.malformed(new)) {
+        Some(errors) => Err(ApplyError::MalformedLive { errors, is_untracked: false }),
+        None => tracking::track(live.object, new, &managers, write, write.manager),
+    };
+    let managers = match tracked {
         // Kubernetes writes the object all the same: without managers, or with those that it had.
-        Err(ApplyError::RemovedVersion { .. } | ApplyError::Undeclared { .. }) => {
-            match write.profile.behaves(Behaviour::ManagersKeptOnFailure) {
-                true => live.managers.clone(),
-                false => Managers::default(),
-            }
-        }
+        Err(
+            ApplyError::MalformedLive { .. }
+            | ApplyError::RemovedVersion { .. }
+            | ApplyError::Undeclared { .. },
+        ) => match write.profile.behaves(Behaviour::ManagersKeptOnFailure) {
+            true => live.managers.clone(),
+            false => Managers::default(),
+        },
         tracked => tracked?,
     };
     Ok(State { object: new.clone(), managers })

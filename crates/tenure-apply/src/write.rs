@@ -2,7 +2,7 @@
 
 use crate::{
     ApplyError, Evolution, Identity, Managers, Operation, ResetFields, Timestamp, Versions,
-    document::check::check,
+    document::check::check, kubernetes_text::malformed,
 };
 use tenure_profile::{Improvement, Profile};
 use tenure_schema::TypeRef;
@@ -82,6 +82,15 @@ impl<'a> Write<'a> {
             })?;
         }
         Ok(converted)
+    }
+
+    /// Returns why Kubernetes could not compare the fields of an object: a part does not fit its type. `None` for any object that the
+    /// improvement covers.
+    pub(crate) fn malformed(&self, object: &Value) -> Option<String> {
+        if self.profile.has(Improvement::MalformedPartsTracked) {
+            return None;
+        }
+        malformed(object, self.versions.type_of(self.api_version)?)
     }
 
     pub(crate) fn ty(&self) -> Result<TypeRef<'a>, ApplyError> {

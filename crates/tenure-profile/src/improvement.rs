@@ -105,6 +105,9 @@ improvements! {
     /// An apply that changes a union's discriminator clears the member that the former one named, if it has no owner. In
     /// Kubernetes the member stays, and the result is invalid.
     FormerMembersCleared = "A changed discriminator clears the previous member",
+    /// An object with a part that does not fit its type keeps its managers, and can be applied: a field that has another type since
+    /// the definition changed, an item without its key.
+    MalformedPartsTracked = "Malformed parts of an object are not untracked",
     /// An apply that leaves a duplicate value in a list, because another manager owns the other entry, is refused with a
     /// conflict that names that manager. In Kubernetes it is a validation error.
     DuplicateValuesAreConflicts = "Duplicates of another owner's entry are conflicts",

@@ -75,6 +75,14 @@ pub fn apply(
     if config.at(["metadata", "managedFields"]).is_some_and(|sent| !sent.is_null()) {
         return Err(ApplyError::ManagersSent);
     }
+    if let Some(errors) = write.malformed(live.object) {
+        let is_untracked = live.managers.is_empty() && live.presence == Presence::Stored;
+        if !is_untracked {
+            // What is wrong with the configuration comes first.
+            declared(config, ty, &FieldSet::default())?;
+        }
+        return Err(ApplyError::MalformedLive { errors, is_untracked });
+    }
     let managers = if live.managers.is_empty() && live.presence == Presence::Stored {
         tracking::track(write.empty, live.object, live.managers, write, BEFORE_FIRST_APPLY)?
     } else {

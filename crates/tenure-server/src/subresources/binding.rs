@@ -39,7 +39,7 @@ impl Subresources {
         target: &Target,
         request: &Request,
         options: WriteOptions,
-        binding: &Value,
+        (binding, version): (&Value, &str),
         format: Format,
     ) -> Result<Response, ApiError> {
         let pod = Target {
@@ -47,7 +47,14 @@ impl Subresources {
             name: meta_text(binding, "name").into(),
             ..target.copy()
         };
-        self.bind(&pod, request, options, binding).await?;
+        // Here a uid is metadata of the binding, which only the server sets, and no condition; a version is one.
+        let fields = metadata(binding).without("uid");
+        let fields = match version.is_empty() {
+            true => fields,
+            false => fields.with("resourceVersion", version),
+        };
+        let binding = with_metadata(binding, fields);
+        self.bind(&pod, request, options, &binding).await?;
         Ok(success(format))
     }
 

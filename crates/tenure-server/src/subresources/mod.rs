@@ -66,7 +66,10 @@ impl Subresources {
         let (object, more) = admitted.await?;
         warnings.extend(more);
         let response = match target.handler.resource.name == BINDINGS.resource {
-            true => self.post_binding(target, request, options, &object, format).await?,
+            true => {
+                let version = meta_text(&posted.object, "resourceVersion");
+                self.post_binding(target, request, options, (&object, version), format).await?
+            }
             false => Box::pin(self.review(target, request, &object, format)).await?,
         };
         Ok(response.with_warnings(&warnings))

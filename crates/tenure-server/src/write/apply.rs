@@ -30,6 +30,8 @@ struct Apply {
     version: Option<Text>,
     /// The uid that the configuration expects; empty for any.
     uid: Text,
+    /// What is to be said about duplicate keys.
+    duplicates: Duplicates,
 }
 
 impl ObjectUpdate for Apply {
@@ -58,6 +60,7 @@ impl ObjectUpdate for Apply {
             tenure_apply::apply(found, config, ownership, self.forced.as_force())
         });
         let state = state.map_err(|error| write.refusal(error, Some(config)))?;
+        self.duplicates.check()?;
         // Conflicts are reported before a wrong name or namespace, as recorded. A configuration without a name refers to the object
         // of the path, if that exists.
         if live.is_none() || config.at(["metadata", "name"]).is_some() {
@@ -98,7 +101,7 @@ impl Writer {
         }
         let is_part = write.endpoint != Endpoint::Main && !target.handler.resource.strategy.create_on_update;
         let read = apply_configuration(&write, self.applied_documents());
-        let (config, duplicates) = match read {
+        let (config, mut duplicates) = match read {
             // A missing object is reported before an invalid configuration of a part of it.
             Err(_) if is_part && self.objects.read(target).await?.is_none() => return Err(target.not_found()),
             read => read?,
@@ -110,7 +113,8 @@ impl Writer {
             return Err(refused.or_in_kubernetes(ApiError::bad_request(NIL)));
         }
         // An apply that is remembered is not read again, and would not be warned about.
-        write.is_remembered = duplicates.is_empty();
+        write.is_remembered = duplicates.is_none();
+        let warnings = std::mem::take(&mut duplicates.warnings);
         write.applied_as = (meta_text(&config, "namespace").into(), meta_text(&config, "name").into());
         let apply = Apply {
             forced,
@@ -118,23 +122,24 @@ impl Writer {
                 .at(["metadata", "resourceVersion"])
                 .map(|_| meta_text(&config, "resourceVersion").into()),
             uid: meta_text(&config, "uid").into(),
+            duplicates,
             config: bare(&write.as_read(&config)),
         };
         metadata_checks::check_revision(&config)?;
         let mut written = self.write(&write, &apply).await?;
-        written.warnings.extend(duplicates);
+        written.warnings.extend(warnings);
         Ok(written)
     }
 }
 
-/// Reads the configuration of an apply, with warnings about duplicate keys.
+/// Reads the configuration of an apply, with what is to be said about duplicate keys.
 fn apply_configuration(
     write: &WriteRequest<'_>,
     documents: body::Documents,
-) -> Result<(Value, Vec<String>), ApiError> {
+) -> Result<(Value, Duplicates), ApiError> {
     let (target, profile) = (write.target, write.profile);
     let parsed = body::parse_applied(write.request, documents, profile)?;
-    let duplicates = applied_duplicates(parsed.duplicates, write.options.validation, profile)?;
+    let duplicates = Duplicates::new(parsed.duplicates, write.options.validation, profile);
     let config = match parsed.value {
         Value::Object(object) => Value::Object(object),
         Value::Null => Value::Object(tenure_value::Object::default()),
@@ -151,21 +156,35 @@ fn word(profile: Profile) -> &'static str {
     if profile.behaves(Behaviour::PatchesDecodedFirst) { "patch" } else { "YAML" }
 }
 
-/// Returns the duplicate keys of a configuration as warnings, or refuses them, as the request asks.
-pub(super) fn applied_duplicates(
-    duplicates: Vec<String>,
-    validation: FieldValidation,
-    profile: Profile,
-) -> Result<Vec<String>, ApiError> {
-    match (validation, duplicates.is_empty()) {
-        (FieldValidation::Strict, false) => {
+/// What is to be said about the duplicate keys of a configuration: warnings, or that they are refused.
+#[derive(Default)]
+pub(super) struct Duplicates {
+    pub warnings: Vec<String>,
+    refusal: Option<ApiError>,
+}
+
+impl Duplicates {
+    pub fn new(duplicates: Vec<String>, validation: FieldValidation, profile: Profile) -> Duplicates {
+        let refusal = || {
             let (word, lines) = (word(profile), duplicates.join("\n  "));
-            Err(ApiError::bad_request(format!(
+            ApiError::bad_request(format!(
                 "error strict decoding {word}: error converting YAML to JSON: yaml: unmarshal errors:\n  {lines}"
-            )))
+            ))
+        };
+        match (validation, duplicates.is_empty()) {
+            (FieldValidation::Strict, false) => Duplicates { warnings: Vec::new(), refusal: Some(refusal()) },
+            (FieldValidation::Warn, _) => Duplicates { warnings: duplicates, refusal: None },
+            _ => Duplicates::default(),
         }
-        (FieldValidation::Warn, _) => Ok(duplicates),
-        _ => Ok(Vec::new()),
+    }
+
+    pub fn is_none(&self) -> bool {
+        self.warnings.is_empty() && self.refusal.is_none()
+    }
+
+    /// Refuses the configuration, once it is known that nothing else is wrong with it.
+    pub fn check(&self) -> Result<(), ApiError> {
+        self.refusal.clone().map_or(Ok(()), Err)
     }
 }
 

@@ -102,6 +102,19 @@ impl WriteRequest<'_> {
                 conflict(target, conflicts)
             }
             ApplyError::Conversion { .. } => ApiError::internal(error.to_string()),
+            ApplyError::MalformedLive { errors, is_untracked } => {
+                let resource = &target.handler.resource;
+                let named = format!(
+                    "{}/{}; {}/{}, Kind={}",
+                    target.namespace, target.name, resource.group, resource.version, resource.kind
+                );
+                ApiError::unclassified(match is_untracked {
+                    true => format!(
+                        "failed to create manager for existing fields: failed to convert new object ({named}) to smd typed: {errors}"
+                    ),
+                    false => format!("failed to create typed live object ({named}): {errors}"),
+                })
+            }
             ApplyError::Undeclared { .. } | ApplyError::RemovedVersion { .. } => {
                 let answer = ApiError::unclassified(error.to_string());
                 ApiError::bad_request(error.to_string()).or_in_kubernetes(answer)

@@ -3,7 +3,7 @@
 
 use super::{
     Writer,
-    apply::{Forced, applied_duplicates, forced},
+    apply::{Duplicates, Forced, forced},
     body,
     commit::Written,
     create::check_namespace,
@@ -22,7 +22,7 @@ use hyper::StatusCode;
 use std::sync::OnceLock;
 use tenure_apply::{
     ApplyError, Live, Presence, Requested, ResetFields, SCALE_VERSION, SingleVersion, State, Write,
-    from_scale, to_scale,
+    from_scale, kubernetes_type_errors, to_scale,
 };
 use tenure_catalog::{
     Target, Verb, invalid_object_type,
@@ -102,6 +102,7 @@ struct ApplyScale {
     config: Value,
     replicas: Option<Value>,
     forced: Forced,
+    duplicates: Duplicates,
 }
 
 impl ObjectUpdate for ApplyScale {
@@ -122,6 +123,10 @@ impl ObjectUpdate for ApplyScale {
         let next = through_scale(write, live, undeclared, |found, own| {
             tenure_apply::apply(found, &declared, own, self.forced.as_force())
         })?;
+        self.duplicates.check()?;
+        if let Some(replicas) = &self.replicas {
+            check_replicas(write.target, replicas)?;
+        }
         if self.config.at(["metadata", "name"]).is_some() {
             check_name(write.target, &self.config)?;
         }
@@ -139,6 +144,14 @@ impl ObjectUpdate for ApplyScale {
         check_version(write.target, live, &self.config)?;
         Ok(next)
     }
+}
+
+/// Returns the error of Kubernetes for a configuration that does not fit the type of a scale.
+fn untyped(config: &Value, errors: &str) -> ApiError {
+    let named = format!("{}/{}", meta_text(config, "namespace"), meta_text(config, "name"));
+    ApiError::unclassified(format!(
+        "failed to create typed patch object ({named}; {SCALE_VERSION}, Kind={KIND}): {errors}"
+    ))
 }
 
 /// Returns the error of Kubernetes for a scale of a custom resource, which it cannot convert as it converts the resource.
@@ -208,7 +221,7 @@ impl Writer {
         options: WriteOptions,
     ) -> Result<Written, ApiError> {
         let parsed = body::parse_applied(request, self.applied_documents(), self.profile)?;
-        let duplicates = applied_duplicates(parsed.duplicates, options.validation, self.profile)?;
+        let mut duplicates = Duplicates::new(parsed.duplicates, options.validation, self.profile);
         let config = parsed.value;
         let text = |name: &str| config.get(name).and_then(Value::as_str).unwrap_or_default();
         if text("apiVersion") != SCALE_VERSION || text("kind") != KIND {
@@ -219,13 +232,18 @@ impl Writer {
             return Err(refused.or_in_kubernetes(ApiError::bad_request(invalid_object_type(version, kind))));
         }
         let replicas = config.at(["spec", "replicas"]).cloned();
-        if let Some(replicas) = &replicas {
-            check_replicas(target, replicas)?;
+        if let Some(replicas) = replicas.as_ref().filter(|replicas| replicas.as_i64().is_none()) {
+            let answer = kubernetes_type_errors(&config, scale_type());
+            check_replicas(target, replicas).map_err(|error| match answer {
+                Some(errors) => error.or_in_kubernetes(untyped(&config, &errors)),
+                None => error,
+            })?;
         }
         let forced = forced(target, request, &config, self.profile)?;
         let write = WriteRequest::new(self, target, request, options).into_apply();
-        let mut written = self.write(&write, &ApplyScale { config, replicas, forced }).await?;
-        written.warnings.extend(duplicates);
+        let warnings = std::mem::take(&mut duplicates.warnings);
+        let mut written = self.write(&write, &ApplyScale { config, replicas, forced, duplicates }).await?;
+        written.warnings.extend(warnings);
         Ok(written)
     }
 }

@@ -234,7 +234,8 @@ fn a_second_network_joins_the_default_service_cidr() {
     let server = Server::with_options(store, options("10.9.0.0/24,fd09::/112"), None);
     let object = server.get(&format!("{CIDRS}/kubernetes")).document();
     assert_eq!(object.at(["spec", "cidrs"]).unwrap().to_string(), r#"["10.9.0.0/24","fd09::/112"]"#);
-    let both = r#"{"metadata":{"name":"both"},"spec":{"ipFamilyPolicy":"RequireDualStack","ports":[{"port":80}]}}"#;
+    let both =
+        r#"{"metadata":{"name":"both"},"spec":{"ipFamilyPolicy":"RequireDualStack","ports":[{"port":80}]}}"#;
     let service = server.create(SERVICES, both);
     assert_eq!(service.at(["spec", "ipFamilies"]).unwrap().to_string(), r#"["IPv4","IPv6"]"#);
     let addresses = service.at(["spec", "clusterIPs"]).and_then(Value::as_array).unwrap().items().to_vec();
