@@ -120,7 +120,8 @@ fn below(depth: usize) -> Result<usize, Box<Problem>> {
 }
 
 fn read_text(text: &Bound<'_, PyString>) -> Result<Text, Box<Problem>> {
-    let lone = |_| Problem::of_value("the text has a surrogate without its partner, which is not a character");
+    let lone =
+        |_| Problem::of_value("the text has a surrogate without its partner, which is not a character");
     text.to_cow().map(|text| Text::from(text.as_ref())).map_err(lone)
 }
 
