@@ -6,7 +6,7 @@ use crate::{
     error::Problem,
     secret::{Place, redact_at, replaced_at},
 };
-use tenure_value::{Array, Object, Text, Value, private::same_text};
+use tenure_value::{Array, Object, Text, Value};
 
 /// The kinds of edits.
 const SAME: u8 = 0;
@@ -86,7 +86,7 @@ impl<'a, 'v> DeltaWriter<'a, 'v> {
             // Most names are in the same place of both.
             let (is, was) = match (new.get(new_at), old.get(old_at)) {
                 (None, None) => break,
-                (Some(is), Some(was)) if same_text(&is.0, &was.0) => (Some(is), Some(was)),
+                (Some(is), Some(was)) if is.0 == was.0 => (Some(is), Some(was)),
                 (Some(is), Some(was)) if was.0 < is.0 => (None, Some(was)),
                 (None, was) => (None, was),
                 (is, _) => (is, None),

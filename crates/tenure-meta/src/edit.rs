@@ -1,7 +1,7 @@
 //! Two ways to change an object without copying unchanged parts: [`Edit`] for changes of any field,
 //! [`Rebuild`] for one pass in the order of the fields. Both return `None` if nothing changes.
 
-use tenure_value::{Object, Text, Value, private::same_text};
+use tenure_value::{Object, Text, Value};
 
 /// How many fields are rarely exceeded by those that are added to an object.
 const ADDED: usize = 4;
@@ -28,15 +28,18 @@ impl<'o> Edit<'o> {
     }
 
     /// Returns the current value of a field.
-    pub fn get<N: AsRef<str> + ?Sized>(&self, name: &N) -> Option<&Value> {
+    pub fn get<N: AsRef<str> + ?Sized>(&self, name: &N) -> Option<&Value>
+    where
+        Text: PartialEq<N>,
+    {
         /// Up to this length a linear scan is faster than a binary search: most names already differ in
         /// length.
         const FEW: usize = 16;
-        let (name, fields) = (name.as_ref(), self.fields());
+        let fields = self.fields();
         if fields.len() <= FEW {
-            return fields.iter().find(|(field, _)| same_text(field, name)).map(|(_, value)| value);
+            return fields.iter().find(|(field, _)| field == name).map(|(_, value)| value);
         }
-        self.position(name).ok().map(|at| &fields[at].1)
+        self.position(name.as_ref()).ok().map(|at| &fields[at].1)
     }
 
     /// Sets a field.

@@ -3,7 +3,7 @@
 //! and only slower.
 
 use crate::NameFilter;
-use tenure_value::{Object, Text, Value, private::same_text};
+use tenure_value::{Object, Text, Value};
 
 /// The most fields of an object whose changes are looked for one by one; no type of Kubernetes has as many.
 const MOST_FIELDS: usize = u64::BITS as usize;
@@ -62,13 +62,15 @@ impl<'v> Previous<'v> {
 
     /// Returns the live value of a field with this index and value; most fields keep their index, and
     /// skipping scalars gains nothing.
-    pub fn field<N: AsRef<str> + ?Sized>(self, place: usize, name: &N, now: &Value) -> Previous<'v> {
+    pub fn field<N: AsRef<str> + ?Sized>(self, place: usize, name: &N, now: &Value) -> Previous<'v>
+    where
+        Text: PartialEq<N>,
+    {
         if now.is_scalar() {
             return Previous::UNKNOWN;
         }
         let fields = self.0.and_then(Value::as_object);
-        let here = fields.and_then(|fields| fields.fields().get(place));
-        let same = here.filter(|(field, _)| same_text(field, name.as_ref()));
+        let same = fields.and_then(|fields| fields.fields().get(place)).filter(|(field, _)| field == name);
         Previous(same.map(|(_, value)| value).or_else(|| fields.and_then(|fields| fields.get(name))))
     }
 
@@ -82,7 +84,7 @@ impl<'v> Previous<'v> {
         }
         let (mut places, mut bit) = (0, 1);
         for ((name_before, before), (name, now)) in before.iter().zip(now) {
-            if !same_text(name_before, name) {
+            if name_before != name {
                 return None;
             }
             let is_changed = match now.is_scalar() {

@@ -40,7 +40,6 @@ mod limits;
 mod number;
 mod pointer;
 mod prefix;
-mod same_text;
 #[cfg(feature = "serde")]
 mod serde;
 mod stack;
@@ -61,7 +60,7 @@ pub use value::{Array, Kind, Object, ObjectBuilder, Value};
 /// Internals shared with the other crates of this workspace; not part of the public API.
 #[doc(hidden)]
 pub mod private {
-    pub use crate::{prefix::sort_prefix, same_text::same_text, stack::Stack};
+    pub use crate::{prefix::sort_prefix, stack::Stack};
 }
 
 /// The examples of the README are tests.

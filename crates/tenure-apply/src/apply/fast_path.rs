@@ -11,7 +11,7 @@ use crate::{
 };
 use tenure_fields::{FieldSet, Node, PathElement};
 use tenure_schema::{ListTopology, TypeRef};
-use tenure_value::{Array, Object, Text, Value, private::same_text};
+use tenure_value::{Array, Object, Text, Value};
 
 /// Returns the merged object if the configuration declares exactly the last set; the live object itself if nothing
 /// changes. `None` means that the general algorithm has to decide.
@@ -74,7 +74,7 @@ impl<'a> FieldCursor<'a> {
 
     /// Moves to a field behind the current one.
     fn to(&mut self, name: &Text) -> Option<&'a Value> {
-        let passed = self.live.fields()[self.next..].iter().position(|(other, _)| same_text(other, name))?;
+        let passed = self.live.fields()[self.next..].iter().position(|(other, _)| other == name)?;
         self.next += passed + 1;
         Some(&self.live.fields()[self.next - 1].1)
     }
@@ -97,7 +97,7 @@ fn same(value: &Value, live: &Value) -> Option<Change> {
 }
 
 fn is(node: &Node, name: &Text) -> bool {
-    matches!(&node.element, PathElement::Field(field) if same_text(field, name))
+    matches!(&node.element, PathElement::Field(field) if field == name)
 }
 
 /// The identity in the metadata is not in any set.

@@ -8,10 +8,7 @@ use std::{
     sync::OnceLock,
 };
 use tenure_schema::{ScalarKind, Schema, Type, TypeId, UnknownFields};
-use tenure_value::{
-    Object, Text, Value,
-    private::{same_text, sort_prefix},
-};
+use tenure_value::{Object, Text, Value, private::sort_prefix};
 
 /// The index of a shape in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -196,15 +193,21 @@ impl StructShape {
     }
 
     /// Returns a field by its name.
-    pub fn field<N: AsRef<str> + ?Sized>(&self, name: &N) -> Option<&FieldShape> {
+    pub fn field<N: AsRef<str> + ?Sized>(&self, name: &N) -> Option<&FieldShape>
+    where
+        Text: PartialEq<N>,
+    {
         self.place(0, name).ok().map(|at| &self.fields[at])
     }
 
     /// Returns the index of a field, or where it would be, at or after an index.
-    fn place<N: AsRef<str> + ?Sized>(&self, from: usize, name: &N) -> Result<usize, usize> {
+    fn place<N: AsRef<str> + ?Sized>(&self, from: usize, name: &N) -> Result<usize, usize>
+    where
+        Text: PartialEq<N>,
+    {
         let text = name.as_ref();
         let at = self.slots.place(text);
-        if at >= from && self.fields.get(at).is_some_and(|field| same_text(&field.name, text)) {
+        if at >= from && self.fields.get(at).is_some_and(|field| field.name == *name) {
             return Ok(at);
         }
         let wanted = sort_prefix(text);
@@ -215,7 +218,7 @@ impl StructShape {
         let mut at = from + near + far;
         while self.prefixes.get(at) == Some(&wanted) {
             let field = &self.fields[at].name;
-            if same_text(field, text) {
+            if field == name {
                 return Ok(at);
             }
             if field.as_str() > text {

@@ -107,7 +107,10 @@ impl Value {
 
     /// Returns the field of that name, if this is an object that has it.
     #[inline]
-    pub fn get<N: AsRef<str> + ?Sized>(&self, name: &N) -> Option<&Value> {
+    pub fn get<N: AsRef<str> + ?Sized>(&self, name: &N) -> Option<&Value>
+    where
+        Text: PartialEq<N>,
+    {
         self.as_object()?.get(name)
     }
 

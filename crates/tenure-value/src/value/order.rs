@@ -2,7 +2,6 @@
 //! order and hash agree.
 
 use super::{Array, Object, Value};
-use crate::{Text, same_text::same_text};
 use std::{
     cmp::Ordering,
     hash::{Hash, Hasher},
@@ -51,7 +50,7 @@ impl PartialEq for Value {
             (Value::Int(a), Value::Int(b)) => a == b,
             (Value::UInt(a), Value::UInt(b)) => a == b,
             (Value::Float(a), Value::Float(b)) => a == b,
-            (Value::String(a), Value::String(b)) => same_text(a, b),
+            (Value::String(a), Value::String(b)) => a == b,
             (Value::Array(a), Value::Array(b)) => a == b,
             (Value::Object(a), Value::Object(b)) => a == b,
             _ => false,
@@ -77,19 +76,11 @@ impl Hash for Value {
     }
 }
 
-/// Whether two lists of fields are equal.
-fn same_fields(a: &[(Text, Value)], b: &[(Text, Value)]) -> bool {
-    let is_same = |((name, value), (other, of_other)): (&(Text, Value), &(Text, Value))| {
-        same_text(name, other) && value == of_other
-    };
-    a.len() == b.len() && a.iter().zip(b).all(is_same)
-}
-
 macro_rules! by_content {
-    ($type:ty, $content:ident, $same:expr) => {
+    ($type:ty, $content:ident) => {
         impl PartialEq for $type {
             fn eq(&self, other: &$type) -> bool {
-                self.ptr_eq(other) || $same(self.$content(), other.$content())
+                self.ptr_eq(other) || self.$content() == other.$content()
             }
         }
 
@@ -121,5 +112,5 @@ macro_rules! by_content {
     };
 }
 
-by_content!(Array, items, <[Value]>::eq);
-by_content!(Object, fields, same_fields);
+by_content!(Array, items);
+by_content!(Object, fields);
