@@ -224,8 +224,8 @@ mod tests {
 
     #[test]
     fn a_service_keeps_allocated_values_while_its_type_uses_them() {
-        let old = r#"{"metadata":{},"spec":{"type":"NodePort","clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1"],"ipFamilies":["IPv4"],"ipFamilyPolicy":"SingleStack","externalTrafficPolicy":"Cluster","ports":[{"port":80,"protocol":"TCP","nodePort":30001}]}}"#;
-        let put = r#"{"metadata":{},"spec":{"type":"NodePort","externalTrafficPolicy":"Cluster","ports":[{"port":80,"protocol":"TCP"},{"port":81,"protocol":"TCP"}]}}"#;
+        let old = r#"{"metadata":{},"spec":{"type":"NodePort","clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1"],"ipFamilies":["IPv4"],"ipFamilyPolicy":"SingleStack","externalTrafficPolicy":"Cluster","ports":[{"name":"a","port":80,"protocol":"TCP","nodePort":30001}]}}"#;
+        let put = r#"{"metadata":{},"spec":{"type":"NodePort","externalTrafficPolicy":"Cluster","ports":[{"name":"a","port":80,"protocol":"TCP"},{"name":"b","port":81,"protocol":"TCP"}]}}"#;
         let result = update(("v1", "Service"), Endpoint::Main, old, put);
         assert_eq!(result.at(["spec", "clusterIPs"]), Some(&Value::array(["10.0.0.1".into()])));
         let ports = result.at(["spec", "ports"]).and_then(Value::as_array).unwrap();

@@ -11,7 +11,6 @@ const SYSTEM: [&str; 7] =
     ["creationTimestamp", "generation", "managedFields", "namespace", "resourceVersion", "selfLink", "uid"];
 /// Fields that the recorded server changes after ownership is decided.
 const BOOKKEEPING: [&str; 1] = ["deprecated.daemonset.template.generation"];
-const RESTARTED: Value = Value::Int(0);
 
 /// Returns an object without server-managed metadata.
 pub fn bare(object: &Value) -> Value {
@@ -298,8 +297,8 @@ pub fn without_late_changes(
         }
         if BOOKKEEPING.contains(&name.as_str()) && body.is_none() {
             // A replacement without the count restarts it.
-            let value = if replaces { &RESTARTED } else { live.unwrap_or(value) };
-            return Some((name.clone(), value.clone()));
+            let value = if replaces { Value::from("0") } else { live.unwrap_or(value).clone() };
+            return Some((name.clone(), value));
         }
         let counts = BOOKKEEPING.iter().any(|name| value.get(name).is_some());
         if nodes.iter().any(|node| node.included && node.children.is_empty()) && !counts {

@@ -193,6 +193,12 @@ fn autoscaler_to_v2(object: &Object) -> Object {
 }
 
 fn autoscaler_to_v1(object: &Object) -> Object {
+    // Version 1 has no list of current metrics.
+    let status = object.get("status").and_then(Value::as_object);
+    let object = &match status {
+        Some(status) => object.with("status", status.without("currentMetrics")),
+        None => object.clone(),
+    };
     let Some(spec) = object.get("spec").and_then(Value::as_object) else { return object.clone() };
     let metrics = spec.get("metrics").and_then(Value::as_array);
     let target =
