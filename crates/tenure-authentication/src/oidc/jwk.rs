@@ -1,28 +1,35 @@
 //! JSON Web Keys of an issuer, and the signatures that they verify.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL};
-use ring::signature::{
-    ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, EcdsaVerificationAlgorithm, RSA_PKCS1_2048_8192_SHA256,
-    RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512, RSA_PSS_2048_8192_SHA256,
-    RSA_PSS_2048_8192_SHA384, RSA_PSS_2048_8192_SHA512, RsaParameters, RsaPublicKeyComponents,
-    UnparsedPublicKey,
+use p521::ecdsa::signature::hazmat::PrehashVerifier;
+use ring::{
+    digest,
+    signature::{
+        ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, RSA_PKCS1_2048_8192_SHA256,
+        RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512, RSA_PSS_2048_8192_SHA256,
+        RSA_PSS_2048_8192_SHA384, RSA_PSS_2048_8192_SHA512, RsaParameters, RsaPublicKeyComponents,
+        UnparsedPublicKey,
+    },
 };
 use tenure_meta::ValueExt;
 use tenure_value::{Text, Value};
 
-/// The signature algorithms of tokens. `ES512` is not among them: its curve, P-521, is not implemented.
-pub const ALGORITHMS: [&str; 8] = ["ES256", "ES384", "PS256", "PS384", "PS512", "RS256", "RS384", "RS512"];
+/// The signature algorithms of tokens.
+pub const ALGORITHMS: [&str; 9] =
+    ["ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "RS256", "RS384", "RS512"];
 
 /// How a signature is verified.
 enum Algorithm {
     Rsa(&'static RsaParameters),
-    Ec(&'static EcdsaVerificationAlgorithm, Curve),
+    Ec(Curve),
 }
 
+/// A curve of ECDSA; with each goes one hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Curve {
     P256,
     P384,
+    P521,
 }
 
 impl Algorithm {
@@ -34,8 +41,9 @@ impl Algorithm {
             "PS256" => Algorithm::Rsa(&RSA_PSS_2048_8192_SHA256),
             "PS384" => Algorithm::Rsa(&RSA_PSS_2048_8192_SHA384),
             "PS512" => Algorithm::Rsa(&RSA_PSS_2048_8192_SHA512),
-            "ES256" => Algorithm::Ec(&ECDSA_P256_SHA256_FIXED, Curve::P256),
-            "ES384" => Algorithm::Ec(&ECDSA_P384_SHA384_FIXED, Curve::P384),
+            "ES256" => Algorithm::Ec(Curve::P256),
+            "ES384" => Algorithm::Ec(Curve::P384),
+            "ES512" => Algorithm::Ec(Curve::P521),
             _ => return None,
         })
     }
@@ -47,7 +55,24 @@ impl Curve {
         match self {
             Curve::P256 => 32,
             Curve::P384 => 48,
+            Curve::P521 => 66,
         }
+    }
+
+    /// Whether a signature, two coordinates, is that of an uncompressed point.
+    fn verifies(self, point: &[u8], message: &[u8], signature: &[u8]) -> bool {
+        let by = match self {
+            Curve::P256 => &ECDSA_P256_SHA256_FIXED,
+            Curve::P384 => &ECDSA_P384_SHA384_FIXED,
+            // ring does not have this curve.
+            Curve::P521 => {
+                let hash = digest::digest(&digest::SHA512, message);
+                let key = p521::ecdsa::VerifyingKey::from_sec1_bytes(point);
+                let signature = p521::ecdsa::Signature::from_slice(signature);
+                return matches!((key, signature), (Ok(key), Ok(given)) if key.verify_prehash(hash.as_ref(), &given).is_ok());
+            }
+        };
+        UnparsedPublicKey::new(by, point).verify(message, signature).is_ok()
     }
 }
 
@@ -92,6 +117,7 @@ impl Jwk {
                 let curve = match key.text("crv").as_str() {
                     "P-256" => Curve::P256,
                     "P-384" => Curve::P384,
+                    "P-521" => Curve::P521,
                     _ => return None,
                 };
                 let (x, y) = (bytes("x")?, bytes("y")?);
@@ -115,8 +141,8 @@ impl Jwk {
                 let key = RsaPublicKeyComponents { n: modulus, e: exponent };
                 key.verify(parameters, message, signature).is_ok()
             }
-            (Some(Algorithm::Ec(parameters, curve)), Material::Ec(own, point)) if curve == *own => {
-                UnparsedPublicKey::new(parameters, point).verify(message, signature).is_ok()
+            (Some(Algorithm::Ec(curve)), Material::Ec(own, point)) if curve == *own => {
+                curve.verifies(point, message, signature)
             }
             _ => false,
         }

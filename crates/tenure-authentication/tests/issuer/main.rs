@@ -54,13 +54,15 @@ async fn user_at(authenticators: &JwtAuthenticators, token: &str, now: i64) -> R
 #[tokio::test]
 async fn every_algorithm_is_verified_and_claims_become_a_user() {
     let issuer = TestIssuer::start().await;
-    let keys = [Key::rsa(), Key::p256(), Key::p384()];
-    issuer.state().keys = keys.iter().zip(["rsa", "p256", "p384"]).map(|(key, id)| key.jwk(id)).collect();
+    let keys = [Key::rsa(), Key::p256(), Key::p384(), Key::p521()];
+    issuer.state().keys =
+        keys.iter().zip(["rsa", "p256", "p384", "p521"]).map(|(key, id)| key.jwk(id)).collect();
     let authenticators = authenticators(&issuer, BY_CLAIM).await;
     for algorithm in ALGORITHMS {
         let (key, id) = match algorithm {
             "ES256" => (&keys[1], "p256"),
             "ES384" => (&keys[2], "p384"),
+            "ES512" => (&keys[3], "p521"),
             _ => (&keys[0], "rsa"),
         };
         for id in [id, ""] {

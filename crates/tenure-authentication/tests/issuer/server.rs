@@ -1,9 +1,10 @@
 //! An OpenID Connect issuer on a loopback address, with keys that can be rotated.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL};
+use p521::ecdsa::{SigningKey, signature::Signer};
 use rcgen::{BasicConstraints, Certificate, CertificateParams, IsCa, Issuer, KeyPair};
 use ring::{
-    rand::SystemRandom,
+    rand::{SecureRandom, SystemRandom},
     signature::{
         self, ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _,
         RSA_PKCS1_SHA256, RSA_PKCS1_SHA384, RSA_PKCS1_SHA512, RSA_PSS_SHA256, RSA_PSS_SHA384, RSA_PSS_SHA512,
@@ -31,6 +32,7 @@ const RSA_PEM: &str = include_str!("../data/issuer.pem");
 pub enum Key {
     Rsa(RsaKeyPair),
     Ec(EcdsaKeyPair, &'static str),
+    P521(SigningKey),
 }
 
 impl Key {
@@ -48,6 +50,13 @@ impl Key {
         Key::ec(&ECDSA_P384_SHA384_FIXED_SIGNING, "P-384")
     }
 
+    pub fn p521() -> Key {
+        // A number that is certainly below the order of the curve.
+        let mut scalar = [0; 66];
+        SystemRandom::new().fill(&mut scalar[2..]).unwrap();
+        Key::P521(SigningKey::from_slice(&scalar).unwrap())
+    }
+
     fn ec(algorithm: &'static signature::EcdsaSigningAlgorithm, curve: &'static str) -> Key {
         let random = SystemRandom::new();
         let document = EcdsaKeyPair::generate_pkcs8(algorithm, &random).unwrap();
@@ -57,15 +66,19 @@ impl Key {
     /// Returns the public half as a JSON Web Key.
     pub fn jwk(&self, id: &str) -> Value {
         let text = |bytes: &[u8]| Value::from(BASE64URL.encode(bytes));
+        let on_curve = |curve: &str, point: &[u8]| {
+            let (x, y) = point[1..].split_at(point.len() / 2);
+            vec![("kty", "EC".into()), ("crv", curve.into()), ("x", text(x)), ("y", text(y))]
+        };
         let own: Vec<(&str, Value)> = match self {
             Key::Rsa(pair) => {
                 let public: signature::RsaPublicKeyComponents<Vec<u8>> = pair.public().into();
                 vec![("kty", "RSA".into()), ("n", text(&public.n)), ("e", text(&public.e))]
             }
-            Key::Ec(pair, curve) => {
-                let point = &pair.public_key().as_ref()[1..];
-                let (x, y) = point.split_at(point.len() / 2);
-                vec![("kty", "EC".into()), ("crv", (*curve).into()), ("x", text(x)), ("y", text(y))]
+            Key::Ec(pair, curve) => on_curve(curve, pair.public_key().as_ref()),
+            Key::P521(key) => {
+                let point = p521::ecdsa::VerifyingKey::from(key).to_encoded_point(false);
+                on_curve("P-521", point.as_bytes())
             }
         };
         Value::object([("kid", Value::from(id)), ("use", "sig".into())].into_iter().chain(own))
@@ -95,6 +108,10 @@ impl Key {
                 signature
             }
             Key::Ec(pair, _) => pair.sign(&random, message.as_bytes()).unwrap().as_ref().to_vec(),
+            Key::P521(key) => {
+                let signature: p521::ecdsa::Signature = key.sign(message.as_bytes());
+                signature.to_bytes().to_vec()
+            }
         };
         format!("{message}.{}", BASE64URL.encode(signature))
     }
