@@ -15,7 +15,7 @@ pub struct AuditFlags {
     /// The file of audit events; - is the standard output.
     #[arg(long, value_name = "FILE")]
     pub audit_log_path: Option<PathBuf>,
-    /// The size in megabytes at which the file is rotated [default: 100].
+    /// The size in megabytes at which the file is rotated; 0 is the default [default: 100].
     #[arg(long, value_name = "MEGABYTES")]
     pub audit_log_maxsize: Option<u64>,
     /// How many rotated files are kept [default: all].
@@ -88,7 +88,7 @@ impl AuditFlags {
         let log = self.audit_log_path.as_ref().map(|path| {
             let defaults = LogOptions::new(path);
             LogOptions {
-                max_size: self.audit_log_maxsize.unwrap_or(defaults.max_size),
+                max_size: self.audit_log_maxsize.filter(|size| *size > 0).unwrap_or(defaults.max_size),
                 max_backups: self.audit_log_maxbackup.unwrap_or(defaults.max_backups),
                 max_age: self.audit_log_maxage.unwrap_or(defaults.max_age),
                 compress: self.audit_log_compress,

@@ -56,7 +56,7 @@ pub struct IdentityFlags {
     /// Where the keys of service account tokens are published, if not on this server.
     #[arg(long, value_name = "URL")]
     pub service_account_jwks_uri: Option<String>,
-    /// The longest lifetime of service account tokens, such as 24h; longer ones that are asked for are shortened.
+    /// The longest lifetime of service account tokens, such as 24h; longer ones that are asked for are shortened. 0 is no limit.
     #[arg(long, value_name = "DURATION", value_parser = token_expiration)]
     pub service_account_max_token_expiration: Option<i64>,
     /// The audiences of the API server; by default the issuer.
@@ -186,7 +186,8 @@ impl IdentityFlags {
         }
         identity.tokens.audiences = self.api_audiences.clone();
         identity.tokens.jwks_uri = self.service_account_jwks_uri.clone();
-        identity.tokens.longest_seconds = self.service_account_max_token_expiration;
+        identity.tokens.longest_seconds =
+            self.service_account_max_token_expiration.filter(|seconds| *seconds > 0);
         self.oidc.apply(self.anonymous_auth, identity, reloader)?;
         // As in kube-apiserver: anonymous requests that may do everything would need no credentials at all.
         let allows_everything =
@@ -201,13 +202,16 @@ impl IdentityFlags {
     }
 }
 
-/// Reads the longest lifetime of tokens, in seconds.
-pub fn token_expiration(text: &str) -> Result<i64, String> {
+/// Reads the longest lifetime of tokens, in seconds; 0 is no limit.
+fn token_expiration(text: &str) -> Result<i64, String> {
     const SECOND: i64 = 1_000_000_000;
-    let seconds = duration_nanoseconds(text).map(|nanoseconds| nanoseconds / SECOND);
-    seconds
-        .filter(|seconds| (3600..=1 << 32).contains(seconds))
-        .ok_or_else(|| "expected a duration between 1h and 2^32 seconds, such as 24h".into())
+    match duration_nanoseconds(text) {
+        Some(0) => Some(0),
+        nanoseconds => nanoseconds
+            .map(|nanoseconds| nanoseconds / SECOND)
+            .filter(|seconds| (3600..=1 << 32).contains(seconds)),
+    }
+    .ok_or_else(|| "expected 0, or a duration between 1h and 2^32 seconds, such as 24h".into())
 }
 
 fn token_file(path: &Path, least: usize) -> Result<TokenFile, String> {

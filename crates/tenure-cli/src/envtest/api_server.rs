@@ -4,26 +4,23 @@ use super::{
     Error,
     api_server_flags::{help, parse},
     flags::{FlagError, Flags, invalid},
+    shared_flags::SharedFlags,
 };
 use crate::{
     admission_manifests,
     aggregation::AggregationFlags,
-    audit::{AuditFlags, Format, Mode},
-    authorization::{AuthorizationFlags, AuthorizationMode, review_version},
+    audit::{AuditFlags, Mode},
+    authorization::AuthorizationMode,
     control_plane::{self, ControlPlane},
     controllers::controllers,
     feature_gates,
-    identity::{IdentityFlags, token_expiration},
-    limits::duration,
+    identity::IdentityFlags,
     logging,
-    oidc::OidcFlags,
 };
-use clap::ValueEnum;
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
 };
 use tenure_admission::{AdmissionChain, PluginConfiguration, PluginSelection, plugin_names};
 use tenure_builtin::allocate::ServiceNetworks;
@@ -35,7 +32,7 @@ use tenure_profile::{KubernetesVersion, Profile};
 use tenure_server::{Controllers, ServerOptions};
 use tenure_store::MemoryStore;
 use tenure_transport::{
-    Reloadable, Reloader, ReviewVersion,
+    Reloadable, Reloader,
     serving::{ServingCertificate, Tls, serving_names},
 };
 
@@ -167,15 +164,21 @@ impl Settings {
             (Some(_), None) => return Err(FlagError::NeedsArgument("tls-private-key-file".into())),
             (None, Some(_)) => return Err(FlagError::NeedsArgument("tls-cert-file".into())),
         };
+        let SharedFlags { mut identity, aggregation, audit } = SharedFlags::read(flags)?;
+        let authorization = &mut identity.authorization;
+        if authorization.authorization_mode.is_empty() && authorization.authorization_config.is_none() {
+            authorization.authorization_mode.push(AuthorizationMode::AlwaysAllow);
+        }
+        identity.least_token_bytes = 1;
         let verbosity = flags.parsed::<u8>("v", "expected a number between 0 and 255")?.unwrap_or_default();
         Ok(Settings {
             bind: SocketAddr::new(address, port),
             advertise: flags.parsed("advertise-address", ADDRESS)?.unwrap_or(address),
             cert_dir: path("cert-dir").unwrap_or_else(|| CERT_DIR.into()),
             cert_files,
-            identity: identity(flags)?,
-            aggregation: aggregation(flags)?,
-            audit: audit(flags)?,
+            identity,
+            aggregation,
+            audit,
             plugins: plugins(flags)?,
             plugin_configuration: path("admission-control-config-file"),
             profile: profile(flags)?,
@@ -208,153 +211,6 @@ impl Settings {
         }
         ServingCertificate::open(&self.cert_dir, names).map_err(|error| error.to_string())
     }
-}
-
-fn identity(flags: &Flags) -> Result<IdentityFlags, FlagError> {
-    let path = |name: &str| flags.last(name).filter(|path| !path.is_empty()).map(PathBuf::from);
-    Ok(IdentityFlags {
-        authorization: authorization(flags)?,
-        anonymous_auth: flags.switch("anonymous-auth"),
-        token_auth_file: path("token-auth-file"),
-        enable_bootstrap_token_auth: flags.switch("enable-bootstrap-token-auth"),
-        authentication_token_webhook_config_file: path("authentication-token-webhook-config-file"),
-        authentication_token_webhook_version: version(flags, "authentication-token-webhook-version")?,
-        authentication_token_webhook_cache_ttl: ttl(flags, "authentication-token-webhook-cache-ttl")?,
-        client_ca_file: path("client-ca-file"),
-        service_account_signing_key_file: path("service-account-signing-key-file"),
-        service_account_key_file: flags.all("service-account-key-file").iter().map(PathBuf::from).collect(),
-        service_account_issuer: flags.all("service-account-issuer").to_vec(),
-        service_account_jwks_uri: flags
-            .last("service-account-jwks-uri")
-            .filter(|uri| !uri.is_empty())
-            .map(String::from),
-        service_account_max_token_expiration: longest_token(flags)?,
-        api_audiences: flags.list("api-audiences").unwrap_or_default(),
-        requestheader_client_ca_file: path("requestheader-client-ca-file"),
-        requestheader_allowed_names: flags.list("requestheader-allowed-names").unwrap_or_default(),
-        requestheader_username_headers: flags.list("requestheader-username-headers").unwrap_or_default(),
-        requestheader_group_headers: flags.list("requestheader-group-headers").unwrap_or_default(),
-        requestheader_extra_headers_prefix: flags
-            .list("requestheader-extra-headers-prefix")
-            .unwrap_or_default(),
-        requestheader_uid_headers: flags.list("requestheader-uid-headers").unwrap_or_default(),
-        oidc: oidc(flags)?,
-        least_token_bytes: 1,
-    })
-}
-
-fn aggregation(flags: &Flags) -> Result<AggregationFlags, FlagError> {
-    let path = |name: &str| flags.last(name).filter(|path| !path.is_empty()).map(PathBuf::from);
-    let flags = AggregationFlags {
-        proxy_client_cert_file: path("proxy-client-cert-file"),
-        proxy_client_key_file: path("proxy-client-key-file"),
-        enable_aggregator_routing: flags.switch("enable-aggregator-routing"),
-    };
-    match (&flags.proxy_client_cert_file, &flags.proxy_client_key_file) {
-        (Some(_), None) => Err(FlagError::NeedsArgument("proxy-client-key-file".into())),
-        (None, Some(_)) => Err(FlagError::NeedsArgument("proxy-client-cert-file".into())),
-        _ => Ok(flags),
-    }
-}
-
-fn longest_token(flags: &Flags) -> Result<Option<i64>, FlagError> {
-    const NAME: &str = "service-account-max-token-expiration";
-    // 0 means unlimited.
-    let given = flags.last(NAME).filter(|text| !text.is_empty() && !["0", "0s"].contains(text));
-    let read = |text: &str| token_expiration(text).map_err(|why| invalid(NAME, text, why));
-    given.map(read).transpose()
-}
-
-fn oidc(flags: &Flags) -> Result<OidcFlags, FlagError> {
-    let text = |name: &str| flags.last(name).filter(|text| !text.is_empty()).map(String::from);
-    let oidc = OidcFlags {
-        authentication_config: text("authentication-config").map(PathBuf::from),
-        oidc_issuer_url: text("oidc-issuer-url"),
-        oidc_client_id: text("oidc-client-id"),
-        oidc_ca_file: text("oidc-ca-file").map(PathBuf::from),
-        oidc_username_claim: text("oidc-username-claim"),
-        oidc_username_prefix: text("oidc-username-prefix"),
-        oidc_groups_claim: text("oidc-groups-claim"),
-        oidc_groups_prefix: text("oidc-groups-prefix"),
-        oidc_required_claim: flags.all("oidc-required-claim").to_vec(),
-        oidc_signing_algs: flags.list("oidc-signing-algs").unwrap_or_default(),
-    };
-    match (&oidc.oidc_issuer_url, &oidc.oidc_client_id) {
-        (Some(_), None) => Err(FlagError::NeedsArgument("oidc-client-id".into())),
-        (None, Some(_)) => Err(FlagError::NeedsArgument("oidc-issuer-url".into())),
-        _ => Ok(oidc),
-    }
-}
-
-fn audit(flags: &Flags) -> Result<AuditFlags, FlagError> {
-    const FORMAT: &str = "audit-log-format";
-    const MODE: &str = "audit-log-mode";
-    const NUMBER: &str = "expected a whole number";
-    let path = |name: &str| flags.last(name).filter(|path| !path.is_empty()).map(PathBuf::from);
-    // 0 is the default of each: no limit, or for the size a limit that suits a log.
-    let number = |name: &str| Ok(flags.parsed::<u64>(name, NUMBER)?.filter(|number| *number > 0));
-    let format = match flags.last(FORMAT) {
-        None | Some("json") => Format::Json,
-        Some("legacy") => Format::Legacy,
-        Some(other) => return Err(invalid(FORMAT, other, "expected json or legacy")),
-    };
-    let mode = match flags.last(MODE) {
-        None => None,
-        Some("batch") => Some(Mode::Batch),
-        Some("blocking") => Some(Mode::Blocking),
-        Some(other) => return Err(invalid(MODE, other, "expected batch or blocking")),
-    };
-    Ok(AuditFlags {
-        audit_policy_file: path("audit-policy-file"),
-        audit_log_path: path("audit-log-path"),
-        audit_log_maxsize: number("audit-log-maxsize")?,
-        audit_log_maxbackup: number("audit-log-maxbackup")?.and_then(|number| usize::try_from(number).ok()),
-        audit_log_maxage: number("audit-log-maxage")?,
-        audit_log_compress: flags.switch("audit-log-compress").unwrap_or_default(),
-        audit_log_format: format,
-        audit_log_mode: mode,
-        audit_webhook_config_file: path("audit-webhook-config-file"),
-        ..AuditFlags::default()
-    })
-}
-
-fn authorization(flags: &Flags) -> Result<AuthorizationFlags, FlagError> {
-    const NAME: &str = "authorization-mode";
-    let path = |name: &str| flags.last(name).filter(|path| !path.is_empty()).map(PathBuf::from);
-    let config = path("authorization-config");
-    let default = || if config.is_some() { Vec::new() } else { vec!["AlwaysAllow".to_owned()] };
-    let names = flags.list(NAME).unwrap_or_else(default);
-    let mode = |name: &String| {
-        AuthorizationMode::from_str(name, false).map_err(|_| {
-            let names: Vec<String> =
-                AuthorizationMode::value_variants().iter().map(|mode| mode.name()).collect();
-            invalid(NAME, name, format!("expected a list of {}", names.join(", ")))
-        })
-    };
-    Ok(AuthorizationFlags {
-        authorization_mode: names.iter().map(mode).collect::<Result<_, _>>()?,
-        authorization_config: config,
-        authorization_policy_file: path("authorization-policy-file"),
-        authorization_webhook_config_file: path("authorization-webhook-config-file"),
-        authorization_webhook_version: version(flags, "authorization-webhook-version")?,
-        authorization_webhook_cache_authorized_ttl: ttl(flags, "authorization-webhook-cache-authorized-ttl")?,
-        authorization_webhook_cache_unauthorized_ttl: ttl(
-            flags,
-            "authorization-webhook-cache-unauthorized-ttl",
-        )?,
-    })
-}
-
-/// Reads how long answers of a webhook count.
-fn ttl(flags: &Flags, name: &str) -> Result<Option<Duration>, FlagError> {
-    let given = flags.last(name).filter(|text| !text.is_empty());
-    given.map(|text| duration(text).map_err(|why| invalid(name, text, why))).transpose()
-}
-
-/// Reads the version of the reviews that a webhook is sent.
-fn version(flags: &Flags, name: &str) -> Result<Option<ReviewVersion>, FlagError> {
-    let given = flags.last(name).filter(|text| !text.is_empty());
-    given.map(|text| review_version(text).map_err(|why| invalid(name, text, why))).transpose()
 }
 
 fn plugins(flags: &Flags) -> Result<PluginSelection, FlagError> {

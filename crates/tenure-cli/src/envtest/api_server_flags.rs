@@ -1,75 +1,29 @@
 //! The flags of kube-apiserver: those that Tenure honours, those that cannot matter to it, and those that need something it
-//! does not have. A flag that is in none of these tables is unknown.
+//! does not have. A flag that is neither in these tables nor shared with `tenure serve` is unknown.
 
-use super::flags::{FlagError, Flags, Kind, Syntax};
+use super::{
+    flags::{FlagError, Flags, Kind, Syntax},
+    shared_flags::SharedFlags,
+};
 use Kind::{Switch, Value};
+use std::collections::BTreeMap;
 
-/// The flags that Tenure honours, with their help.
+/// The flags that Tenure honours, with their help; those that `tenure serve` shares are here only if their defaults differ.
 const HONOURED: &[(&str, Kind, &str)] = &[
     ("admission-control", Value, "Admission plugins to run instead of the default ones (deprecated)."),
     ("admission-control-config-file", Value, "An AdmissionConfiguration: the configuration of PodSecurity."),
     ("advertise-address", Value, "The address of the endpoints of the service kubernetes."),
     (
-        "anonymous-auth",
-        Switch,
-        "Whether requests without credentials run as system:anonymous. [default=true]",
-    ),
-    ("api-audiences", Value, "The audiences of the API server; by default the issuer."),
-    (
-        "authentication-config",
-        Value,
-        "An AuthenticationConfiguration: issuers of tokens, anonymous requests.",
-    ),
-    (
-        "authentication-token-webhook-cache-ttl",
-        Value,
-        "How long an answer of the token webhook counts. [default=2m]",
-    ),
-    (
-        "authentication-token-webhook-config-file",
-        Value,
-        "The kubeconfig of a webhook that knows further tokens.",
-    ),
-    (
-        "authentication-token-webhook-version",
-        Value,
-        "The version of reviews of tokens: v1 or v1beta1. [default=v1beta1]",
-    ),
-    ("authorization-config", Value, "An AuthorizationConfiguration: the authorizers in a file."),
-    (
         "authorization-mode",
         Value,
         "A list of Node, RBAC, ABAC, Webhook, AlwaysAllow and AlwaysDeny. [default=AlwaysAllow]",
     ),
-    ("authorization-policy-file", Value, "The policies of the mode ABAC: one JSON object per line."),
-    (
-        "authorization-webhook-cache-authorized-ttl",
-        Value,
-        "How long a permission of the webhook counts. [default=5m]",
-    ),
-    (
-        "authorization-webhook-cache-unauthorized-ttl",
-        Value,
-        "How long any other answer of the webhook counts. [default=30s]",
-    ),
-    ("authorization-webhook-config-file", Value, "The kubeconfig of the mode Webhook."),
-    ("authorization-webhook-version", Value, "The version of reviews: v1 or v1beta1. [default=v1beta1]"),
-    ("audit-log-compress", Switch, "Whether rotated audit logs are compressed. [default=false]"),
-    ("audit-log-format", Value, "How an audit event is written: json or legacy. [default=json]"),
-    ("audit-log-maxage", Value, "How many days rotated audit logs are kept. [default=no limit]"),
-    ("audit-log-maxbackup", Value, "How many rotated audit logs are kept. [default=all]"),
-    ("audit-log-maxsize", Value, "The size in megabytes at which the audit log is rotated. [default=100]"),
-    ("audit-log-mode", Value, "When audit events are written: batch or blocking. [default=blocking]"),
-    ("audit-log-path", Value, "The file of audit events; - is the standard output."),
-    ("audit-policy-file", Value, "The policy of which requests are audited, and at which level."),
-    ("audit-webhook-config-file", Value, "A kubeconfig that names the server that receives audit events."),
     ("bind-address", Value, "The address to listen on. [default=0.0.0.0]"),
     (
         "cert-dir",
         Value,
         "The directory of apiserver.crt and apiserver.key, which are created if they are missing.",
     ),
-    ("client-ca-file", Value, "The authorities of client certificates. CN is the user, O the groups."),
     (
         "controllers",
         Value,
@@ -77,16 +31,6 @@ const HONOURED: &[(&str, Kind, &str)] = &[
     ),
     ("disable-admission-plugins", Value, "Default admission plugins that do not run."),
     ("enable-admission-plugins", Value, "Admission plugins that run besides the default ones."),
-    (
-        "enable-aggregator-routing",
-        Switch,
-        "Whether requests go to the endpoints of an extension API server, and not to its cluster IP.",
-    ),
-    (
-        "enable-bootstrap-token-auth",
-        Switch,
-        "Whether the bootstrap tokens in secrets of kube-system are valid. [default=false]",
-    ),
     ("enable-garbage-collector", Switch, "Whether dependents of deleted owners are deleted. [default=true]"),
     (
         "feature-gates",
@@ -94,41 +38,10 @@ const HONOURED: &[(&str, Kind, &str)] = &[
         "Feature gates as NAME=true or NAME=false. CBORServingAndStorage serves CBOR; others have no effect.",
     ),
     ("help", Switch, "Print this help."),
-    ("oidc-ca-file", Value, "The authorities of the certificate of the OpenID Connect issuer."),
-    ("oidc-client-id", Value, "The audience of tokens of the OpenID Connect issuer."),
-    ("oidc-groups-claim", Value, "The claim that has the groups."),
-    ("oidc-groups-prefix", Value, "What comes before the names of groups."),
-    ("oidc-issuer-url", Value, "The OpenID Connect issuer whose tokens are accepted."),
-    ("oidc-required-claim", Value, "A claim that tokens must have, as KEY=VALUE; may be repeated."),
-    ("oidc-signing-algs", Value, "The algorithms that tokens may be signed with. [default=RS256]"),
-    ("oidc-username-claim", Value, "The claim that is the user name. [default=sub]"),
-    ("oidc-username-prefix", Value, "What comes before user names; - is nothing."),
-    (
-        "proxy-client-cert-file",
-        Value,
-        "The certificate by which extension API servers recognize this server.",
-    ),
-    ("proxy-client-key-file", Value, "The key of --proxy-client-cert-file."),
-    ("requestheader-allowed-names", Value, "The common names that front proxies may have. [default=any]"),
-    ("requestheader-client-ca-file", Value, "The authorities of front proxies."),
-    ("requestheader-extra-headers-prefix", Value, "The beginnings of the headers of further attributes."),
-    ("requestheader-group-headers", Value, "The headers in which front proxies name the groups."),
-    ("requestheader-uid-headers", Value, "The headers in which front proxies name the uid."),
-    ("requestheader-username-headers", Value, "The headers in which front proxies name the user."),
     ("secure-port", Value, "The port to listen on, with TLS. [default=6443]"),
-    (
-        "service-account-issuer",
-        Value,
-        "The issuer of service account tokens; may be repeated, the first one issues.",
-    ),
-    ("service-account-jwks-uri", Value, "Where the keys of service account tokens are published."),
-    ("service-account-key-file", Value, "A key that verifies service account tokens; may be repeated."),
-    ("service-account-max-token-expiration", Value, "The longest lifetime of service account tokens."),
-    ("service-account-signing-key-file", Value, "The key that signs service account tokens."),
     ("service-cluster-ip-range", Value, "The addresses of services. [default=10.0.0.0/16]"),
     ("tls-cert-file", Value, "The certificate to present, instead of that of --cert-dir."),
     ("tls-private-key-file", Value, "The key of --tls-cert-file."),
-    ("token-auth-file", Value, "A file of static tokens: lines of token,user,uid,\"groups\"."),
     ("v", Value, "The number of the log level verbosity; from 4 on requests are logged."),
     ("version", Switch, "Print the version."),
 ];
@@ -147,8 +60,7 @@ const IGNORED_VALUES: &str = "allow-metric-labels allow-metric-labels-manifest a
     audit-log-batch-buffer-size audit-log-batch-max-size audit-log-batch-max-wait audit-log-batch-throttle-burst \
     audit-log-batch-throttle-qps \
     audit-log-truncate-max-batch-size audit-log-truncate-max-event-size audit-log-version \
-    audit-webhook-batch-buffer-size audit-webhook-batch-initial-backoff audit-webhook-batch-max-size \
-    audit-webhook-batch-max-wait audit-webhook-batch-throttle-burst audit-webhook-batch-throttle-qps \
+    audit-webhook-batch-initial-backoff audit-webhook-batch-throttle-burst audit-webhook-batch-throttle-qps \
     audit-webhook-initial-backoff audit-webhook-mode audit-webhook-truncate-max-batch-size \
     audit-webhook-truncate-max-event-size audit-webhook-version coordinated-leadership-lease-duration \
     coordinated-leadership-renew-deadline coordinated-leadership-retry-period cors-allowed-origins debug-socket-path \
@@ -174,7 +86,8 @@ const UNSUPPORTED: &[(&str, &str)] =
 
 /// Reads a command line of kube-apiserver.
 pub fn parse(arguments: &[String]) -> Result<Flags, FlagError> {
-    let flags = Flags::parse(arguments, Syntax::Posix, kind)?;
+    let honoured = honoured();
+    let flags = Flags::parse(arguments, Syntax::Posix, |name| kind(name, &honoured))?;
     for name in flags.names() {
         // An empty value is the default.
         let given = flags.all(name).iter().any(|value| !value.is_empty());
@@ -185,11 +98,17 @@ pub fn parse(arguments: &[String]) -> Result<Flags, FlagError> {
     Ok(flags)
 }
 
-fn kind(name: &str) -> Option<Kind> {
+/// Returns the flags that Tenure honours by their names.
+fn honoured() -> BTreeMap<String, (Kind, String)> {
+    let own = HONOURED.iter().map(|(name, kind, help)| ((*name).to_owned(), *kind, (*help).to_owned()));
+    SharedFlags::all().into_iter().chain(own).map(|(name, kind, help)| (name, (kind, help))).collect()
+}
+
+fn kind(name: &str, honoured: &BTreeMap<String, (Kind, String)>) -> Option<Kind> {
     let name = if name == "h" { "help" } else { name };
-    let honoured = HONOURED.iter().find(|(flag, ..)| *flag == name).map(|(_, kind, _)| *kind);
     let listed = |list: &str| list.split_whitespace().any(|flag| flag == name);
     let unsupported = || UNSUPPORTED.iter().any(|(flag, _)| *flag == name);
+    let honoured = honoured.get(name).map(|(kind, _)| *kind);
     honoured
         .or_else(|| listed(IGNORED_SWITCHES).then_some(Switch))
         .or_else(|| (listed(IGNORED_VALUES) || unsupported()).then_some(Value))
@@ -206,8 +125,8 @@ pub fn help() -> String {
         let value = if kind == Value { " string" } else { "" };
         format!("{dashes}{name}{value}\n                {help}\n")
     };
-    for (name, kind, help) in HONOURED {
-        text += &row(name, *kind, help);
+    for (name, (kind, help)) in honoured() {
+        text += &row(&name, kind, &help);
     }
     text += "\nAccepted without effect:\n\n";
     for (list, kind) in [(IGNORED_SWITCHES, Switch), (IGNORED_VALUES, Value)] {
@@ -233,9 +152,9 @@ mod tests {
     fn no_flag_is_listed_twice() {
         let mut seen = BTreeSet::new();
         let ignored = IGNORED_SWITCHES.split_whitespace().chain(IGNORED_VALUES.split_whitespace());
-        let names = HONOURED.iter().map(|(name, ..)| *name).chain(ignored);
-        for name in names.chain(UNSUPPORTED.iter().map(|(name, _)| *name)) {
-            assert!(seen.insert(name), "{name}");
+        let (honoured, unsupported) = (honoured(), UNSUPPORTED.iter().map(|(name, _)| *name));
+        for name in honoured.keys().map(String::as_str).chain(ignored).chain(unsupported) {
+            assert!(seen.insert(name.to_owned()), "{name}");
         }
     }
 

@@ -7,6 +7,7 @@ mod api_server_flags;
 mod etcd;
 mod flags;
 pub mod installed_version;
+mod shared_flags;
 
 use crate::outcome::{FAILED, Outcome};
 use flags::FlagError;
