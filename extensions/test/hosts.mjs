@@ -9,9 +9,9 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { extension } from "../build.mjs";
 
 const folder = resolve(process.argv[2]);
-const extension = readFileSync(new URL("../argo-cd/extension-tenure.js", import.meta.url), "utf8");
 mkdirSync(folder, { recursive: true });
 if (!existsSync(join(folder, "node_modules/react-dom18"))) {
   const packages = ["16", "18"].flatMap((version) => [`react${version}@npm:react@${version}`, `react-dom${version}@npm:react-dom@${version}`]);
@@ -119,7 +119,7 @@ async function check(render, registered, version) {
 /** The hosts: their scripts, what they give to extensions, and the extension that they load. */
 const react = (version) => [`react${version}`, `react-dom${version}`].map((name) => `<script src="node_modules/${name}/umd/${name.replace(/\d+$/, "")}.production.min.js"></script>`).join("");
 const hosts = ["16", "18"].map((version) => ({
-  name: `argo-cd-${version}`, version, head: react(version), script: extension,
+  name: `argo-cd-${version}`, version, head: react(version), script: extension(),
   render: version === "16" ? "(element) => ReactDOM.render(element, root)" : "(element) => (window.host ??= ReactDOM.createRoot(root)).render(element)",
   api: "window.extensionsAPI = { registerResourceExtension: (component, group, kind, title) => registered.push({ component, group, kind, title }) };",
 }));

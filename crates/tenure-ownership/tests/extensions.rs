@@ -1,5 +1,5 @@
 //! The script that shows owners inside other interfaces computes the same owners of every line as this crate does, for every recorded
-//! object of a built-in kind; and what is generated from the table of known managers is up to date.
+//! object of a built-in kind; and its table of known managers is up to date.
 
 use std::{collections::BTreeSet, fs, path::PathBuf, process::Command};
 use tenure_ownership::{Blame, LiveObject, Ownership, owner};
@@ -74,7 +74,7 @@ fn the_browser_shows_the_owners_that_blame_shows() {
 }
 
 #[test]
-fn generated_files_are_up_to_date() {
+fn the_table_of_managers_is_up_to_date() {
     run_node(&["extensions/build.mjs", "--check"]);
 }
 
