@@ -14,7 +14,7 @@ REPLAY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 def replay(server, requests, seconds, options):
     """Repeats requests for some seconds; returns how many there were, the rate, and the 99th percentile of their latency."""
     if options.wrk:
-        path = os.path.join(options.directory, "requests")
+        path = os.path.join(options.directory, f"requests-{server.port}")
         with open(path, "wb") as file:
             file.writelines(b"%d\n%s" % (len(text), text) for text in requests)
         command = [options.wrk, "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--timeout", "30s",
@@ -110,6 +110,18 @@ def measure_load(servers, table):
         server.stop()
 
 
+def measure_initial_events(server, table):
+    connection, before, tail = Connection(server.port), server.used(), b""
+    connection.socket.sendall(request("GET", f"{MAPS}?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan"))
+    while b"initial-events-end" not in tail:
+        piece = connection.socket.recv(1 << 18)
+        if not piece:
+            raise ConnectionError("a watch ended")
+        tail = tail[-64:] + piece
+    table.add_all("initial events", difference(server.used(), before))
+    connection.close()
+
+
 def fill(server, count):
     every = max(count // PAGE, 1)
 
@@ -155,6 +167,10 @@ def measure_lists(servers, table):
                 selected = f"{MAPS}?labelSelector=chosen%3Dyes"
                 measure_list(server, table, "label first", "label", selected, expected)
                 measure_list(server, table, None, "label cached", f"{selected}&resourceVersion=0", expected)
+            if "list" in options.only:
+                measure_list(server, table, None, "by name", f"{MAPS}?fieldSelector=metadata.name%3Dmap-000000", 1)
+                measure_list(server, table, "list first", "list", MAPS, options.objects)
+                measure_initial_events(server, table)
             server.stop()
 
 
@@ -274,12 +290,26 @@ def measure_watchers(servers, table):
             server.stop()
 
 
-def measure_etcd(server, table):
+def measure_etcd(server, second, table):
+    """Changes by one server, and then by two on the same objects."""
+    options = table.options
     server.fresh()
     server.settle()
     pour(server, changes(0, 2 * RING))
-    for round_ in range(1, table.options.rounds + 1):
+    for round_ in range(1, options.rounds + 1):
         load(server, "etcd", requests("change", round_), table)
+    second.start()
+    second.settle()
+    pour(second, changes(0, 2 * RING))
+    for round_ in range(options.rounds + 1, 2 * options.rounds + 1):
+        before, before_second, loads = server.used(), second.used(), requests("change", round_)
+        with ThreadPoolExecutor(2) as pool:
+            runs = [pool.submit(replay, one, text, options.seconds, options) for one, text in zip((server, second), loads)]
+            count = sum(run.result()[0] for run in runs)
+        used = difference(server.used(), before)
+        used[second.column] += difference(second.used(), before_second)[second.column]
+        table.add_all("two servers", used, count)
+    second.stop()
     server.stop()
 
 

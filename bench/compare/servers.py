@@ -115,7 +115,7 @@ class Tenure(Server):
         if self.options.watchers > 10_000:
             most = str(self.options.watchers + 1000)
             flags += ["--max-connections", most, "--max-connections-per-address", most]
-        self.launch(TENURE, [self.options.tenure, "serve", *flags, *self.options.flags])
+        self.launch(TENURE, [self.options.tenure, "serve", *flags, *self.options.flags, *self.options.tenure_flags])
 
 
 def start_etcd(server):
@@ -132,17 +132,21 @@ def start_etcd(server):
 
 
 class TenureOnEtcd(Server):
+    """Tenure on an etcd of its own, or beside another server on the etcd of that one."""
+
     column = TENURE
 
-    def __init__(self, directory, options):
+    def __init__(self, directory, options, beside=None):
         super().__init__(directory, options)
-        self.client_port, self.peer_port = free_port(), free_port()
+        self.beside = beside
+        self.client_port, self.peer_port = (beside.client_port, None) if beside else (free_port(), free_port())
 
     def start_processes(self):
-        start_etcd(self)
+        if not self.beside:
+            start_etcd(self)
         flags = ["--listen", f"127.0.0.1:{self.port}", "--data-dir", os.path.join(self.directory, "data")]
         flags += ["--store", "etcd", "--etcd-endpoints", f"http://127.0.0.1:{self.client_port}"]
-        self.launch(TENURE, [self.options.tenure, "serve", *flags, *self.options.flags])
+        self.launch(TENURE, [self.options.tenure, "serve", *flags, *self.options.flags, *self.options.tenure_flags])
 
 
 class KubeApiserver(Server):

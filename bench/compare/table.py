@@ -21,6 +21,10 @@ ROWS = [
     ("label first", "label", "{page} of {objects} by label after a start, processor time", "s", ""),
     ("label", "label", "the same selection again", "s", "0.5 ms"),
     ("label cached", "label", "the same with `resourceVersion=0`", "s", ""),
+    ("by name", "list", "one of {objects} ConfigMaps by `metadata.name`, processor time", "s", ""),
+    ("list first", "list", "all {objects} ConfigMaps for the first time, processor time", "s", ""),
+    ("list", "list", "the same list again", "s", ""),
+    ("initial events", "list", "the initial events of a watch of them", "s", ""),
     ("restart", "page", "ready after a start with {objects} ConfigMaps", "s", ""),
     ("start", "idle", "ready after a start without objects", "s", ""),
     ("idle", "idle", "memory when idle", "B", ""),
@@ -30,6 +34,7 @@ ROWS = [
     ("watched", "watchers", "an update beside {watchers} watchers, ten of which it concerns", "s", "20 µs more"),
     ("watcher", "watchers", "memory of a watcher, with TLS", "B", "6 KB"),
     ("etcd", "etcd", "an applied change, Tenure on etcd, processor time", "s", "110 µs and etcd's"),
+    ("two servers", "etcd", "the same by two servers on the same objects", "s", ""),
     ("million", "million", "memory with {small} small objects", "B", "1.2 GB"),
     ("million restart", "million", "ready after a start with {small} small objects", "s", "4 s"),
 ]

@@ -1,4 +1,4 @@
-//! The cost of the rules of the built-in kinds for a write of a small Deployment, as `bench/apply.lua` sends
+//! The cost of the rules of the built-in kinds for a write of a small Deployment, as `scripts/compare` sends
 //! it.
 
 #![allow(missing_docs, reason = "what the macros of criterion make has no documentation")]

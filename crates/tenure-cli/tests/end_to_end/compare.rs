@@ -20,6 +20,7 @@ fn compare_checks_its_arguments() {
         (&["--objects", "many"], "--objects: many is not a whole number of at least 1"),
         (&["--only", "change,speed"], "--only: speed is none of change, noop, create, get, page"),
         (&["--only", "etcd"], "--only etcd needs --etcd"),
+        (&["--on-etcd"], "--on-etcd needs --etcd"),
         (&["--kube-apiserver", "python3"], "--kube-apiserver needs --etcd"),
         (&["--etcd", "/nowhere/etcd"], "--etcd: /nowhere/etcd is not an executable file"),
     ];
@@ -36,7 +37,7 @@ fn compare_prints_a_table_and_leaves_nothing_behind() {
     let temporary = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("compare-{}", std::process::id()));
     fs::create_dir_all(&temporary).expect("a folder");
     let small = ["--rounds", "1", "--seconds", "1", "--objects", "20", "--timeout", "120"];
-    let output = compare(&[&small[..], &["--only", "create,page"]].concat(), &temporary);
+    let output = compare(&[&small[..], &["--only", "create,page,list"]].concat(), &temporary);
     let (table, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{table}{error}");
     assert!(table.starts_with("tenure "), "the versions come first: {table}");
@@ -51,6 +52,9 @@ fn compare_prints_a_table_and_leaves_nothing_behind() {
         ("creates a second", ""),
         ("a page of 20 of 20", "1 ms"),
         ("the same page", "0.4 ms"),
+        ("one of 20 ConfigMaps by `metadata.name`", ""),
+        ("all 20 ConfigMaps", ""),
+        ("the initial events", ""),
     ];
     for (row, target) in rows {
         let cells = cells(row);
