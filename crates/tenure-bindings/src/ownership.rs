@@ -6,7 +6,9 @@ use crate::{
 };
 use std::time::{SystemTime, UNIX_EPOCH};
 use tenure_apply::Timestamp;
-use tenure_ownership::{Applier, Blame, Explanation, ForcedFields, LiveObject, Manifest, Target, kind_word};
+use tenure_ownership::{
+    ApplyingManager, Blame, Explanation, ForcedFields, LiveObject, Manifest, Target, kind_word,
+};
 use tenure_schema::TypeRef;
 use tenure_value::Value;
 
@@ -62,7 +64,7 @@ pub fn plan(live: Option<&Value>, config: &Value, planned: &Planned<'_>) -> Resu
             ForcedFields::Paths(texts.to_vec())
         }
     };
-    let applier = Applier { manager: planned.manager.to_owned(), force, now: moment(planned.time)? };
+    let applier = ApplyingManager { manager: planned.manager.to_owned(), force, now: moment(planned.time)? };
     let applier = applier.for_manifest(&manifest);
     Ok(tenure_ownership::plan::offline(&manifest, live.as_ref(), &applier, planned.profile).to_value())
 }

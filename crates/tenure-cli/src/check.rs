@@ -16,7 +16,8 @@ use std::{collections::HashMap, fmt::Write};
 use tenure_apply::{Manager, Operation, release};
 use tenure_client::{Cluster, Draft, Found, REQUESTS_AT_ONCE};
 use tenure_ownership::{
-    Action, Applier, ConflictCause, Diagnosis, ForcedFields, LiveObject, Plan, Profile, Target, Verdict,
+    Action, ApplyingManager, ConflictCause, Diagnosis, ForcedFields, LiveObject, Plan, Profile, Target,
+    Verdict,
     diagnosis::CommandLine,
     handover::{self, HandoverOutcome},
     plan,
@@ -75,7 +76,8 @@ pub async fn run(
     cluster: &Cluster,
     terminal: &Terminal,
 ) -> Result<Outcome, Error> {
-    let applier = Applier { manager: subject.manager.clone(), force: ForcedFields::None, now: terminal.now };
+    let applier =
+        ApplyingManager { manager: subject.manager.clone(), force: ForcedFields::None, now: terminal.now };
     let drafts: Vec<Draft> = subject.drafts.iter().map(|(draft, _)| draft.clone()).collect();
     let namespaces =
         drafts.iter().map(|draft| draft.manifest.target.namespace.as_str()).filter(|name| !name.is_empty());
@@ -116,7 +118,7 @@ pub async fn run(
 
 async fn plans(
     drafts: &[Draft],
-    applier: &Applier,
+    applier: &ApplyingManager,
     cluster: &Cluster,
     terminal: &Terminal,
 ) -> Result<Vec<Plan>, Error> {
@@ -142,7 +144,7 @@ struct Check<'a> {
 
 impl Check<'_> {
     /// Adds what autoscalers make of manifests, with a conflict or without one so far.
-    fn find_scaled(&mut self, applier: &Applier) {
+    fn find_scaled(&mut self, applier: &ApplyingManager) {
         let replicas = Autoscalers::replicas();
         for plan in &mut self.plans {
             self.autoscalers.claim(plan);
@@ -171,7 +173,7 @@ impl Check<'_> {
 
     /// Returns the live objects whose owners the fix would change.
     async fn fixable(&self, drafts: &[Draft], cluster: &Cluster) -> Result<Vec<Found>, Error> {
-        let applier = Applier {
+        let applier = ApplyingManager {
             manager: self.subject.manager.clone(),
             force: ForcedFields::None,
             now: self.terminal.now,
@@ -199,7 +201,7 @@ impl Check<'_> {
         live: &LiveObject,
         ty: TypeRef<'static>,
         drafts: &HashMap<Identity, &Draft>,
-        applier: &Applier,
+        applier: &ApplyingManager,
     ) -> HandoverOutcome {
         let nothing =
             || HandoverOutcome { managers: live.managers.clone(), removed: Vec::new(), notes: Vec::new() };
@@ -379,12 +381,12 @@ impl Identity {
     }
 }
 
-fn is_applier(manager: &Manager, applier: &Applier) -> bool {
+fn is_applier(manager: &Manager, applier: &ApplyingManager) -> bool {
     manager.name == applier.manager && manager.operation == Operation::Apply && manager.subresource.is_empty()
 }
 
 /// Whether the applier alone owns the replicas and no longer declares them, so that the apply removes them.
-fn is_reset(plan: &Plan, applier: &Applier) -> bool {
+fn is_reset(plan: &Plan, applier: &ApplyingManager) -> bool {
     let replicas = Autoscalers::replicas();
     let Some(live) = plan.before.as_ref().filter(|_| !plan.declared.has(&replicas)) else { return false };
     let mut owners = live.managers.iter().filter(|manager| manager.fields.has(&replicas)).peekable();

@@ -2,7 +2,7 @@
 
 use crate::{APPLY_PATCH, ClientError, Cluster, Resource, Response};
 use tenure_ownership::{
-    Applier, ForcedFields, LiveObject, Manifest, Plan,
+    ApplyingManager, ForcedFields, LiveObject, Manifest, Plan,
     plan::{self, DryRun},
 };
 use tenure_transport::escaped;
@@ -76,7 +76,7 @@ pub async fn apply(
     draft: &Draft,
     path: &str,
     before: Option<&LiveObject>,
-    applier: &Applier,
+    applier: &ApplyingManager,
     mode: Mode,
     cluster: &Cluster,
 ) -> Result<Response, ClientError> {
@@ -94,7 +94,7 @@ async fn send(
     config: &Value,
     path: &str,
     force: &ForcedFields,
-    applier: &Applier,
+    applier: &ApplyingManager,
     mode: Mode,
     cluster: &Cluster,
 ) -> Result<Response, ClientError> {
@@ -143,7 +143,7 @@ fn is_from(response: &Response, before: Option<&LiveObject>) -> bool {
 pub async fn plan(
     draft: &Draft,
     together: &[Draft],
-    applier: &Applier,
+    applier: &ApplyingManager,
     cluster: &Cluster,
 ) -> Result<Plan, ClientError> {
     let manifest = &draft.manifest;
@@ -199,7 +199,7 @@ struct Planned {
 async fn dry_run(
     draft: &Draft,
     path: &str,
-    applier: &Applier,
+    applier: &ApplyingManager,
     cluster: &Cluster,
 ) -> Result<Planned, ClientError> {
     let before = cluster.find_live(path).await?;

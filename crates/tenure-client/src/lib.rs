@@ -39,7 +39,7 @@ pub use past::{Log, Past, PastChange, Restored};
 pub use resource::{Resource, Scope};
 pub use response::Response;
 pub use saved::{
-    ApprovalError, Approvals, Atomicity, CarriedOut, Decision, End, Pending, UndoConflict, UndoPlan,
+    ApprovalDecision, ApprovalError, Approvals, Atomicity, CarriedOut, End, Pending, UndoConflict, UndoPlan,
     WaitingPlan, applied_from_history, carry_out, carry_out_atomically, carry_out_together, deletion, save,
     stale, undo_plan,
 };

@@ -1,5 +1,5 @@
-//! Reverse deltas: what has to be done to the newer of two documents to get the older one. They are computed in one walk of
-//! both, which skips what they share, and cost what changed: no document is written out for a small change.
+//! Reverse deltas: applied to the newer of two documents, a delta gives the older one, without withheld values. It is computed in one walk of
+//! both, which skips what they share, and costs what changed: no document is written out for a small change.
 
 use crate::{
     codec::{Decoder, Encoder, MAX_DEPTH},

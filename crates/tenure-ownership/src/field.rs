@@ -1,7 +1,7 @@
 //! Fields as people name them: a path in any notation that [`Path::parse_in`] reads. A path that matches nothing is an error, which
 //! names the nearest path.
 
-use crate::{Applier, ForcedFields, LiveObject, Manifest, OwnershipError};
+use crate::{ApplyingManager, ForcedFields, LiveObject, Manifest, OwnershipError};
 use tenure_fields::{Error, FieldSet, Path, PathElement};
 use tenure_schema::TypeRef;
 use tenure_value::Value;
@@ -53,15 +53,15 @@ fn below<'t>(ty: TypeRef<'t>, path: &Path) -> Option<TypeRef<'t>> {
     })
 }
 
-impl Applier {
+impl ApplyingManager {
     /// Returns the applier of one manifest: the forced fields are written as servers read them, without those that the manifest does
     /// not set.
-    pub fn for_manifest(&self, manifest: &Manifest<'_>) -> Applier {
+    pub fn for_manifest(&self, manifest: &Manifest<'_>) -> ApplyingManager {
         let ForcedFields::Paths(texts) = &self.force else { return self.clone() };
         let paths = texts.iter().filter_map(|text| manifest.field(text).ok());
         let paths: Vec<String> = paths.map(|path| path.quoted().to_string()).collect();
         let force = if paths.is_empty() { ForcedFields::None } else { ForcedFields::Paths(paths) };
-        Applier { force, ..self.clone() }
+        ApplyingManager { force, ..self.clone() }
     }
 
     /// Checks that each forced field is in one of the manifests; otherwise forcing it would silently do nothing.
@@ -248,7 +248,7 @@ mod tests {
     fn forced_fields_are_those_of_the_manifest() {
         let ty = Schema::builtin().kind("apps/v1", "Deployment").unwrap();
         let manifest = Manifest::new(live().object, "web.yaml", ty);
-        let applier = |path: &str| Applier {
+        let applier = |path: &str| ApplyingManager {
             manager: "m".into(),
             force: ForcedFields::Paths(vec![path.into()]),
             now: tenure_apply::Timestamp::from_unix(0),

@@ -25,7 +25,7 @@
 //! semantic versioning.
 //!
 //! ```
-//! use tenure_ownership::{Applier, ForcedFields, LiveObject, Manifest, Profile, Verdict, plan};
+//! use tenure_ownership::{ApplyingManager, ForcedFields, LiveObject, Manifest, Profile, Verdict, plan};
 //! use tenure_apply::Timestamp;
 //! use tenure_schema::Schema;
 //!
@@ -39,7 +39,7 @@
 //! let ty = Schema::builtin().kind("v1", "ConfigMap").ok_or("unknown kind")?;
 //!
 //! let manifest = Manifest::new(config, "settings.yaml", ty);
-//! let bob = Applier { manager: "bob".into(), force: ForcedFields::None, now: Timestamp::from_unix(1_800_000_000) };
+//! let bob = ApplyingManager { manager: "bob".into(), force: ForcedFields::None, now: Timestamp::from_unix(1_800_000_000) };
 //! let plan = plan::offline(&manifest, Some(&live), &bob, Profile::kubernetes());
 //! let Verdict::Conflicts(conflicts, _) = &plan.verdict else { panic!("alice owns it") };
 //! assert_eq!(conflicts[0].path.to_string(), ".data.colour");
@@ -51,7 +51,6 @@
 mod blame;
 mod change;
 pub mod client_side;
-mod conflict;
 mod default_value;
 pub mod diagnosis;
 pub mod effect;
@@ -76,12 +75,11 @@ mod why;
 
 pub use blame::{Blame, Field, Line, Ownership};
 pub use change::Change;
-pub use conflict::Conflict;
 pub use diagnosis::{ConflictCause, Diagnosis};
 pub use error::OwnershipError;
 pub use handover::{Handover, Undo};
 pub use live::{LiveObject, without_managers};
-pub use manifest::{Applier, ForcedFields, Manifest};
+pub use manifest::{ApplyingManager, ForcedFields, Manifest};
 pub use overview::Overview;
 pub use owned::OwnedFields;
 pub use plan::{Action, Difference, Plan, Verdict};
@@ -91,9 +89,10 @@ pub use saved::{
     Staleness, Withholding,
 };
 pub use settle::{Settlement, settle};
-pub use side_by_side::{Row, RowKind, SideBySide};
+pub use side_by_side::{RowKind, SideBySide, SideBySideRow};
 pub use summary::Summary;
 pub use survey::{ManagerActivity, Survey};
 pub use target::{Target, kind_word};
+pub use tenure_apply::Conflict;
 pub use tenure_profile::Profile;
 pub use why::{Effect, Explanation};

@@ -63,7 +63,7 @@ fn with_metadata(config: &Value, name: &'static str, value: Value) -> Value {
 
 /// The manager of an apply, and the conflicts that it overrides.
 #[derive(Clone, Debug)]
-pub struct Applier {
+pub struct ApplyingManager {
     /// The field manager.
     pub manager: String,
     /// Which conflicting fields are taken.

@@ -1,7 +1,7 @@
 //! Decisions about conflicts. Each turns a conflict into another manifest or into a field to force, with which the apply is
 //! planned again.
 
-use crate::{Applier, Conflict, ForcedFields, LiveObject, Manifest};
+use crate::{ApplyingManager, Conflict, ForcedFields, LiveObject, Manifest};
 use tenure_apply::Operation;
 use tenure_fields::{Path, PathElement};
 use tenure_value::Value;
@@ -25,7 +25,7 @@ pub fn settle(
     conflict: &Conflict,
     before: Option<&LiveObject>,
     manifest: &mut Manifest<'_>,
-    applier: &mut Applier,
+    applier: &mut ApplyingManager,
 ) {
     let owns = |path: &Path| {
         let mut managers = before.into_iter().flat_map(|before| before.managers.iter());
@@ -100,7 +100,7 @@ mod tests {
         let conflict =
             Conflict { path, owners: Vec::new(), live: Some(Value::from("theirs")), proposed: None };
         let mut applier =
-            Applier { manager: "m".into(), force: ForcedFields::None, now: Timestamp::from_unix(0) };
+            ApplyingManager { manager: "m".into(), force: ForcedFields::None, now: Timestamp::from_unix(0) };
         settle(Settlement::Theirs, &conflict, None, &mut manifest, &mut applier);
         manifest.config
     }

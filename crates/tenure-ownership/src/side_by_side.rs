@@ -11,12 +11,12 @@ const CONTEXT: usize = 3;
 /// Lines of two states of an object, in pairs.
 #[derive(Clone, Debug)]
 pub struct SideBySide<'b> {
-    rows: Vec<Row<'b>>,
+    rows: Vec<SideBySideRow<'b>>,
 }
 
 /// One row: a line of the older state, one of the newer, or both.
 #[derive(Clone, Copy, Debug)]
-pub struct Row<'b> {
+pub struct SideBySideRow<'b> {
     /// The line of the older state.
     pub before: Option<&'b Line>,
     /// The line of the newer state.
@@ -51,7 +51,7 @@ impl RowKind {
     }
 }
 
-impl Row<'_> {
+impl SideBySideRow<'_> {
     /// Returns how the row differs.
     pub fn kind(&self) -> RowKind {
         match (self.before, self.after) {
@@ -80,10 +80,16 @@ impl<'b> SideBySide<'b> {
         let (mut left, mut right) = (0, 0);
         let end = (before.lines.len(), after.lines.len());
         for (at, other) in in_order(&pairs).into_iter().chain([end]) {
-            rows.extend(before.lines[left..at].iter().map(|line| Row { before: Some(line), after: None }));
-            rows.extend(after.lines[right..other].iter().map(|line| Row { before: None, after: Some(line) }));
+            rows.extend(
+                before.lines[left..at].iter().map(|line| SideBySideRow { before: Some(line), after: None }),
+            );
+            rows.extend(
+                after.lines[right..other]
+                    .iter()
+                    .map(|line| SideBySideRow { before: None, after: Some(line) }),
+            );
             if (at, other) != end {
-                rows.push(Row { before: before.lines.get(at), after: after.lines.get(other) });
+                rows.push(SideBySideRow { before: before.lines.get(at), after: after.lines.get(other) });
             }
             (left, right) = (at + 1, other + 1);
         }
@@ -91,14 +97,14 @@ impl<'b> SideBySide<'b> {
     }
 
     /// Returns all rows.
-    pub fn rows(&self) -> &[Row<'b>] {
+    pub fn rows(&self) -> &[SideBySideRow<'b>] {
         &self.rows
     }
 
     /// Returns the rows that differ with some lines around them as a document. A row is its kind, the text of both lines (`null` where
     /// there is none) and the owners of both; a number stands for so many equal rows that are left out.
     pub fn to_value(&self) -> Value {
-        let kinds: Vec<RowKind> = self.rows.iter().map(Row::kind).collect();
+        let kinds: Vec<RowKind> = self.rows.iter().map(SideBySideRow::kind).collect();
         let mut kept = vec![false; kinds.len()];
         for at in (0..kinds.len()).filter(|at| kinds[*at] != RowKind::Same) {
             kept[at.saturating_sub(CONTEXT)..(at + CONTEXT + 1).min(kinds.len())].fill(true);

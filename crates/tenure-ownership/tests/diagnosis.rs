@@ -2,7 +2,7 @@
 
 use tenure_apply::Timestamp;
 use tenure_ownership::{
-    Applier, ConflictCause, ForcedFields, LiveObject, Manifest, Profile, Verdict,
+    ApplyingManager, ConflictCause, ForcedFields, LiveObject, Manifest, Profile, Verdict,
     diagnosis::{CommandLine, Diagnosis, RemedyKind, diagnose},
     plan,
 };
@@ -182,7 +182,7 @@ fn diagnosed(situation: &Situation) -> Diagnosis {
     let live = LiveObject::read(&live.parse().expect(situation.name)).expect(situation.name);
     let ty = Schema::builtin().kind("apps/v1", "Deployment").unwrap();
     let manifest = Manifest::new(config.parse().unwrap(), "web.yaml", ty);
-    let applier = Applier {
+    let applier = ApplyingManager {
         manager: situation.applier.into(),
         force: ForcedFields::None,
         now: Timestamp::from_unix(1_800_000_000),

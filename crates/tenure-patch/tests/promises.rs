@@ -4,7 +4,7 @@ use tenure_patch::strategic::{Improvement, Profile};
 use tenure_patch::{
     ErrorClass, ErrorKind, PatchError,
     strategic::{
-        self, ApplyOptions, Decision, DiffOptions, KeySource, Keys, LiveChanges, OrderSource, PatchRule,
+        self, ApplyOptions, DiffOptions, KeySource, Keys, LiveChanges, OrderSource, PatchDecision, PatchRule,
         Precondition, UnmarkedLists,
     },
 };
@@ -361,7 +361,7 @@ fn apply_explained_records_the_deciding_rules() {
     let rules: Vec<(String, PatchRule)> = trace
         .decisions()
         .iter()
-        .map(|Decision { path, rule, .. }| (path.to_string(), rule.clone()))
+        .map(|PatchDecision { path, rule, .. }| (path.to_string(), rule.clone()))
         .collect();
     let containers = ".spec.template.spec.containers";
     let by_name = PatchRule::MergedByKey(KeySource::MergeKey, vec!["name".into()]);

@@ -5,7 +5,7 @@ use crate::{
     body::{Lines, PageBody, document, empty, failure, lines, refusal},
     endpoint::{self, Acting, ApprovalEndpoint, ObjectRef},
     request::{Query, read_json, text},
-    session::{Credentials, Session, Sessions},
+    session::{CookieTransport, Credentials, Session, Sessions},
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
@@ -32,8 +32,7 @@ pub struct Page {
     sign_ins: Semaphore,
     /// Where plans of agents wait for a person.
     approvals: Option<PathBuf>,
-    /// Whether the browser reaches the page over TLS.
-    secure: bool,
+    cookies: CookieTransport,
     /// Whether the page is part of the server that it is for, which records the addresses of clients.
     is_of_server: bool,
 }
@@ -49,11 +48,22 @@ pub struct Contexts {
 
 impl Page {
     /// Creates a page for the server of the options. A user with a code acts with the credentials of the options, a user with a
-    /// token acts with that token. `secure` means that browsers reach the page over TLS.
-    pub fn new(options: ConnectOptions, secure: bool) -> Page {
-        let sign_ins = Semaphore::new(SIGN_INS);
-        let (contexts, sessions) = (Contexts::default(), Sessions::default());
-        Page { options, contexts, sessions, sign_ins, approvals: None, secure, is_of_server: false }
+    /// token acts with that token.
+    pub fn new(options: ConnectOptions) -> Page {
+        Page {
+            options,
+            contexts: Contexts::default(),
+            sessions: Sessions::default(),
+            sign_ins: Semaphore::new(SIGN_INS),
+            approvals: None,
+            cookies: CookieTransport::Any,
+            is_of_server: false,
+        }
+    }
+
+    /// Lets browsers send the cookie over TLS only, where they reach the page over TLS.
+    pub fn with_secure_cookies(self) -> Page {
+        Page { cookies: CookieTransport::Tls, ..self }
     }
 
     /// Offers the contexts of a kubeconfig. A user with a code can use all of them; a token is for one server and is sent to no other.
@@ -80,8 +90,8 @@ impl Page {
     }
 
     /// Creates the page of a server, which names the addresses of its clients to the server.
-    pub fn of_server(options: ConnectOptions, secure: bool) -> Page {
-        Page { is_of_server: true, ..Page::new(options, secure) }
+    pub fn of_server(options: ConnectOptions) -> Page {
+        Page { is_of_server: true, ..Page::new(options) }
     }
 
     /// Returns the path and fragment of a link that signs one browser in, once, within ten minutes. A fragment is not sent to servers or
@@ -271,7 +281,7 @@ impl Page {
         let session = Session::new(text(&greeting, "user").to_owned(), credentials);
         session.keep_cluster("", Arc::new(cluster));
         let greeting = self.complete(greeting, &session, "");
-        let cookie = self.sessions.open(session, self.secure)?;
+        let cookie = self.sessions.open(session, self.cookies)?;
         Ok(with_cookie(document(&greeting), &cookie))
     }
 
@@ -414,7 +424,7 @@ mod tests {
 
     fn page() -> Arc<Page> {
         let options = ConnectOptions { server: Some("http://127.0.0.1:1".into()), ..Default::default() };
-        Arc::new(Page::new(options, false))
+        Arc::new(Page::new(options))
     }
 
     fn get(path: &str, headers: &[(&str, &str)]) -> Request<Bytes> {

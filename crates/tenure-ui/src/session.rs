@@ -34,6 +34,15 @@ const SESSIONS: usize = 1000;
 /// The ending of the directory with the steps of sessions, beside their file.
 const STEPS: &str = "undo";
 
+/// Over which connections browsers send the cookie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CookieTransport {
+    /// Over all.
+    Any,
+    /// Over TLS only.
+    Tls,
+}
+
 /// With what a user acts on the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Credentials {
@@ -185,8 +194,8 @@ impl Sessions {
         if issued.elapsed() > CODE_TIME { Err(PageError::InvalidCode) } else { Ok(()) }
     }
 
-    /// Opens a session and returns the header that sets its cookie. Over TLS the cookie is sent over TLS only.
-    pub fn open(&self, session: Session, secure: bool) -> Result<String, PageError> {
+    /// Opens a session and returns the header that sets its cookie.
+    pub fn open(&self, session: Session, transport: CookieTransport) -> Result<String, PageError> {
         let (id, now) = (random(), (self.now)());
         let sealed = Sealed::seal(&id, &session.to_value(), now).filter(|_| !id.is_empty());
         let sealed = sealed.ok_or(PageError::Busy)?;
@@ -202,7 +211,10 @@ impl Sessions {
         open.insert(CookieHash::of(&id), Open { sealed, session: Some(Arc::new(session)), noted: now });
         self.write(&open);
         self.remove_steps(&open);
-        let secure = if secure { "; Secure" } else { "" };
+        let secure = match transport {
+            CookieTransport::Any => "",
+            CookieTransport::Tls => "; Secure",
+        };
         Ok(format!("{COOKIE}={id}; Path=/ui/; HttpOnly; SameSite=Strict{secure}"))
     }
 
@@ -277,7 +289,7 @@ mod tests {
         assert!(sessions.redeem("guess").is_err());
         assert!(sessions.redeem(&code).is_ok());
         assert!(sessions.redeem(&code).is_err(), "a code works once");
-        let set = sessions.open(ann(), true).unwrap();
+        let set = sessions.open(ann(), CookieTransport::Tls).unwrap();
         assert!(set.contains("HttpOnly; SameSite=Strict; Secure"), "{set}");
         let cookie = cookie(&set);
         assert!(sessions.find(&cookie).is_ok_and(|session| session.user == "ann"));
@@ -291,7 +303,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("page-sessions");
         let before = Sessions::of_file(path.clone());
-        let (kept, left) = (cookie(&before.open(ann(), true).unwrap()), before.open(ann(), true).unwrap());
+        let (kept, left) = (
+            cookie(&before.open(ann(), CookieTransport::Tls).unwrap()),
+            before.open(ann(), CookieTransport::Tls).unwrap(),
+        );
         before.close(&cookie(&left));
         drop(before);
         let after = Sessions::of_file(path.clone());
@@ -321,7 +336,7 @@ mod tests {
             undoable: Undoable::Owners(Vec::new()),
         };
         let before = Sessions::of_file(path.clone());
-        let cookie = cookie(&before.open(ann(), true).unwrap());
+        let cookie = cookie(&before.open(ann(), CookieTransport::Tls).unwrap());
         before.find(&cookie).unwrap().undo_steps.keep(step);
         drop(before);
         let after = Sessions::of_file(path.clone());
@@ -335,7 +350,7 @@ mod tests {
     #[test]
     fn a_session_in_use_ends_after_a_week_at_the_latest() {
         let sessions = Sessions::default();
-        let kept = cookie(&sessions.open(ann(), false).unwrap());
+        let kept = cookie(&sessions.open(ann(), CookieTransport::Any).unwrap());
         for open in sessions.open.lock().values_mut() {
             open.sealed.opened -= LIFETIME_SECONDS + 1;
         }

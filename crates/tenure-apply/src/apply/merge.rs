@@ -1,5 +1,6 @@
-//! Merges an applied configuration into the live object. Untouched parts are shared with the live object; if nothing
-//! changes, the result is the live object itself.
+//! Merges an applied configuration into the live object: in the result, every field that the configuration declares has the
+//! declared value, and every other field that of the live object. Untouched parts are shared with the live object; if
+//! nothing changes, the result is the live object itself.
 
 use crate::{
     document::granularity::{Granularity, below, granularity, is_bare},

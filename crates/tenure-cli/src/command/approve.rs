@@ -6,7 +6,7 @@ use crate::{
 };
 use clap::Args;
 use std::path::PathBuf;
-use tenure_client::{ApprovalError, Approvals, Decision, Pending, WaitingPlan};
+use tenure_client::{ApprovalDecision, ApprovalError, Approvals, Pending, WaitingPlan};
 use tenure_ownership::owner::age;
 use tenure_value::{Object, Value};
 
@@ -72,7 +72,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let Some(given) = &options.digest else { return list(&approvals, &options, terminal) };
     let waiting = approvals.find(given).map_err(failed)?;
     if options.refuse {
-        approvals.decide(&waiting.digest, Decision::Refused, terminal.now).map_err(failed)?;
+        approvals.decide(&waiting.digest, ApprovalDecision::Refused, terminal.now).map_err(failed)?;
         terminal.print(format!("refused {}\n", waiting.digest))?;
         return Ok(Outcome::Done);
     }
@@ -90,7 +90,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         terminal.print("nothing was decided\n")?;
         return Ok(Outcome::Done);
     }
-    approvals.decide(&waiting.digest, Decision::Approved, terminal.now).map_err(failed)?;
+    approvals.decide(&waiting.digest, ApprovalDecision::Approved, terminal.now).map_err(failed)?;
     terminal.print(format!("approved {}\n", waiting.digest))?;
     Ok(Outcome::Done)
 }

@@ -14,7 +14,7 @@ use std::{
 use tenure_client::Cluster;
 use tenure_http::listener;
 use tenure_mcp::{AuditLog, Context, Guard, Quota, Rehearsal, RehearsalFuture, Server};
-use tenure_ownership::{Applier, ForcedFields};
+use tenure_ownership::{ApplyingManager, ForcedFields};
 use tenure_value::Value;
 
 /// The fewest bytes of a token.
@@ -168,7 +168,7 @@ impl Rehearsal for OnCopy {
         cluster: &'a Cluster,
     ) -> RehearsalFuture<'a> {
         Box::pin(async move {
-            let applier = Applier { manager, force: ForcedFields::None, now: terminal::now() };
+            let applier = ApplyingManager { manager, force: ForcedFields::None, now: terminal::now() };
             rehearse::on_live(manifests, &applier, cluster).await.map_err(|error| error.to_string())
         })
     }

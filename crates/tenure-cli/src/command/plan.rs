@@ -21,7 +21,7 @@ use std::{
 };
 use tenure_client::{Cluster, Draft, REQUESTS_AT_ONCE};
 use tenure_ownership::{
-    Action, Applier, ForcedFields, LiveObject, Manifest, Pinning, Plan, SavedPlan, kind_word, plan,
+    Action, ApplyingManager, ForcedFields, LiveObject, Manifest, Pinning, Plan, SavedPlan, kind_word, plan,
 };
 use tenure_profile::Profile;
 use tenure_schema::TypeRef;
@@ -56,13 +56,13 @@ pub struct ApplierOptions {
 
 impl ApplierOptions {
     /// Returns the applier.
-    pub fn applier(&self, terminal: &Terminal) -> Applier {
+    pub fn applier(&self, terminal: &Terminal) -> ApplyingManager {
         let force = match self.force_path.as_slice() {
             _ if self.force_conflicts => ForcedFields::All,
             [] => ForcedFields::None,
             paths => ForcedFields::Paths(paths.to_vec()),
         };
-        Applier { manager: self.manager.clone(), force, now: terminal.now }
+        ApplyingManager { manager: self.manager.clone(), force, now: terminal.now }
     }
 
     /// Returns which plans are shown.
@@ -315,7 +315,7 @@ fn beyond(documents: &mut Vec<Document>, base: &mut Vec<Document>) -> Result<Vec
 /// Plans all objects with the server, several at once, in the order of the files, and saves the plan if it can be carried out.
 fn from_server(
     documents: Vec<Document>,
-    applier: &Applier,
+    applier: &ApplyingManager,
     options: &Options,
     terminal: &Terminal,
 ) -> Result<Planned<'static>, Error> {
@@ -335,7 +335,7 @@ fn from_server(
             let applier = applier.for_manifest(&draft.manifest);
             let plan = tenure_client::plan(draft, together, &applier, server).await;
             steps.step();
-            Ok::<(&Draft, Applier, Plan), Error>((draft, applier, plan?))
+            Ok::<(&Draft, ApplyingManager, Plan), Error>((draft, applier, plan?))
         });
         let planned: Result<Vec<_>, Error> = plans.buffered(REQUESTS_AT_ONCE).try_collect().await;
         progress.finish();
@@ -374,7 +374,7 @@ fn from_file<'t>(
     documents: Vec<Document>,
     file: &Path,
     types: &'t Types,
-    applier: &Applier,
+    applier: &ApplyingManager,
     options: &Options,
 ) -> Result<Planned<'t>, Error> {
     let mut live = Vec::new();

@@ -223,7 +223,8 @@ async fn serve(options: Options) -> Result<(), Error> {
     server_options.auditor = options.audit.start(options.compatibility.audit_log_mode()).await?;
     server_options.history = options.history.options(options.is_local());
     let connect = ConnectOptions { kubeconfig: Some(kubeconfig.clone()), ..ConnectOptions::default() };
-    let page = Page::of_server(connect, !options.insecure_http).with_approvals(options.approvals.clone());
+    let page = Page::of_server(connect).with_approvals(options.approvals.clone());
+    let page = if options.insecure_http { page } else { page.with_secure_cookies() };
     let page = Arc::new(page.with_session_file(options.data_dir.join(PAGE_SESSIONS)));
     server_options.web = Some(Arc::new(PageEndpoint(page.clone())));
     let control_plane = ControlPlane {

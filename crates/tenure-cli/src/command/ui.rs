@@ -59,7 +59,7 @@ async fn serve(options: &Options, terminal: &Terminal) -> Result<Outcome, Error>
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, options.port));
     let socket = listener::bind(address).await.map_err(|error| Error::Serve(error.into()))?;
     let address = socket.local_addr().map_err(|error| Error::Serve(error.into()))?;
-    let page = Page::new(connect.clone(), false).with_contexts(contexts(&connect)?);
+    let page = Page::new(connect.clone()).with_contexts(contexts(&connect)?);
     let page = page.with_undo_directory(undo_files::directory());
     let page = Arc::new(page.with_approvals(options.approvals.path()));
     let link = format!("http://{address}{}", page.sign_in_link());

@@ -31,13 +31,13 @@ pub struct WaitingPlan {
     /// The plan; values of Secrets are digests.
     pub plan: SavedPlan,
     /// The decision.
-    pub decision: Option<Decision>,
+    pub decision: Option<ApprovalDecision>,
 }
 
 impl WaitingPlan {
     /// Returns the state of the plan in a word.
     pub fn word(&self) -> &'static str {
-        self.decision.map_or("waits", Decision::word)
+        self.decision.map_or("waits", ApprovalDecision::word)
     }
 
     /// Returns the managers in whose names the plan applies, which tell the tasks that asked for it; none for deletions and undos.
@@ -61,19 +61,19 @@ pub struct Pending {
 
 /// What a person decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
+pub enum ApprovalDecision {
     /// The plan may be carried out.
     Approved,
     /// The plan may not be carried out.
     Refused,
 }
 
-impl Decision {
+impl ApprovalDecision {
     /// Returns the word for it.
     pub fn word(self) -> &'static str {
         match self {
-            Decision::Approved => "approved",
-            Decision::Refused => "refused",
+            ApprovalDecision::Approved => "approved",
+            ApprovalDecision::Refused => "refused",
         }
     }
 }
@@ -143,12 +143,13 @@ impl Approvals {
     }
 
     /// Returns what a person decided about a plan.
-    pub fn decision(&self, digest: &str) -> Result<Option<Decision>, ApprovalError> {
+    pub fn decision(&self, digest: &str) -> Result<Option<ApprovalDecision>, ApprovalError> {
         let [_, file] = self.files(digest)?;
         let Some(document) = read(&file)? else { return Ok(None) };
         let text = |name: &str| document.get(name).and_then(Value::as_str).unwrap_or_default();
-        let decided =
-            [Decision::Approved, Decision::Refused].into_iter().find(|one| one.word() == text("decision"));
+        let decided = [ApprovalDecision::Approved, ApprovalDecision::Refused]
+            .into_iter()
+            .find(|one| one.word() == text("decision"));
         match decided {
             Some(decision) if text("digest") == digest => Ok(Some(decision)),
             _ => Err(ApprovalError::Changed {
@@ -159,7 +160,12 @@ impl Approvals {
     }
 
     /// Writes the decision of a person.
-    pub fn decide(&self, digest: &str, decision: Decision, now: Timestamp) -> Result<(), ApprovalError> {
+    pub fn decide(
+        &self,
+        digest: &str,
+        decision: ApprovalDecision,
+        now: Timestamp,
+    ) -> Result<(), ApprovalError> {
         let [_, file] = self.files(digest)?;
         let document = Object::default()
             .with("digest", digest)
@@ -291,8 +297,8 @@ mod tests {
         assert_eq!(approvals.decision(&digest).unwrap(), None);
         let found = approvals.find(&digest[7..20]).unwrap();
         assert_eq!((found.digest.as_str(), found.decision), (digest.as_str(), None));
-        approvals.decide(&digest, Decision::Approved, Timestamp::from_unix(0)).unwrap();
-        assert_eq!(approvals.decision(&digest).unwrap(), Some(Decision::Approved));
+        approvals.decide(&digest, ApprovalDecision::Approved, Timestamp::from_unix(0)).unwrap();
+        assert_eq!(approvals.decision(&digest).unwrap(), Some(ApprovalDecision::Approved));
         assert_eq!(approvals.decision(&second).unwrap(), None);
         approvals.withdraw(&digest).unwrap();
         assert_eq!(approvals.decision(&digest).unwrap(), None);
@@ -313,12 +319,15 @@ mod tests {
         approvals.announce(&second, &other).unwrap();
         let pending = approvals.waiting().unwrap();
         assert_eq!((pending.plans.len(), pending.unreadable.len()), (1, 1));
-        approvals.decide(&second, Decision::Approved, Timestamp::from_unix(0)).unwrap();
+        approvals.decide(&second, ApprovalDecision::Approved, Timestamp::from_unix(0)).unwrap();
         std::fs::rename(&approvals.files(&second).unwrap()[1], &decision).unwrap();
         assert!(matches!(approvals.decision(&digest), Err(ApprovalError::Changed { .. })));
         for text in ["", "sha256:", "../../etc/passwd", "sha256:../../x", "SHA256:00", "abc"] {
             assert!(matches!(approvals.find(text), Err(ApprovalError::NotADigest(_))), "{text}");
-            assert!(approvals.decide(text, Decision::Approved, Timestamp::from_unix(0)).is_err(), "{text}");
+            assert!(
+                approvals.decide(text, ApprovalDecision::Approved, Timestamp::from_unix(0)).is_err(),
+                "{text}"
+            );
         }
     }
 

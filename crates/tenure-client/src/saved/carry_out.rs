@@ -9,8 +9,8 @@ use futures::{StreamExt, TryStreamExt, stream};
 use http::Method;
 use tenure_apply::{Managers, Timestamp};
 use tenure_ownership::{
-    AppliedPlan, AppliedStep, Applier, LiveObject, Manifest, PlannedStep, PlannedWrite, SavedPlan, Stale,
-    Target, handover::managers_patch,
+    AppliedPlan, AppliedStep, ApplyingManager, LiveObject, Manifest, PlannedStep, PlannedWrite, SavedPlan,
+    Stale, Target, handover::managers_patch,
 };
 use tenure_value::{Object, Value, json};
 
@@ -161,7 +161,7 @@ impl Carrier<'_> {
             };
             let response = match &step.write {
                 PlannedWrite::Apply { config, manager, force } => {
-                    let applier = Applier { manager: manager.clone(), force: force.clone(), now };
+                    let applier = ApplyingManager { manager: manager.clone(), force: force.clone(), now };
                     self.apply(step, config, applier, live.as_ref(), &resource).await?
                 }
                 PlannedWrite::Restore(after) => self.restore(step, after, live.as_ref(), &resource).await?,
@@ -197,7 +197,7 @@ impl Carrier<'_> {
         &self,
         step: &PlannedStep,
         config: &Value,
-        applier: Applier,
+        applier: ApplyingManager,
         live: Option<&LiveObject>,
         resource: &Resource,
     ) -> Result<Response, ClientError> {

@@ -6,7 +6,7 @@ mod carry_out;
 mod transaction;
 mod undo;
 
-pub use approval::{ApprovalError, Approvals, Decision, Pending, WaitingPlan};
+pub use approval::{ApprovalDecision, ApprovalError, Approvals, Pending, WaitingPlan};
 pub use carry_out::{CarriedOut, End, carry_out, stale};
 pub use transaction::{Atomicity, carry_out_atomically, carry_out_together};
 pub use undo::{UndoConflict, UndoPlan, applied_from_history, undo_plan};
@@ -14,7 +14,7 @@ pub use undo::{UndoConflict, UndoPlan, applied_from_history, undo_plan};
 use crate::{ClientError, Cluster, Draft, Found, order};
 use http::Method;
 use tenure_apply::Timestamp;
-use tenure_ownership::{Applier, ClusterIdentity, Pinning, Plan, PlannedStep, SavedPlan};
+use tenure_ownership::{ApplyingManager, ClusterIdentity, Pinning, Plan, PlannedStep, SavedPlan};
 use tenure_value::Value;
 
 /// The namespace whose uid identifies a cluster.
@@ -37,7 +37,7 @@ impl Cluster {
 /// Makes a plan that can be kept from planned applies and from plans of deletions. Objects are written in the order of their
 /// dependencies and deleted last, in the reverse order. Objects that would not change are left out.
 pub async fn save<'a>(
-    applies: impl IntoIterator<Item = (&'a Draft, &'a Applier, &'a Plan)>,
+    applies: impl IntoIterator<Item = (&'a Draft, &'a ApplyingManager, &'a Plan)>,
     deletions: &[Plan],
     pinning: Pinning,
     now: Timestamp,

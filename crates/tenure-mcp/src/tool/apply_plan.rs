@@ -11,7 +11,7 @@ use crate::{
 };
 use std::sync::Arc;
 use tenure_apply::Timestamp;
-use tenure_client::{Atomicity, CarriedOut, ClientError, Decision, End};
+use tenure_client::{ApprovalDecision, Atomicity, CarriedOut, ClientError, End};
 use tenure_ownership::{SavedPlan, Stale};
 use tenure_value::{Object, Value};
 
@@ -54,8 +54,8 @@ fn unknown(digest: &str) -> Failure {
 fn check_approval(digest: &str, context: &Context) -> Result<(), Failure> {
     let Some(approvals) = &context.approvals else { return Ok(()) };
     match approvals.decision(digest)? {
-        Some(Decision::Approved) => Ok(()),
-        Some(Decision::Refused) => {
+        Some(ApprovalDecision::Approved) => Ok(()),
+        Some(ApprovalDecision::Refused) => {
             context.plans.take(digest);
             approvals.withdraw(digest)?;
             Err(Failure::new(Reason::NotApproved, "a person refused this plan")

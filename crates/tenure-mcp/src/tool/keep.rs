@@ -4,7 +4,7 @@ use crate::{
     context::Context,
     reply::{Failure, Next, Reason},
 };
-use tenure_client::{ApprovalError, Decision};
+use tenure_client::{ApprovalDecision, ApprovalError};
 use tenure_ownership::SavedPlan;
 use tenure_value::{Object, Value};
 
@@ -24,8 +24,8 @@ pub fn keep(plan: SavedPlan, context: &Context) -> Result<Kept, Failure> {
             approvals.announce(&digest, &plan)?;
             Some(match approvals.decision(&digest)? {
                 None => "required",
-                Some(Decision::Approved) => "given",
-                Some(Decision::Refused) => "refused",
+                Some(ApprovalDecision::Approved) => "given",
+                Some(ApprovalDecision::Refused) => "refused",
             })
         }
         _ => None,

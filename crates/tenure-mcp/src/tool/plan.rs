@@ -13,7 +13,7 @@ use tenure_apply::Operation;
 use tenure_client::{Draft, REQUESTS_AT_ONCE};
 use tenure_fields::{FieldSet, Path, PathElement};
 use tenure_ownership::{
-    Action, Applier, Difference, ForcedFields, LiveObject, Pinning, Plan, Settlement, settle,
+    Action, ApplyingManager, Difference, ForcedFields, LiveObject, Pinning, Plan, Settlement, settle,
 };
 use tenure_value::{Object, Value};
 
@@ -31,7 +31,7 @@ pub async fn plan(arguments: &Arguments, context: &Context) -> Outcome {
     for reference in &references {
         deletions.push(tenure_client::deletion(&context.find(reference).await?)?);
     }
-    let applier = Applier { manager: manager.clone(), force: ForcedFields::None, now: context.now() };
+    let applier = ApplyingManager { manager: manager.clone(), force: ForcedFields::None, now: context.now() };
     let together = drafts.as_slice();
     let applier = &applier;
     let planned: Vec<_> =
@@ -127,14 +127,14 @@ pub async fn drafts(arguments: &Arguments, context: &Context, further: usize) ->
 /// A draft after its conflicts were settled.
 struct Settled {
     draft: Draft,
-    applier: Applier,
+    applier: ApplyingManager,
     plan: Plan,
 }
 
 /// Plans a draft; conflicts that the call names are settled, and it is planned again.
 async fn planned(
     draft: &Draft,
-    applier: &Applier,
+    applier: &ApplyingManager,
     arguments: &Arguments,
     together: &[Draft],
     context: &Context,

@@ -13,7 +13,7 @@ pub use remedy::{CommandLine, Remedy, RemedyKind, shell_word};
 pub use tool::{KNOWN_MANAGERS, Role, Tool, recognize};
 
 use crate::{
-    Applier, Conflict, LiveObject, Manifest,
+    ApplyingManager, Conflict, LiveObject, Manifest,
     default_value::default_at,
     owner::{self, Owner},
 };
@@ -163,7 +163,7 @@ pub fn diagnose(
     conflicts: &[Conflict],
     manifest: &Manifest<'_>,
     live: &LiveObject,
-    applier: &Applier,
+    applier: &ApplyingManager,
 ) -> Vec<Diagnosis> {
     let is_applier = |owner: &&Owner| {
         owner.name.as_str() == applier.manager
@@ -214,7 +214,7 @@ pub fn who(owner: &Owner, object: &Value) -> String {
 struct Context<'a> {
     manifest: &'a Manifest<'a>,
     live: &'a LiveObject,
-    applier: &'a Applier,
+    applier: &'a ApplyingManager,
 }
 
 impl Context<'_> {

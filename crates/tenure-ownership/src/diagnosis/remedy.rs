@@ -1,7 +1,7 @@
 //! What can be done about a conflict: each remedy with its effect, and the command to paste where one command does it.
 
 use super::{ConflictCause, Group, fields};
-use crate::{Applier, Manifest, Target, owner::Owner};
+use crate::{ApplyingManager, Manifest, Target, owner::Owner};
 use tenure_fields::Path;
 use tenure_value::{Object, Value};
 
@@ -102,7 +102,7 @@ pub(super) fn remedies(
     group: &Group<'_>,
     paths: &[Path],
     manifest: &Manifest<'_>,
-    applier: &Applier,
+    applier: &ApplyingManager,
 ) -> Vec<Remedy> {
     use RemedyKind::{Adopt, LeaveOut, Migrate, Share, Take, Transfer};
     let kinds: &[RemedyKind] = match group.cause {
@@ -133,7 +133,7 @@ struct Writer<'a> {
     owner: &'a Owner,
     paths: &'a [Path],
     manifest: &'a Manifest<'a>,
-    applier: &'a Applier,
+    applier: &'a ApplyingManager,
 }
 
 impl Writer<'_> {

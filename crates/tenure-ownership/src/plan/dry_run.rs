@@ -2,7 +2,7 @@
 //! contain, are looked up in the live object, so that any server works.
 
 use super::{Conflict, Plan, Verdict};
-use crate::{Applier, LiveObject, Manifest, Refusal, owner::owners_of};
+use crate::{ApplyingManager, LiveObject, Manifest, Refusal, owner::owners_of};
 use tenure_fields::Path;
 
 /// The answer to a dry run.
@@ -19,7 +19,7 @@ pub fn from_dry_run(
     manifest: &Manifest<'_>,
     before: Option<LiveObject>,
     dry_run: DryRun,
-    applier: &Applier,
+    applier: &ApplyingManager,
 ) -> Plan {
     let verdict = match dry_run {
         DryRun::Applied(after) => Verdict::Applied(after),
@@ -86,7 +86,7 @@ mod tests {
                 .unwrap();
         let manifest = Manifest::new(config.clone(), "c.yaml", ty);
         let applier =
-            Applier { manager: "m".into(), force: ForcedFields::None, now: Timestamp::from_unix(0) };
+            ApplyingManager { manager: "m".into(), force: ForcedFields::None, now: Timestamp::from_unix(0) };
         let plan = |fields: [&str; 2]| {
             let causes = fields.map(|field| {
                 format!(r#"{{"reason":"FieldManagerConflict","field":"{field}","message":"conflict"}}"#)

@@ -15,9 +15,7 @@ pub use dry_run::{DryRun, conflicts_within, from_dry_run};
 pub use findings::{Lingering, ZeroValue};
 pub use offline::offline;
 
-use crate::{
-    Applier, Cause, Diagnosis, LiveObject, Manifest, Target, conflict::Conflict, diagnosis::diagnose,
-};
+use crate::{ApplyingManager, Cause, Conflict, Diagnosis, LiveObject, Manifest, Target, diagnosis::diagnose};
 use tenure_apply::{Managers, OwnershipChange, State, ownership_changes};
 use tenure_fields::FieldSet;
 use tenure_schema::TypeRef;
@@ -101,7 +99,7 @@ impl Plan {
     /// Completes a verdict with everything that follows from it.
     pub fn new(
         manifest: &Manifest<'_>,
-        applier: &Applier,
+        applier: &ApplyingManager,
         before: Option<LiveObject>,
         verdict: Verdict,
     ) -> Plan {
@@ -142,7 +140,7 @@ impl Plan {
     /// Returns the plan of an apply that is refused; the message names the source of the manifest.
     pub fn refused(
         manifest: &Manifest<'_>,
-        applier: &Applier,
+        applier: &ApplyingManager,
         before: Option<LiveObject>,
         problem: impl std::fmt::Display,
     ) -> Plan {

@@ -1,11 +1,11 @@
 //! A plan without a server: the apply is computed on the live object. Defaulting and validation, which only a server does,
 //! are not part of it.
 
-use super::{Conflict, Plan, Verdict};
-use crate::{Applier, ForcedFields, LiveObject, Manifest};
+use super::{Plan, Verdict};
+use crate::{ApplyingManager, ForcedFields, LiveObject, Manifest};
 use tenure_apply::{
-    self as apply, ApplyError, Conflicts, Emptied, Live, Managers, Presence, ResetFields, SingleVersion,
-    State, Versions, Write,
+    self as apply, ApplyError, Emptied, Live, Managers, Presence, ResetFields, SingleVersion, State,
+    Versions, Write,
 };
 use tenure_fields::{FieldSet, PathElement};
 use tenure_profile::Profile;
@@ -38,7 +38,7 @@ impl Versions for SameFields<'_> {
 pub fn offline(
     manifest: &Manifest<'_>,
     live: Option<&LiveObject>,
-    applier: &Applier,
+    applier: &ApplyingManager,
     profile: Profile,
 ) -> Plan {
     let (api_version, kind) = (manifest.target.api_version.as_str(), manifest.target.kind.as_str());
@@ -72,9 +72,10 @@ pub fn offline(
     let attempt = |force: &ForcedFields| apply_with(found, manifest, &write, force);
     let verdict = match attempt(&applier.force) {
         Ok(state) => Verdict::Applied(state.into()),
-        Err(ApplyError::Conflicts(conflicts)) => {
-            Verdict::Conflicts(explained(&conflicts), attempt(&ForcedFields::All).ok().map(LiveObject::from))
-        }
+        Err(ApplyError::Conflicts(conflicts)) => Verdict::Conflicts(
+            conflicts.iter().cloned().collect(),
+            attempt(&ForcedFields::All).ok().map(LiveObject::from),
+        ),
         Err(error) => return Plan::refused(manifest, applier, live.cloned(), error),
     };
     Plan::new(manifest, applier, live.cloned(), verdict)
@@ -98,14 +99,4 @@ fn apply_with(
         }
     };
     apply::apply(live, &manifest.config, write, force)
-}
-
-fn explained(conflicts: &Conflicts) -> Vec<Conflict> {
-    let explained = |conflict: &apply::Conflict| Conflict {
-        path: conflict.path.clone(),
-        owners: conflict.owners.clone(),
-        live: conflict.live.clone(),
-        proposed: conflict.proposed.clone(),
-    };
-    conflicts.iter().map(explained).collect()
 }

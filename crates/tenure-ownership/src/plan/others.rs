@@ -42,7 +42,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use crate::{
-        Applier, ForcedFields, LiveObject, Manifest,
+        ApplyingManager, ForcedFields, LiveObject, Manifest,
         plan::{Action, DryRun, from_dry_run},
     };
     use tenure_apply::Timestamp;
@@ -74,7 +74,7 @@ mod tests {
         let ty = Schema::builtin().kind("apps/v1", "Deployment").unwrap();
         let manifest = Manifest::new(config.parse::<Value>().unwrap(), "web.yaml", ty);
         let applier =
-            Applier { manager: "ci".into(), force: ForcedFields::None, now: Timestamp::from_unix(0) };
+            ApplyingManager { manager: "ci".into(), force: ForcedFields::None, now: Timestamp::from_unix(0) };
         let plan =
             from_dry_run(&manifest, Some(before), DryRun::Applied(after), &applier).without_others("ci");
         let values = plan.values.iter().map(|value| value.path.to_string()).collect();

@@ -1,7 +1,9 @@
 //! One write of a saved plan, with everything that is needed to show it, to see whether it still holds, and to carry it out.
 
 use super::withheld::{Withholding, has_withheld, is_secret};
-use crate::{Action, Applier, ForcedFields, LiveObject, Manifest, OwnershipError, Plan, Target, Verdict};
+use crate::{
+    Action, ApplyingManager, ForcedFields, LiveObject, Manifest, OwnershipError, Plan, Target, Verdict,
+};
 use tenure_apply::Operation;
 use tenure_fields::{FieldSet, PathElement};
 use tenure_value::{Object, Value};
@@ -58,7 +60,7 @@ impl PlannedStep {
     /// Returns the step of an apply; `None` if nothing would change. An apply that has conflicts or is refused cannot be kept.
     pub fn apply(
         manifest: &Manifest<'_>,
-        applier: &Applier,
+        applier: &ApplyingManager,
         plan: &Plan,
     ) -> Result<Option<PlannedStep>, OwnershipError> {
         let refuse = |problem: &str| OwnershipError::NotSavable {

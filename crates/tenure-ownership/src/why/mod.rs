@@ -4,7 +4,7 @@
 mod rule;
 
 use crate::{
-    Applier, ForcedFields, LiveObject, Manifest, OwnershipError, Target,
+    ApplyingManager, ForcedFields, LiveObject, Manifest, OwnershipError, Target,
     diagnosis::{self, Advice, CommandLine},
     owner::{self, Owner, owners_of},
     plan,
@@ -138,7 +138,7 @@ impl Explanation {
             target: self.target.clone(),
             ty,
         };
-        let applier = Applier { manager: applier.name.to_string(), force: ForcedFields::All, now };
+        let applier = ApplyingManager { manager: applier.name.to_string(), force: ForcedFields::All, now };
         let plan = plan::offline(&manifest, Some(live), &applier, profile);
         let Some(after) = plan.after() else { return "is refused".into() };
         let stays = self.rules.unit.resolve(&after.object, ty).is_some();

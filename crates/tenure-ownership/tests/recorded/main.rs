@@ -15,7 +15,7 @@ use scenario::{Scenario, Step};
 use std::collections::{BTreeMap, BTreeSet};
 use tenure_apply::{Identity, Operation, Timestamp};
 use tenure_ownership::{
-    Applier, ForcedFields, LiveObject, Manifest, Profile, Verdict, plan, without_managers,
+    ApplyingManager, ForcedFields, LiveObject, Manifest, Profile, Verdict, plan, without_managers,
 };
 use tenure_patch::{json, merge, strategic};
 use tenure_schema::{Schema, Type, TypeRef, crd};
@@ -195,7 +195,8 @@ fn applied(step: &Step, body: &Value, before: Option<&Value>, ty: TypeRef<'stati
         return Ok(false);
     }
     let force = if step.force { ForcedFields::All } else { ForcedFields::None };
-    let applier = Applier { manager: step.manager.clone(), force, now: Timestamp::from_unix(1_000_000_000) };
+    let applier =
+        ApplyingManager { manager: step.manager.clone(), force, now: Timestamp::from_unix(1_000_000_000) };
     let plan = plan::offline(
         &Manifest::new(body.clone(), "", ty),
         live.as_ref(),

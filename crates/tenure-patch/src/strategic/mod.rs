@@ -19,7 +19,7 @@ pub(crate) use merge_keys::MergeKeys;
 pub use options::{ApplyOptions, DiffOptions, Keys, LiveChanges, LiveOnly, Precondition, UnmarkedLists};
 pub(crate) use patch_meta::{ListStrategy, PatchMeta, field_type, item_type, lookup};
 pub use tenure_profile::{Improvement, Profile};
-pub use trace::{Decision, KeySource, OrderSource, PatchRule, Trace};
+pub use trace::{KeySource, OrderSource, PatchDecision, PatchRule, PatchTrace};
 
 use crate::{ErrorKind, PatchError};
 use apply::{Merged, Merger};
@@ -57,8 +57,8 @@ pub fn apply_explained(
     patch: &Value,
     ty: TypeRef<'_>,
     options: &ApplyOptions,
-) -> Result<(Value, Trace), PatchError> {
-    let mut trace = Trace::default();
+) -> Result<(Value, PatchTrace), PatchError> {
+    let mut trace = PatchTrace::default();
     let result = run(live, patch, ty, options, &mut trace)?;
     Ok((result, trace))
 }

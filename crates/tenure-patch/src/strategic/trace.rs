@@ -94,7 +94,7 @@ impl fmt::Display for PatchRule {
 /// A path and the rule that decided it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Decision {
+pub struct PatchDecision {
     /// The path.
     pub path: Path,
     /// The rule.
@@ -103,14 +103,14 @@ pub struct Decision {
 
 /// All decisions of one apply, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Trace {
+pub struct PatchTrace {
     path: Path,
-    decisions: Vec<Decision>,
+    decisions: Vec<PatchDecision>,
 }
 
-impl Trace {
+impl PatchTrace {
     /// Returns the decisions.
-    pub fn decisions(&self) -> &[Decision] {
+    pub fn decisions(&self) -> &[PatchDecision] {
         &self.decisions
     }
 
@@ -160,7 +160,7 @@ impl Recorder for Drops {
     }
 }
 
-impl Recorder for Trace {
+impl Recorder for PatchTrace {
     fn enter(&mut self, step: impl FnOnce() -> PathElement) {
         self.path.push(step());
     }
@@ -170,6 +170,6 @@ impl Recorder for Trace {
     }
 
     fn note(&mut self, rule: impl FnOnce() -> PatchRule) {
-        self.decisions.push(Decision { path: self.path.clone(), rule: rule() });
+        self.decisions.push(PatchDecision { path: self.path.clone(), rule: rule() });
     }
 }

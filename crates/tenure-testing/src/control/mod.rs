@@ -17,7 +17,7 @@ use http::{Method, Response, StatusCode, header::CONTENT_TYPE};
 use http_body_util::Full;
 use hyper::body::Bytes;
 use parking_lot::Mutex;
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc};
 use tenure_http::{GuardedRequest, MemoryBudget, Query};
 use tenure_meta::ApiError;
@@ -127,14 +127,7 @@ impl Control {
             return Err(no_such_path());
         };
         match (&head.method, path) {
-            (&Method::GET, []) => {
-                let state = self.state.lock();
-                let servers: Vec<Json> =
-                    state.servers.iter().map(|(name, server)| server.to_json(name)).collect();
-                let snapshot = |(name, snapshot): (&String, &Snapshot)| json!({"snapshot": name, "revision": snapshot.revision()});
-                let snapshots: Vec<Json> = state.snapshots.iter().map(snapshot).collect();
-                Ok(json!({"servers": servers, "snapshots": snapshots}))
-            }
+            (&Method::GET, []) => Ok(self.list()),
             (&Method::POST, ["fork"]) => {
                 fields.end()?;
                 let fork = self.server(&name)?.fork();
@@ -154,12 +147,7 @@ impl Control {
             (&Method::DELETE, ["servers", name]) => self.close(name),
             (&Method::POST, ["snapshot"]) => {
                 fields.end()?;
-                let snapshot = self.server(&name)?.snapshot();
-                let mut state = self.state.lock();
-                state.taken += 1;
-                let (id, revision) = (format!("snapshot-{}", state.taken), snapshot.revision());
-                state.snapshots.insert(id.clone(), snapshot);
-                Ok(json!({"snapshot": id, "revision": revision}))
+                Ok(self.keep(self.server(&name)?.snapshot()))
             }
             (&Method::DELETE, ["snapshots", id]) => match self.state.lock().snapshots.remove(*id) {
                 Some(_) => Ok(json!({"snapshot": id})),
@@ -169,11 +157,7 @@ impl Control {
                 let id =
                     fields.text("snapshot")?.ok_or_else(|| Problem::missing("snapshot", "\"snapshot-1\""))?;
                 fields.end()?;
-                let server = self.server(&name)?;
-                let state = self.state.lock();
-                let snapshot = state.snapshots.get(&id).ok_or_else(|| no_such_snapshot(&id))?;
-                server.restore(snapshot);
-                Ok(json!({"server": name, "revision": server.revision()}))
+                self.restore(&name, &id)
             }
             (&Method::GET | &Method::POST, ["clock"]) => {
                 let server = self.server(&name)?;
@@ -194,24 +178,15 @@ impl Control {
                 Ok(json!({"server": name, "fault": server.inject(fault).id}))
             }
             (&Method::GET, ["faults"]) => {
-                let faults = self.server(&name)?.inner.faults.list();
-                let shown = faults.iter().map(|(id, hits, fault)| {
-                    let mut shown = fault_document::write(fault);
-                    shown.insert("fault".into(), json!(id));
-                    shown.insert("hits".into(), json!(hits));
-                    shown
-                });
-                Ok(json!({"server": name, "faults": shown.collect::<Vec<_>>()}))
+                Ok(json!({"server": name, "faults": faults_document(&self.server(&name)?)}))
             }
             (&Method::DELETE, ["faults"]) => {
                 self.server(&name)?.clear_faults();
                 Ok(json!({"server": name}))
             }
             (&Method::DELETE, ["faults", id]) => {
-                let is_removed = id
-                    .parse()
-                    .is_ok_and(|id| self.server(&name).is_ok_and(|server| server.inner.faults.remove(id)));
-                match is_removed {
+                let server = self.server(&name);
+                match id.parse().is_ok_and(|id| server.is_ok_and(|server| server.inner.faults.remove(id))) {
                     true => Ok(json!({"server": name})),
                     false => Err(Problem::absent(format!(
                         "server {name:?} has no fault {id}; GET /testing/faults lists them"
@@ -228,6 +203,30 @@ impl Control {
             }
             _ => Err(no_such_path()),
         }
+    }
+
+    fn list(&self) -> Json {
+        let state = self.state.lock();
+        let servers: Vec<Json> = state.servers.iter().map(|(name, server)| server.to_json(name)).collect();
+        let snapshot = |(name, snapshot): (&String, &Snapshot)| json!({"snapshot": name, "revision": snapshot.revision()});
+        let snapshots: Vec<Json> = state.snapshots.iter().map(snapshot).collect();
+        json!({"servers": servers, "snapshots": snapshots})
+    }
+
+    /// Keeps a snapshot under a name of its own.
+    fn keep(&self, snapshot: Snapshot) -> Json {
+        let mut state = self.state.lock();
+        state.taken += 1;
+        let (id, revision) = (format!("snapshot-{}", state.taken), snapshot.revision());
+        state.snapshots.insert(id.clone(), snapshot);
+        json!({"snapshot": id, "revision": revision})
+    }
+
+    fn restore(&self, name: &str, id: &str) -> Result<Json, Problem> {
+        let server = self.server(name)?;
+        let state = self.state.lock();
+        server.restore(state.snapshots.get(id).ok_or_else(|| no_such_snapshot(id))?);
+        Ok(json!({"server": name, "revision": server.revision()}))
     }
 
     fn server(&self, name: &str) -> Result<TestServer, Problem> {
@@ -295,6 +294,16 @@ impl TestServer {
         let mut fields = Fields::of(document).map_err(|problem| problem.message)?;
         read_fault(self, &mut fields).map_err(|problem| problem.message)
     }
+}
+
+fn faults_document(server: &TestServer) -> Vec<Map<String, Json>> {
+    let shown = |(id, hits, fault): (u64, u64, Fault)| {
+        let mut shown = fault_document::write(&fault);
+        shown.insert("fault".into(), json!(id));
+        shown.insert("hits".into(), json!(hits));
+        shown
+    };
+    server.inner.faults.list().into_iter().map(shown).collect()
 }
 
 /// Returns the writes since a revision as a document, as `GET /testing/writes` shows them.

@@ -4,7 +4,7 @@
 use super::{Acting, now};
 use crate::{PageError, request::text, session::Credentials};
 use std::path::Path;
-use tenure_client::{Approvals, Cluster, Decision, Pending, WaitingPlan};
+use tenure_client::{ApprovalDecision, Approvals, Cluster, Pending, WaitingPlan};
 use tenure_ownership::{ForcedFields, PlannedStep, PlannedWrite};
 use tenure_value::{Object, Value};
 
@@ -83,7 +83,9 @@ impl<'a> ApprovalEndpoint<'a> {
             return Err(PageError::bad_request("a decision is about the whole digest of a plan"));
         }
         let given = text(body, "decision");
-        let decision = [Decision::Approved, Decision::Refused].into_iter().find(|one| one.word() == given);
+        let decision = [ApprovalDecision::Approved, ApprovalDecision::Refused]
+            .into_iter()
+            .find(|one| one.word() == given);
         let decision = decision.ok_or_else(|| {
             PageError::bad_request(format!("the decision is approved or refused, not {given:?}"))
         })?;

@@ -5,8 +5,8 @@ use crate::{PageError, request::text};
 use tenure_apply::Managers;
 use tenure_client::{Cluster, Draft};
 use tenure_ownership::{
-    Applier, Blame, Conflict, ForcedFields, Handover, LiveObject, Manifest, Plan, Settlement, SideBySide,
-    diagnosis::CommandLine, handover, settle,
+    ApplyingManager, Blame, Conflict, ForcedFields, Handover, LiveObject, Manifest, Plan, Settlement,
+    SideBySide, diagnosis::CommandLine, handover, settle,
 };
 use tenure_value::{Limits, Object, Value, yaml};
 
@@ -20,7 +20,7 @@ pub(super) struct Settled {
     /// What is applied.
     pub draft: Draft,
     /// The manager, and the fields that are forced.
-    pub applier: Applier,
+    pub applier: ApplyingManager,
     /// The plan before anything was settled.
     pub first: Plan,
     /// The plan with everything settled, if anything was.
@@ -58,7 +58,7 @@ pub(super) async fn settled(cluster: &Cluster, body: &Value) -> Result<Vec<Settl
     }
     let mut all = Vec::with_capacity(drafts.len());
     for (at, draft) in drafts.iter().enumerate() {
-        let applier = Applier { manager: manager.clone(), force: ForcedFields::None, now: now() };
+        let applier = ApplyingManager { manager: manager.clone(), force: ForcedFields::None, now: now() };
         let first = tenure_client::plan(draft, &drafts, &applier, cluster).await?;
         let mut settled =
             Settled { draft: draft.clone(), applier, first, second: None, transferred: Vec::new() };

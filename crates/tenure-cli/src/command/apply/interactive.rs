@@ -8,7 +8,7 @@ use crate::{
 use std::collections::HashMap;
 use tenure_apply::Operation;
 use tenure_client::Draft;
-use tenure_ownership::{Applier, Conflict, Plan, Settlement, owner::describe_all, settle};
+use tenure_ownership::{ApplyingManager, Conflict, Plan, Settlement, owner::describe_all, settle};
 use tenure_value::json;
 
 /// The questions of one command, with the answers that are for all conflicts like theirs.
@@ -26,9 +26,9 @@ impl Questions {
         &mut self,
         plan: &Plan,
         mut draft: Draft,
-        mut applier: Applier,
+        mut applier: ApplyingManager,
         terminal: &Terminal,
-    ) -> Result<Option<(Draft, Applier)>, Error> {
+    ) -> Result<Option<(Draft, ApplyingManager)>, Error> {
         let shown = plan.shown_conflicts();
         for (conflict, shown) in plan.conflicts().iter().zip(&shown) {
             let likeness = likeness(conflict);
@@ -61,7 +61,7 @@ struct Answer {
 async fn ask(
     plan: &Plan,
     conflict: &Conflict,
-    applier: &Applier,
+    applier: &ApplyingManager,
     terminal: &Terminal,
 ) -> Result<Option<Answer>, Error> {
     let shown = |value: &Option<_>| value.as_ref().map_or_else(|| "(not set)".to_owned(), json::to_string);

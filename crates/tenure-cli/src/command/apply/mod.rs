@@ -23,7 +23,7 @@ use report::{Applied, Status};
 use std::path::PathBuf;
 use stop::{Stop, Untouched};
 use tenure_client::{Cluster, Draft, Mode, REQUESTS_AT_ONCE};
-use tenure_ownership::{Action, Applier, Manifest, Plan, Verdict};
+use tenure_ownership::{Action, ApplyingManager, Manifest, Plan, Verdict};
 use tenure_value::Value;
 
 /// How often an object that others keep changing is read again.
@@ -131,7 +131,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
 
 struct Run<'a> {
     options: &'a Options,
-    applier: Applier,
+    applier: ApplyingManager,
     cluster: Cluster,
     terminal: &'a Terminal,
 }
@@ -140,7 +140,7 @@ struct Run<'a> {
 struct Step {
     plan: Plan,
     draft: Draft,
-    applier: Applier,
+    applier: ApplyingManager,
     phase: usize,
 }
 
@@ -271,7 +271,7 @@ impl Run<'_> {
         &self,
         plan: &Plan,
         draft: Draft,
-        applier: &Applier,
+        applier: &ApplyingManager,
         drafts: &[Draft],
     ) -> Result<Status, Error> {
         if draft.resource.is_some() || self.options.mode() == Mode::DryRun {
@@ -283,7 +283,12 @@ impl Run<'_> {
         self.carry_out(&plan, &draft, applier).await
     }
 
-    async fn carry_out(&self, plan: &Plan, draft: &Draft, applier: &Applier) -> Result<Status, Error> {
+    async fn carry_out(
+        &self,
+        plan: &Plan,
+        draft: &Draft,
+        applier: &ApplyingManager,
+    ) -> Result<Status, Error> {
         let path = match (plan.action(), draft.path()) {
             (Action::Refused, _) => return Ok(Status::Refused),
             (Action::Conflict, _) => return Ok(Status::Conflict),

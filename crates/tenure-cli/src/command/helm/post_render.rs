@@ -12,7 +12,7 @@ use crate::{
 };
 use clap::Args;
 use tenure_client::{Cluster, Draft};
-use tenure_ownership::{Applier, Conflict, ForcedFields, Plan, Settlement, settle};
+use tenure_ownership::{ApplyingManager, Conflict, ForcedFields, Plan, Settlement, settle};
 use tenure_value::yaml;
 
 /// Leave out of rendered objects what autoscalers, webhooks and controllers set.
@@ -40,7 +40,8 @@ pub struct Options {
 /// Filters rendered objects.
 pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     let documents = document::read(STANDARD_INPUT.as_ref())?;
-    let applier = Applier { manager: options.manager.clone(), force: ForcedFields::None, now: terminal.now };
+    let applier =
+        ApplyingManager { manager: options.manager.clone(), force: ForcedFields::None, now: terminal.now };
     let namespace = std::env::var("HELM_NAMESPACE").ok().filter(|name| !name.is_empty());
     let rendered = options.connection.or_namespace(namespace).run(async |cluster| {
         let mut drafts = Vec::with_capacity(documents.len());
@@ -63,7 +64,7 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
 }
 
 struct Filter<'a> {
-    applier: Applier,
+    applier: ApplyingManager,
     autoscalers: Autoscalers,
     cluster: &'a Cluster,
     terminal: &'a Terminal,

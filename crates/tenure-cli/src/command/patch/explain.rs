@@ -9,7 +9,7 @@ use crate::{
 };
 use clap::Args;
 use std::{collections::HashMap, fmt::Write, path::PathBuf};
-use tenure_patch::strategic::{self, Decision, PatchRule, Trace};
+use tenure_patch::strategic::{self, PatchDecision, PatchRule, PatchTrace};
 use tenure_schema::TypeRef;
 use tenure_value::{Pointer, Value, yaml};
 
@@ -52,8 +52,8 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
     Ok(Outcome::Done)
 }
 
-fn to_value(result: &Value, trace: &Trace) -> Value {
-    let decision = |decision: &Decision| {
+fn to_value(result: &Value, trace: &PatchTrace) -> Value {
+    let decision = |decision: &PatchDecision| {
         Value::object([
             ("path", Value::from(decision.path.to_string())),
             ("rule", Value::from(decision.rule.to_string())),
@@ -68,11 +68,11 @@ fn to_value(result: &Value, trace: &Trace) -> Value {
 /// The lines of the result, each with its rules, and what is gone.
 struct Beside {
     lines: Vec<(String, Vec<PatchRule>)>,
-    gone: Vec<Decision>,
+    gone: Vec<PatchDecision>,
 }
 
 impl Beside {
-    fn of(result: &Value, trace: &Trace, ty: TypeRef<'_>) -> Beside {
+    fn of(result: &Value, trace: &PatchTrace, ty: TypeRef<'_>) -> Beside {
         let mut rules: HashMap<Pointer, Vec<PatchRule>> = HashMap::new();
         let mut gone = Vec::new();
         for decision in trace.decisions() {

@@ -23,7 +23,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use tenure_client::Cluster;
-use tenure_ownership::Applier;
+use tenure_ownership::ApplyingManager;
 use tenure_profile::KubernetesVersion;
 use tenure_value::Value;
 
@@ -116,7 +116,11 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
         stage.keep_versions(old.iter().chain(&new)).await?;
         let mut report = Report::new(&stage);
         if !old.is_empty() {
-            report.old = stage.establish(&old, &applier, options.client_side).await?;
+            if options.client_side {
+                stage.apply_client_side(&old).await?;
+            } else {
+                report.old = stage.apply(&old, &applier).await?.plans;
+            }
             report.gone = stage::gone(&old, &new);
         }
         report.first = stage.apply(&new, &applier).await?;
@@ -131,7 +135,11 @@ pub fn run(options: Options, terminal: &Terminal) -> Result<Outcome, Error> {
 }
 
 /// Rehearses an apply of objects on what they touch in a cluster, and returns the report as a document.
-pub async fn on_live(manifests: Vec<Value>, applier: &Applier, cluster: &Cluster) -> Result<Value, Error> {
+pub async fn on_live(
+    manifests: Vec<Value>,
+    applier: &ApplyingManager,
+    cluster: &Cluster,
+) -> Result<Value, Error> {
     let place = |at: usize| Place::of(Path::new("manifests")).item(at);
     let documents: Vec<Document> =
         manifests.into_iter().enumerate().map(|(at, value)| Document { value, place: place(at) }).collect();

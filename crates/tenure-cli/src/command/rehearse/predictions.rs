@@ -21,7 +21,7 @@ use std::{
 };
 use step::{Apply, Words};
 use tenure_apply::Timestamp;
-use tenure_ownership::{Applier, ForcedFields, LiveObject, Plan, Verdict};
+use tenure_ownership::{ApplyingManager, ForcedFields, LiveObject, Plan, Verdict};
 use tenure_profile::{KubernetesVersion, Profile};
 use tenure_testing::{Controllers, TestServer};
 use tenure_value::{Limits, Value, json};
@@ -283,8 +283,11 @@ impl Replay {
             return Err(format!("left out of the copy: {:?}", stage.left_out));
         }
         let force = if apply.is_forced { ForcedFields::All } else { ForcedFields::None };
-        let applier =
-            Applier { manager: apply.manager.clone(), force, now: Timestamp::from_unix(1_800_000_000) };
+        let applier = ApplyingManager {
+            manager: apply.manager.clone(),
+            force,
+            now: Timestamp::from_unix(1_800_000_000),
+        };
         let applied = stage.apply(&[document], &applier).await.map_err(|error| error.to_string())?;
         applied.plans.into_iter().next().ok_or_else(|| "no plan".to_owned())
     }

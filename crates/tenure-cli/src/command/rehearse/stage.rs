@@ -6,7 +6,7 @@ use crate::{
 use http::Method;
 use std::collections::{HashMap, HashSet};
 use tenure_client::{Cluster, Draft, Mode};
-use tenure_ownership::{Action, Applier, Manifest, Plan};
+use tenure_ownership::{Action, ApplyingManager, Manifest, Plan};
 use tenure_profile::Profile;
 use tenure_testing::{Controllers, Socket, TestServer};
 use tenure_transport::ConnectOptions;
@@ -130,7 +130,7 @@ impl Stage {
 
     /// Plans and applies documents in order, as the applier; each plan sees what was applied before it. Objects with conflicts are not
     /// applied.
-    pub async fn apply(&self, documents: &[Document], applier: &Applier) -> Result<Applied, Error> {
+    pub async fn apply(&self, documents: &[Document], applier: &ApplyingManager) -> Result<Applied, Error> {
         let mut applied = Applied::default();
         for phase in order::phases(documents.to_vec()) {
             for document in phase {
@@ -143,7 +143,7 @@ impl Stage {
         Ok(applied)
     }
 
-    async fn apply_one(&self, draft: &Draft, applier: &Applier) -> Result<Plan, Error> {
+    async fn apply_one(&self, draft: &Draft, applier: &ApplyingManager) -> Result<Plan, Error> {
         let applier = applier.for_manifest(&draft.manifest);
         let plan = tenure_client::plan(draft, &[], &applier, &self.cluster).await?;
         if let (Action::Create | Action::Change | Action::Owners, Some(path)) = (plan.action(), draft.path())
@@ -161,7 +161,7 @@ impl Stage {
     }
 
     /// Plans documents on what is there now, without applying them.
-    pub async fn plans(&self, documents: &[Document], applier: &Applier) -> Result<Vec<Plan>, Error> {
+    pub async fn plans(&self, documents: &[Document], applier: &ApplyingManager) -> Result<Vec<Plan>, Error> {
         let mut plans = Vec::with_capacity(documents.len());
         for phase in order::phases(documents.to_vec()) {
             for document in phase {
@@ -173,22 +173,14 @@ impl Stage {
         Ok(plans)
     }
 
-    /// Brings the manifests of an old release onto the server, by server-side apply or as `kubectl apply` does on the client.
-    pub async fn establish(
-        &self,
-        old: &[Document],
-        applier: &Applier,
-        client_side: bool,
-    ) -> Result<Vec<Plan>, Error> {
-        if !client_side {
-            return Ok(self.apply(old, applier).await?.plans);
-        }
-        for phase in order::phases(old.to_vec()) {
+    /// Creates or merges manifests as `kubectl apply` without `--server-side` does.
+    pub async fn apply_client_side(&self, documents: &[Document]) -> Result<(), Error> {
+        for phase in order::phases(documents.to_vec()) {
             for document in phase {
                 self.apply_on_client(&document).await?;
             }
         }
-        Ok(Vec::new())
+        Ok(())
     }
 
     /// Creates an object, or merges it, as `kubectl apply` does: with the manifest in an annotation.
