@@ -31,6 +31,15 @@ pub fn problems(browser: &Browser) -> Vec<String> {
     found
 }
 
+/// Checks a view, light and dark.
+#[track_caller]
+pub fn accessible(browser: &Browser, view: &str) {
+    for scheme in ["light", "dark"] {
+        browser.appearance(scheme);
+        assert_eq!(problems(browser), Vec::<String>::new(), "{view}, {scheme}");
+    }
+}
+
 /// Runs all rules of axe for WCAG up to 2.2 AA and its best practices. The last argument of the script takes the result.
 const RUN_AXE: &str = r#"
 const done = arguments[arguments.length - 1];

@@ -1,21 +1,13 @@
 //! The past on the page: the changes of a field, the versions of an object, and managers that fight.
 
 use crate::{
-    accessibility,
+    accessibility::accessible,
     cluster::{TestCluster, sign_in},
     driver::Browser,
 };
 use std::process::Command;
 
 const WEB: &str = "object/apps%2Fv1/deployments/shop/web";
-
-#[track_caller]
-fn accessible(browser: &Browser, view: &str) {
-    for scheme in ["light", "dark"] {
-        browser.appearance(scheme);
-        assert_eq!(accessibility::problems(browser), Vec::<String>::new(), "{view}, {scheme}");
-    }
-}
 
 #[test]
 fn the_slider_shows_versions_and_why_shows_changes() {

@@ -2,21 +2,12 @@
 //! and at the end the console must be clean: no broken script, no failed request, no violation of the content security policy.
 
 use crate::{
-    accessibility,
+    accessibility::accessible,
     cluster::{CONFLICTING, TestCluster, sign_in},
     driver::Browser,
 };
 
 const WEB: &str = "object/apps%2Fv1/deployments/shop/web";
-
-/// Checks the view for accessibility, light and dark.
-#[track_caller]
-fn accessible(browser: &Browser, view: &str) {
-    for scheme in ["light", "dark"] {
-        browser.appearance(scheme);
-        assert_eq!(accessibility::problems(browser), Vec::<String>::new(), "{view}, {scheme}");
-    }
-}
 
 #[test]
 fn objects_are_found_and_their_owners_explained_live() {
