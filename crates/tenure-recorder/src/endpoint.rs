@@ -1,5 +1,5 @@
-//! The endpoints of a recorder: the history of objects, fights and writers, under the paths of the server. Each reader is asked for a
-//! token of the recorder, or is who the cluster says they are and may read what the cluster allows them.
+//! The endpoints of a recorder: the history of objects, fights and writers, under the paths of the server. A reader needs the token
+//! of the recorder, or is authenticated and authorized by the cluster.
 
 use crate::{Archive, reader::Reader};
 use http::{HeaderMap, Method, header, request::Parts};

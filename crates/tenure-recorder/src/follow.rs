@@ -1,7 +1,7 @@
 //! The objects of a kind as they are and as they change: a list, then a watch from it on, again and again. The list is streamed by the
-//! watch itself where the server can do that, and read in pages where it cannot. Ends of watches, servers
-//! that are away and refused credentials are waited for; a revision that the server no longer has leads to another list. What is
-//! seen comes in the order of the server, and nothing between two lists is left out.
+//! watch itself where the server can do that, and read in pages where it cannot. When a watch ends, the server
+//! is unreachable or credentials are refused, it waits and tries again; when the server no longer has the revision, it lists again.
+//! Changes come in the order of the server, and none between two lists is left out.
 
 use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
 use tenure_client::{ClientError, Cluster, Event, Initial, Resource, Selection, Watch};

@@ -1,4 +1,4 @@
-//! Webhooks that review: a server of a kubeconfig is sent a document, and answers with the document and its status.
+//! Review webhooks: a document is posted to the server of a kubeconfig, which returns it with its status.
 
 use crate::{ConnectError, ConnectOptions, Connection};
 use std::{path::PathBuf, time::Duration};

@@ -1,4 +1,4 @@
-//! Names that someone probably meant.
+//! The known names that are nearest to a misspelt one.
 
 /// Returns the name that is written most like a text, if one is similar: one letter of three may differ.
 pub fn nearest_name<'n>(text: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {

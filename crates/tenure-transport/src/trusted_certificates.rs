@@ -1,7 +1,7 @@
 //! Trust in given certificates: those that a given authority signed, and the given ones themselves.
 //!
 //! The second case is a server whose own certificate is in the bundle, as `openssl req -x509` creates it. Such a certificate is its own
-//! authority, or its authority is not known; the verifier of chains accepts neither from a server, Go does.
+//! authority, or its authority is not known; the chain verifier accepts neither from a server, Go accepts both.
 
 use std::sync::Arc;
 use tokio_rustls::rustls::{

@@ -1,5 +1,5 @@
 //! Sessions at rest. A file has, for each session, a hash of its cookie and the credentials, sealed with a key that is derived from the
-//! cookie: only the browser that has the cookie can open them, and who reads the file learns neither cookies nor tokens. Other files of
+//! cookie: only the browser that has the cookie can open them, and a reader of the file learns neither cookies nor tokens. Other files of
 //! a session are sealed with a key of their own ([`SealingKey`]).
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};

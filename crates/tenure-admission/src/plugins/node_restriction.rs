@@ -17,10 +17,24 @@ const NODES_GROUP: &str = "system:nodes";
 const NODE_USER: &str = "system:node:";
 /// The annotation of mirror pods: pods that a node runs on its own.
 const MIRROR: &str = "kubernetes.io/config.mirror";
-/// Objects that tokens of drivers depend on: version, kind, and how a message names them.
-const CSI_DRIVER: (&str, &str, &str) = ("storage.k8s.io/v1", "CSIDriver", "csidriver.storage.k8s.io");
-const CLAIM: (&str, &str, &str) = ("v1", "PersistentVolumeClaim", "persistentvolumeclaim");
-const VOLUME: (&str, &str, &str) = ("v1", "PersistentVolume", "persistentvolume");
+/// A kind of objects that tokens of drivers depend on.
+struct ReferencedKind {
+    api_version: &'static str,
+    kind: &'static str,
+    /// How a message names it.
+    resource: &'static str,
+}
+
+const CSI_DRIVER: ReferencedKind = ReferencedKind {
+    api_version: "storage.k8s.io/v1",
+    kind: "CSIDriver",
+    resource: "csidriver.storage.k8s.io",
+};
+const CLAIM: ReferencedKind =
+    ReferencedKind { api_version: "v1", kind: "PersistentVolumeClaim", resource: "persistentvolumeclaim" };
+const VOLUME: ReferencedKind =
+    ReferencedKind { api_version: "v1", kind: "PersistentVolume", resource: "persistentvolume" };
+
 /// The drivers that have taken over volumes which Kubernetes once handled itself.
 const MIGRATED: [(&str, &str); 7] = [
     ("awsElasticBlockStore", "ebs.csi.aws.com"),
@@ -363,7 +377,7 @@ impl NodeRequest<'_> {
                 None => Ok(driver(volume)),
             };
             let used = match used {
-                Ok(Some(driver)) => self.cluster_object(CSI_DRIVER, "", &driver).await?,
+                Ok(Some(driver)) => self.cluster_object(&CSI_DRIVER, "", &driver).await?,
                 Ok(None) => continue,
                 Err(why) => Err(why),
             };
@@ -387,24 +401,25 @@ impl NodeRequest<'_> {
         namespace: &str,
         claim: &str,
     ) -> Result<Result<Option<Text>, String>, ApiError> {
-        let claim = match self.cluster_object(CLAIM, namespace, claim).await? {
+        let claim = match self.cluster_object(&CLAIM, namespace, claim).await? {
             Ok(claim) => claim,
             Err(why) => return Ok(Err(why)),
         };
         let volume = claim.at(["spec", "volumeName"]).and_then(Value::as_str).unwrap_or_default();
-        let volume = self.cluster_object(VOLUME, "", volume).await?;
+        let volume = self.cluster_object(&VOLUME, "", volume).await?;
         Ok(volume.map(|volume| volume.get("spec").and_then(driver)))
     }
 
     /// Returns an object, or the message that it does not exist.
     async fn cluster_object(
         &self,
-        (version, kind, shown): (&str, &str, &str),
+        referenced: &ReferencedKind,
         namespace: &str,
         name: &str,
     ) -> Result<Result<Value, String>, ApiError> {
-        let found = self.context.cluster.get(version, kind, namespace, name).await?;
-        Ok(found.ok_or_else(|| format!("{shown} {name:?} not found")))
+        let ReferencedKind { api_version, kind, resource } = referenced;
+        let found = self.context.cluster.get(api_version, kind, namespace, name).await?;
+        Ok(found.ok_or_else(|| format!("{resource} {name:?} not found")))
     }
 
     fn check_lease(&self) -> Result<(), ApiError> {

@@ -1,6 +1,6 @@
-//! The types of live objects. Those of built-in kinds are the built-in pack's, at the version of Kubernetes that the server is of or
-//! that is nearest to it: how their lists and maps merge is part of their API. All others are those that the server publishes as OpenAPI v3, compiled once
-//! per group and version; servers before 1.24 publish only v2, one document for all.
+//! The types of live objects. Built-in kinds have the types of the pack, at the server's version of Kubernetes or the nearest one: how
+//! their lists and maps merge is part of their API. All others have the types that the server publishes as OpenAPI v3, compiled once per
+//! group and version; servers before 1.24 publish only v2, one document for all.
 
 use super::Cluster;
 use crate::ClientError;

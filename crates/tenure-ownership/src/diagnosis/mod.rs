@@ -1,4 +1,4 @@
-//! Why a conflict exists, in the words of the trade, and what to do about it. A [`Diagnosis`] is about one owner of one conflicting
+//! Why a conflict exists, in terms of the tools involved, and what to do about it. A [`Diagnosis`] is about one owner of one conflicting
 //! field: who the owner is, the cause, and the remedies, the gentlest first. It is derived from the object, its managers, the manifest
 //! and the table of known managers; nothing is guessed from the clock or from other objects.
 

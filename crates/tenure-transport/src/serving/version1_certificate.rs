@@ -1,5 +1,5 @@
-//! Client certificates of version 1, such as `openssl x509 -req` makes them without extensions. The library of TLS does not read them;
-//! they are verified here as kube-apiserver verifies them: signed by an authority, within their time, and without purposes of their own.
+//! Client certificates of version 1, which `openssl x509 -req` makes without extensions. rustls does not read them; they are verified
+//! here as kube-apiserver verifies them: signed by a trusted authority, and valid now. They cannot restrict their purpose.
 
 use std::sync::Arc;
 use tenure_meta::der::{SignedCertificate, signed_certificate};

@@ -1,5 +1,5 @@
-//! Plans of agents that wait for a person: what they do, whether they still hold, and the decision. Only who opened the link of the
-//! program decides: a token, which an agent may have, too, shows nothing and decides nothing.
+//! Plans of agents that wait for a person: what they do, whether they still hold, and the decision. Only users who
+//! opened the link of the program can see and decide: an agent may have a token, too.
 
 use super::{Acting, now};
 use crate::{PageError, request::text, session::Credentials};

@@ -31,7 +31,7 @@ impl NodeRequest<'_> {
             )
         })?;
         let shown = format!("{}/{}", attributes.namespace, given("podName"));
-        let live = self.named("Node", "", ("node", given("nodeName"), given("nodeName"))).await?;
+        let live = self.named("Node", "node", "", given("nodeName")).await?;
         let uid = meta_text(&live, "uid");
         if uid != given("nodeUID") {
             return Err(ApiError::unclassified(format!(
@@ -40,7 +40,7 @@ impl NodeRequest<'_> {
             )));
         }
         let namespace = attributes.namespace.as_str();
-        let pod = self.named("Pod", namespace, ("pod", given("podName"), &shown)).await?;
+        let pod = self.named("Pod", "pod", namespace, given("podName")).await?;
         let uid = meta_text(&pod, "uid");
         if uid != given("podUID") {
             return Err(ApiError::unclassified(format!(
@@ -60,8 +60,7 @@ impl NodeRequest<'_> {
                 "PodCertificateRequest for pod {shown:?} contains serviceAccountName ({named:?}) that differs from running pod ({account:?})"
             )
         })?;
-        let named = format!("{namespace}/{account}");
-        let live = self.named("ServiceAccount", namespace, ("service account", account, &named)).await?;
+        let live = self.named("ServiceAccount", "service account", namespace, account).await?;
         let uid = meta_text(&live, "uid");
         if uid != given("serviceAccountUID") {
             return Err(ApiError::unclassified(format!(
@@ -83,16 +82,12 @@ impl NodeRequest<'_> {
         })
     }
 
-    /// Returns an object that the request names.
-    async fn named(
-        &self,
-        kind: &str,
-        namespace: &str,
-        (what, name, shown): (&str, &str, &str),
-    ) -> Result<Value, ApiError> {
+    /// Returns an object that the request names; `what` is its kind in messages.
+    async fn named(&self, kind: &str, what: &str, namespace: &str, name: &str) -> Result<Value, ApiError> {
         let found = self.context.cluster.get("v1", kind, namespace, name).await?;
         found.ok_or_else(|| {
             let resource = kind.to_lowercase();
+            let shown = if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") };
             ApiError::unclassified(format!(
                 "while retrieving {what} {shown:?} named in the PodCertificateRequest: {resource} {name:?} not found"
             ))
