@@ -1,5 +1,4 @@
-//! Traversal of the paths of a set in two orders: the order of paths, and the order in which kube-apiserver
-//! lists the fields of a conflict (at each level first the paths that end there, then the longer ones).
+//! Traversal of the paths of a set in their order: a path comes directly before those below it.
 
 use crate::{FieldSet, Node, Path, PathElement};
 
@@ -22,24 +21,6 @@ impl FieldSet {
                 if node.included {
                     visitor(path.elements());
                 }
-                level(&node.children, path, visitor);
-                path.pop();
-            }
-        }
-        level(self, &mut Path::default(), &mut visitor);
-    }
-
-    /// Calls a function with each path, at each level first with the paths that end there: the order of the
-    /// causes of a conflict.
-    pub fn visit_by_level(&self, mut visitor: impl FnMut(&[PathElement])) {
-        fn level(set: &FieldSet, path: &mut Path, visitor: &mut impl FnMut(&[PathElement])) {
-            for node in set.nodes().iter().filter(|node| node.included) {
-                path.push(node.element.clone());
-                visitor(path.elements());
-                path.pop();
-            }
-            for node in set.nodes().iter().filter(|node| !node.children.is_empty()) {
-                path.push(node.element.clone());
                 level(&node.children, path, visitor);
                 path.pop();
             }
@@ -103,13 +84,5 @@ mod tests {
         let mut visited = Vec::new();
         set.visit(|path| visited.push(path.iter().cloned().collect::<crate::Path>().to_string()));
         assert_eq!(visited, paths);
-    }
-
-    #[test]
-    fn conflict_order_lists_paths_that_end_at_a_level_first() {
-        let set = fields_v1::parse(TEXT.as_bytes()).unwrap();
-        let mut visited = Vec::new();
-        set.visit_by_level(|path| visited.push(path.iter().cloned().collect::<crate::Path>().to_string()));
-        assert_eq!(visited, [".b", ".c", ".a.x", ".a.y", ".b.y", ".b.x.z"]);
     }
 }
