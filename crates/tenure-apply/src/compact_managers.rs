@@ -81,7 +81,7 @@ fn record(manager: &Manager) -> ManagerRecord {
         manager: manager.name.clone(),
         operation: manager.operation.as_str().into(),
         api_version: manager.api_version.clone(),
-        time: manager.time.map(|time| time.to_string().into()).unwrap_or_default(),
+        time: manager.time.map(|time| time.text().into()).unwrap_or_default(),
         subresource: manager.subresource.clone(),
         fields_type: Text::new_static("FieldsV1"),
         fields: Some(manager.fields.clone()),

@@ -240,7 +240,7 @@ fn print(manager: &Manager, out: &mut Vec<u8>, fields: impl Fn(&FieldSet, &mut V
     text(",\"operation\":", manager.operation.as_str(), out);
     text(",\"subresource\":", &manager.subresource, out);
     if let Some(time) = manager.time {
-        text(",\"time\":", &time.to_string(), out);
+        text(",\"time\":", &time.text(), out);
     }
     out.push(b'}');
 }
@@ -263,6 +263,6 @@ fn write(manager: &Manager) -> Object {
     text("manager", manager.name.clone());
     text("operation", Text::new_static(manager.operation.as_str()));
     text("subresource", manager.subresource.clone());
-    text("time", manager.time.map(|time| Text::from(time.to_string())).unwrap_or_default());
+    text("time", manager.time.map(|time| Text::from(time.text())).unwrap_or_default());
     entry.finish()
 }

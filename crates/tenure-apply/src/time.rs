@@ -18,6 +18,11 @@ impl Timestamp {
         self.0
     }
 
+    /// Returns the text that is shown.
+    pub fn text(self) -> String {
+        time::Timestamp { seconds: self.0, nanos: 0 }.format(Precision::Seconds)
+    }
+
     /// Reads RFC 3339; an offset is turned into UTC, a fraction of a second is dropped.
     pub fn parse(text: &str) -> Option<Timestamp> {
         time::Timestamp::parse(text, Precision::Seconds).map(|time| Timestamp(time.seconds))
@@ -26,7 +31,7 @@ impl Timestamp {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&time::Timestamp { seconds: self.0, nanos: 0 }.format(Precision::Seconds))
+        f.write_str(&self.text())
     }
 }
 

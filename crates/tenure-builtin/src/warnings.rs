@@ -107,12 +107,16 @@ const HIDDEN_REVIEWS: [(&str, &str); 6] = [
 
 /// Returns the name of an object that only a manifest of admission may have, and what is said about it.
 fn manifest_name(resource: &Resource, object: &Value) -> Option<(String, String)> {
-    let name = object.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
-    let is_reserved = resource.group == ADMISSION && name.ends_with(MANIFEST_SUFFIX);
-    let text = format!(
-        "names ending with {MANIFEST_SUFFIX:?} are reserved for static manifest-based configurations and cannot be managed via the API"
-    );
-    is_reserved.then(|| (name.to_owned(), text))
+    if resource.group != ADMISSION {
+        return None;
+    }
+    let name = object.at(["metadata", "name"]).and_then(Value::as_str)?;
+    let text = || {
+        format!(
+            "names ending with {MANIFEST_SUFFIX:?} are reserved for static manifest-based configurations and cannot be managed via the API"
+        )
+    };
+    name.ends_with(MANIFEST_SUFFIX).then(|| (name.to_owned(), text()))
 }
 
 /// Returns the error of a new object whose name only a manifest of admission may have.

@@ -52,7 +52,11 @@ impl FieldSet {
     /// # Ok::<(), tenure_fields::Error>(())
     /// ```
     pub fn from_nodes(nodes: impl IntoIterator<Item = Node>) -> FieldSet {
-        let nodes: Arc<[Node]> = nodes.into_iter().collect();
+        let nodes = nodes.into_iter();
+        if nodes.size_hint().1 == Some(0) {
+            return FieldSet(None);
+        }
+        let nodes: Arc<[Node]> = nodes.collect();
         let has_content = |node: &Node| node.included || !node.children.is_empty();
         let in_order = nodes.windows(2).all(|pair| pair[0].element < pair[1].element);
         if in_order && nodes.iter().all(has_content) {

@@ -5,6 +5,7 @@ use crate::{
     Config, FlowSchema, PriorityLevel,
     config::Distinguisher,
     dealer::{mix, mix_text},
+    rule::names_of,
 };
 use std::{
     hash::{BuildHasher, RandomState},
@@ -14,7 +15,7 @@ use tenure_meta::{Attributes, NameFilter, UserInfo};
 
 /// What the hashes of flows begin with: another number in each process, so that no user can choose a name that shares the queues of
 /// another.
-static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0));
+pub(crate) static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0));
 
 /// The flow of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,10 +33,7 @@ impl Config {
     pub fn classify(&self, user: &UserInfo, request: &Attributes) -> Flow {
         let schemas = self.schemas();
         // Most schemas are for others, which their names show.
-        let names = user
-            .groups
-            .iter()
-            .fold(NameFilter::of(&user.name), |names, group| names.or(NameFilter::of(group)));
+        let names = names_of(user);
         let matches = |schema: &FlowSchema| schema.matches(user, names, request);
         let place = schemas.iter().position(matches).unwrap_or_else(|| {
             let is_catch_all = |schema: &FlowSchema| schema.name == "catch-all";
@@ -47,7 +45,7 @@ impl Config {
             (Distinguisher::ByNamespace, Attributes::Resource(resource)) => &*resource.namespace,
             _ => "",
         };
-        let hash = mix(mix_text(mix_text(*SEED, &schema.name), distinguished));
+        let hash = mix(mix_text(schema.hash, distinguished));
         Flow { schema: place, level: schema.level, hash }
     }
 

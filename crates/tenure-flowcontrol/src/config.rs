@@ -1,7 +1,7 @@
 //! Flow schemas and priority levels as the server uses them, read from the stored objects. The mandatory objects
 //! apply even if they are missing, so that every request has a flow.
 
-use crate::{bootstrap, rule::Rule};
+use crate::{bootstrap, classify::SEED, dealer::mix_text, rule::Rule};
 use std::collections::HashMap;
 use tenure_meta::NameFilter;
 use tenure_value::{Text, Value};
@@ -62,6 +62,8 @@ pub struct FlowSchema {
     pub level: usize,
     /// How flows are distinguished.
     pub(crate) distinguisher: Distinguisher,
+    /// What the hashes of its flows begin with.
+    pub(crate) hash: u64,
     /// The names of the users and groups that its rules are for.
     pub(crate) names: NameFilter,
     pub(crate) rules: Vec<Rule>,
@@ -179,8 +181,10 @@ impl FlowSchema {
         let spec = value.get("spec").unwrap_or(&Value::Null);
         let rules = spec.get("rules").and_then(Value::as_array);
         let rules: Vec<Rule> = rules.map(|rules| rules.iter().map(Rule::read).collect()).unwrap_or_default();
+        let name = text(value, &["metadata", "name"]);
         Some(FlowSchema {
-            name: text(value, &["metadata", "name"]),
+            hash: mix_text(*SEED, &name),
+            name,
             uid: text(value, &["metadata", "uid"]),
             precedence: number(spec, &["matchingPrecedence"]).unwrap_or(1000),
             level: *levels.get(&text(spec, &["priorityLevelConfiguration", "name"]))?,

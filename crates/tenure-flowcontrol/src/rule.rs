@@ -3,6 +3,16 @@
 use tenure_meta::{Attributes, NameFilter, ResourceAttributes, UserInfo};
 use tenure_value::{Text, Value};
 
+/// What the user names of service accounts begin with.
+const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
+
+/// Returns the names that a user has: its own, those of its groups, and that of all service accounts if it is one.
+pub(crate) fn names_of(user: &UserInfo) -> NameFilter {
+    let account = user.name.starts_with(SERVICE_ACCOUNT).then_some(SERVICE_ACCOUNT);
+    let names = std::iter::once(&user.name).chain(&user.groups).map(Text::as_str);
+    names.chain(account).collect()
+}
+
 /// One rule of a schema.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rule {
@@ -106,11 +116,12 @@ impl Subject {
         }
     }
 
-    /// Returns the names of the users and groups that it may be: that of a service account is made of two.
+    /// Returns the names of which a user has one that it may be.
     fn names(&self) -> NameFilter {
         match self {
-            Subject::User(name) | Subject::Group(name) if name != "*" => NameFilter::of(name),
-            _ => NameFilter::ALL,
+            Subject::User(name) | Subject::Group(name) if name == "*" => NameFilter::ALL,
+            Subject::User(name) | Subject::Group(name) => NameFilter::of(name),
+            Subject::ServiceAccount { .. } => NameFilter::of(SERVICE_ACCOUNT),
         }
     }
 
@@ -119,7 +130,7 @@ impl Subject {
             Subject::User(name) => name == "*" || *name == user.name,
             Subject::Group(name) => name == "*" || user.is_in(name),
             Subject::ServiceAccount { namespace, name } => {
-                let account = user.name.strip_prefix("system:serviceaccount:");
+                let account = user.name.strip_prefix(SERVICE_ACCOUNT);
                 let account = account.and_then(|account| account.split_once(':'));
                 account.is_some_and(|(of_account, account)| {
                     of_account == namespace.as_str() && (name == "*" || account == name.as_str())

@@ -381,25 +381,41 @@ pub struct Group {
 pub struct Registry {
     groups: Vec<Group>,
     resources: Vec<Arc<Resource>>,
-    by_path: HashMap<(Text, Text, Text), usize, RandomState>,
+    /// The indices of the resources of a plural name, sorted by group and version.
+    by_name: HashMap<Text, Vec<usize>, RandomState>,
     by_kind: HashMap<(Text, Text), usize, RandomState>,
+}
+
+fn version_of(resource: &Resource) -> (&str, &str) {
+    (&resource.group, &resource.version)
+}
+
+fn place_in(
+    by_name: &HashMap<Text, Vec<usize>, RandomState>,
+    resources: &[Arc<Resource>],
+    version: (&str, &str),
+    name: &str,
+) -> Option<usize> {
+    let places = by_name.get(name)?;
+    let place = places.binary_search_by(|at| version_of(&resources[*at]).cmp(&version)).ok()?;
+    places.get(place).copied()
 }
 
 impl Registry {
     /// Creates a registry; the storage version of a built-in kind that is not served is replaced by the
     /// version of the resource.
     pub fn new(groups: Vec<Group>, mut resources: Vec<Arc<Resource>>) -> Registry {
-        let key = |group: &Text, version: &Text, name: &Text| (group.clone(), version.clone(), name.clone());
-        let by_path: HashMap<_, _, RandomState> = resources
-            .iter()
-            .enumerate()
-            .map(|(at, resource)| (key(&resource.group, &resource.version, &resource.name), at))
-            .collect();
-        for resource in &mut resources {
-            let is_served =
-                by_path.contains_key(&key(&resource.storage.0, &resource.storage.1, &resource.name));
-            if resource.type_id.is_some() && !is_served {
-                let resource = Arc::make_mut(resource);
+        let mut by_name: HashMap<Text, Vec<usize>, RandomState> = HashMap::default();
+        for (at, resource) in resources.iter().enumerate() {
+            by_name.entry(resource.name.clone()).or_default().push(at);
+        }
+        for places in by_name.values_mut() {
+            places.sort_by_key(|at| version_of(&resources[*at]));
+        }
+        for at in 0..resources.len() {
+            let Resource { storage: (group, version), name, type_id, .. } = &*resources[at];
+            if type_id.is_some() && place_in(&by_name, &resources, (group, version), name).is_none() {
+                let resource = Arc::make_mut(&mut resources[at]);
                 resource.storage = (resource.group.clone(), resource.version.clone());
             }
         }
@@ -408,7 +424,7 @@ impl Registry {
             .enumerate()
             .map(|(at, resource)| ((resource.api_version.clone(), resource.kind.clone()), at))
             .collect();
-        Registry { groups, resources, by_path, by_kind }
+        Registry { groups, resources, by_name, by_kind }
     }
 
     /// Returns the groups in order, the core group first.
@@ -428,8 +444,12 @@ impl Registry {
 
     /// Finds a resource by the segments of its path.
     pub fn find(&self, group: &str, version: &str, resource: &str) -> Option<&Arc<Resource>> {
-        let key = (Text::new(group), Text::new(version), Text::new(resource));
-        self.by_path.get(&key).map(|at| &self.resources[*at])
+        self.place_of(group, version, resource).map(|at| &self.resources[at])
+    }
+
+    /// Finds the index among the resources of one by the segments of its path.
+    pub fn place_of(&self, group: &str, version: &str, resource: &str) -> Option<usize> {
+        place_in(&self.by_name, &self.resources, (group, version), resource)
     }
 
     /// Finds the resource of a kind.

@@ -130,11 +130,14 @@ impl<K, V> CowMap<K, V> {
     }
 
     /// Returns the entry with the smallest key.
-    pub fn first(&self) -> Option<(&K, &V)>
-    where
-        K: Ord,
-    {
-        self.iter().next()
+    pub fn first(&self) -> Option<(&K, &V)> {
+        let mut node = &*self.root;
+        loop {
+            match node {
+                Node::Leaf(entries) => return entries.first().map(|(key, value)| (key, value)),
+                Node::Branch(children) => node = &children.first()?.node,
+            }
+        }
     }
 
     /// Iterates over all entries in the order of their keys.

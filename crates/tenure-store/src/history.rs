@@ -112,17 +112,21 @@ impl History {
     fn older_than(&self, age: Duration, now: u64) -> Revision {
         let age = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
         let horizon = now.saturating_sub(age);
-        // If the clock was set back, times are not in order; the first commit that is young enough ends the search.
-        let mut old = self.iter().take_while(|commit| commit.written_at < horizon).peekable();
-        if old.peek().is_none() {
+        let is_old = |commit: &Commit| commit.written_at < horizon;
+        if !self.commits.first().is_some_and(|(_, commit)| is_old(commit)) {
             return self.compacted;
         }
+        // If the clock was set back, times are not in order; the first commit that is young enough ends the search.
+        let old = self.iter().take_while(|commit| is_old(commit));
         let last = old.last().map_or(self.compacted, |commit| commit.revision);
         if self.after(last).next().is_none() { self.newest } else { last }
     }
 
     fn over_weight(&self, bytes: usize) -> Revision {
         let mut excess = self.weight.saturating_sub(bytes);
+        if excess == 0 {
+            return self.compacted;
+        }
         let heavy = self.iter().take_while(|commit| {
             let over = excess > 0;
             excess = excess.saturating_sub(commit.weight());

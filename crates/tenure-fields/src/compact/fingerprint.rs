@@ -103,7 +103,7 @@ impl HashIndex {
     pub(super) fn insert(&mut self, hash: u64, number: u32) {
         if self.taken == 0 {
             if self.few.len() < FEW {
-                self.few.reserve(FEW);
+                self.few.reserve(FEW - self.few.len());
                 return self.few.push((hash, number));
             }
             for (hash, number) in std::mem::take(&mut self.few) {
