@@ -7,15 +7,7 @@ use crate::{
     dealer::{mix, mix_text},
     rule::names_of,
 };
-use std::{
-    hash::{BuildHasher, RandomState},
-    sync::LazyLock,
-};
 use tenure_meta::{Attributes, NameFilter, UserInfo};
-
-/// What the hashes of flows begin with: another number in each process, so that no user can choose a name that shares the queues of
-/// another.
-pub(crate) static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0));
 
 /// The flow of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

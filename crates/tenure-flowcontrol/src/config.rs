@@ -1,8 +1,12 @@
 //! Flow schemas and priority levels as the server uses them, read from the stored objects. The mandatory objects
 //! apply even if they are missing, so that every request has a flow.
 
-use crate::{bootstrap, classify::SEED, dealer::mix_text, rule::Rule};
-use std::collections::HashMap;
+use crate::{bootstrap, dealer::mix_text, rule::Rule};
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher, RandomState},
+    sync::LazyLock,
+};
 use tenure_meta::NameFilter;
 use tenure_value::{Text, Value};
 
@@ -37,6 +41,10 @@ pub struct Queuing {
 
 /// The most queues of a level; Kubernetes accepts more, which has no benefit.
 const MAX_QUEUES: i64 = 4096;
+
+/// What the hashes of flows begin with: another number in each process, so that no user can choose a name that shares the queues of
+/// another.
+static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0));
 
 /// A priority level.
 #[derive(Clone, Debug, PartialEq)]

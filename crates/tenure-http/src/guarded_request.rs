@@ -36,7 +36,7 @@ impl GuardedRequest {
         match request_guard::check(guard, &head) {
             Ok(()) => Ok(GuardedRequest { head: Box::new(head), body: BoundedBody(body) }),
             Err(refusal) => {
-                discard_body(body).await;
+                Box::pin(discard_body(body)).await;
                 Err(refusal)
             }
         }

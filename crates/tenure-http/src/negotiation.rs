@@ -1,6 +1,7 @@
 //! Content negotiation: the encoding of a request's body and of the response. Custom resources have no protobuf
 //! encoding; everything has JSON and YAML, and CBOR where the server offers it.
 
+use memchr::memchr;
 use std::borrow::Cow;
 use tenure_apply::ManagedFieldsForm;
 use tenure_fields::compact::tables;
@@ -165,6 +166,10 @@ impl MediaTypes {
         let Some(given) = content_type.filter(|given| !given.trim().is_empty()) else {
             return Ok(Encoding::Json);
         };
+        // Every endpoint takes what most clients send.
+        if given == Encoding::Json.media_type() {
+            return Ok(Encoding::Json);
+        }
         let essence = essence(given);
         self.encodings(optional).find(|encoding| encoding.media_type() == essence).ok_or_else(|| {
             ApiError::new(
@@ -375,7 +380,8 @@ impl<'a> AcceptEntry<'a> {
 
 /// Returns the media type without its parameters, in lower case.
 pub fn essence(content_type: &str) -> Cow<'_, str> {
-    let essence = content_type.split_once(';').map_or(content_type, |(essence, _)| essence).trim();
+    let end = memchr(b';', content_type.as_bytes()).unwrap_or(content_type.len());
+    let essence = content_type[..end].trim();
     match essence.bytes().any(|byte| byte.is_ascii_uppercase()) {
         true => essence.to_ascii_lowercase().into(),
         false => essence.into(),

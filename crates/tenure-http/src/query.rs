@@ -1,10 +1,8 @@
 //! Query parameters. Errors are reported under the name of the verb's options (`CreateOptions`, `PatchOptions`, …).
 
 use super::request_path::decode;
-use std::{
-    borrow::Cow,
-    num::{IntErrorKind, ParseIntError},
-};
+use memchr::{memchr, memchr2};
+use std::num::{IntErrorKind, ParseIntError};
 use tenure_meta::{ApiError, FieldError};
 use tenure_value::{
     Text, Value,
@@ -47,19 +45,23 @@ impl WriteOptions {
 impl Query {
     /// Parses the query of a URI.
     pub fn parse(text: &str) -> Result<Query, ApiError> {
-        let decoded = |part: &str| {
-            let spaced = if part.contains('+') { Cow::Owned(part.replace('+', " ")) } else { part.into() };
-            decode(&spaced)
-                .ok_or_else(|| ApiError::bad_request(format!("invalid URL escape in query: {part:?}")))
+        // Most queries have nothing to decode, which is found out once.
+        let is_plain = memchr2(b'%', b'+', text.as_bytes()).is_none();
+        let decoded = |part: &str| match is_plain {
+            true => Ok(Text::new(part)),
+            false => decode(&part.replace('+', " "))
+                .ok_or_else(|| ApiError::bad_request(format!("invalid URL escape in query: {part:?}"))),
         };
-        text.split('&')
-            .filter(|pair| !pair.is_empty())
-            .map(|pair| {
-                let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-                Ok((decoded(name)?, decoded(value)?))
-            })
-            .collect::<Result<_, _>>()
-            .map(Query)
+        let (mut query, mut rest) = (Vec::new(), text);
+        while !rest.is_empty() {
+            let (pair, others) = split_at(rest, b'&');
+            rest = others;
+            if !pair.is_empty() {
+                let (name, value) = split_at(pair, b'=');
+                query.push((decoded(name)?, decoded(value)?));
+            }
+        }
+        Ok(Query(query))
     }
 
     /// Sets a parameter, in place of all values that it has.
@@ -138,6 +140,14 @@ impl Query {
             true => Ok(WriteOptions { dry_run: !dry_run.is_empty(), manager: manager.cloned(), validation }),
             false => Err(ApiError::invalid_options(options, &errors)),
         }
+    }
+}
+
+/// Splits a text at the first of an ASCII character; nothing follows a text without it.
+fn split_at(text: &str, at: u8) -> (&str, &str) {
+    match memchr(at, text.as_bytes()) {
+        Some(end) => (&text[..end], &text[end + 1..]),
+        None => (text, ""),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Request paths: discovery documents, collections, objects and subresources. A path is split before it is decoded, so
 //! that an encoded slash cannot start another segment.
 
+use memchr::memchr;
 use percent_encoding::percent_decode_str;
 use tenure_value::Text;
 
@@ -57,7 +58,7 @@ impl RequestPath {
     pub fn parse(path: &str) -> RequestPath {
         let segments = segments(path.trim_start_matches('/').trim_end_matches('/'));
         // Most paths have no escapes, which is found out once.
-        let text: fn(&str) -> Text = if path.contains('%') { decoded } else { |segment| Text::new(segment) };
+        let text: fn(&str) -> Text = if has_escape(path) { decoded } else { |segment| Text::new(segment) };
         let (group, rest) = match segments.as_slice() {
             ["api"] => return RequestPath::Discovery(DiscoveryPath::Core),
             ["apis"] => return RequestPath::Discovery(DiscoveryPath::Groups),
@@ -104,7 +105,7 @@ fn is_below_namespace(rest: &[&str]) -> bool {
 
 /// Decodes a percent-encoded segment; `None` if an escape is malformed or the result is not UTF-8.
 pub fn decode(segment: &str) -> Option<Text> {
-    if !segment.contains('%') {
+    if !has_escape(segment) {
         return Some(Text::new(segment));
     }
     if has_malformed_escape(segment) {
@@ -116,7 +117,11 @@ pub fn decode(segment: &str) -> Option<Text> {
 /// Whether a text has a percent sign that no two hexadecimal digits follow. The decoder keeps these.
 pub(crate) fn has_malformed_escape(text: &str) -> bool {
     let is_escape = |rest: &str| rest.len() >= 2 && rest.as_bytes()[..2].iter().all(u8::is_ascii_hexdigit);
-    text.contains('%') && !text.split('%').skip(1).all(is_escape)
+    has_escape(text) && !text.split('%').skip(1).all(is_escape)
+}
+
+fn has_escape(text: &str) -> bool {
+    memchr(b'%', text.as_bytes()).is_some()
 }
 
 /// Decodes a segment of a path. Bytes that are not UTF-8 become the replacement character, which no name contains: such a path is

@@ -127,6 +127,9 @@ impl Response {
 
     /// Adds `Warning` headers, without duplicates and within the limits of Kubernetes.
     pub fn with_warnings(mut self, warnings: &[String]) -> Response {
+        if warnings.is_empty() {
+            return self;
+        }
         for text in warning::limited(warnings) {
             if let Ok(value) = HeaderValue::try_from(warning::header(&text)) {
                 self.headers.append(header::WARNING, value);

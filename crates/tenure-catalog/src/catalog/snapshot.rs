@@ -5,7 +5,6 @@
 use super::{custom_kind::CustomKind, documents::Documents, handler::ResourceHandler};
 use crate::object::Stored;
 use bytes::Bytes;
-use foldhash::fast::RandomState;
 use std::{
     collections::HashMap,
     ops::Bound,
@@ -22,9 +21,8 @@ type ResourceName = (Text, Text, Text);
 
 /// The resources that are served, and the documents about them.
 pub struct Snapshot {
-    /// The built-in resources by their names.
-    /// No client can add to them, so that their hashes need not resist attackers.
-    builtin: Arc<HashMap<ResourceName, ResourceHandler, RandomState>>,
+    /// The built-in resources, in the order of their registry.
+    builtin: Arc<[ResourceHandler]>,
     /// The custom resources by their names.
     custom: CowMap<ResourceName, ResourceHandler>,
     /// The custom resources by `apiVersion`, kind and plural name. The last of those with the same kind is found by it.
@@ -55,11 +53,10 @@ impl Snapshot {
     /// Returns the snapshot of the built-in resources alone.
     pub fn builtin(profile: Profile) -> Snapshot {
         let resources = tenure_builtin::registry_at(profile.version()).resources().iter();
-        let handlers = resources
-            .map(|resource| (resource_name(resource), ResourceHandler::new(resource.clone(), None, profile)))
-            .collect();
+        let handlers =
+            resources.map(|resource| ResourceHandler::new(resource.clone(), None, profile)).collect();
         Snapshot {
-            builtin: Arc::new(handlers),
+            builtin: handlers,
             custom: CowMap::default(),
             by_kind: CowMap::default(),
             kinds: CowMap::default(),
@@ -185,8 +182,11 @@ impl Snapshot {
 
     /// Finds a resource by group, version and plural name.
     pub fn find(&self, group: &str, version: &str, resource: &str) -> Option<ResourceHandler> {
-        let name = (group.into(), version.into(), resource.into());
-        self.builtin.get(&name).or_else(|| self.custom.get(&name)).cloned()
+        let handler = match self.builtin_registry().place_of(group, version, resource) {
+            Some(place) => &self.builtin[place],
+            None => self.custom.get(&(group.into(), version.into(), resource.into()))?,
+        };
+        Some(handler.clone())
     }
 
     /// Finds the resource of a kind.
@@ -228,9 +228,7 @@ impl Snapshot {
 
     /// Returns every resource whose objects are stored, at every version.
     pub fn stored(&self) -> impl Iterator<Item = ResourceHandler> {
-        let builtin = self.builtin_registry().resources().iter();
-        let builtin = builtin.filter_map(|resource| self.builtin.get(&resource_name(resource)));
-        let all = builtin.chain(self.custom.iter().map(|(_, handler)| handler));
+        let all = self.builtin.iter().chain(self.custom.iter().map(|(_, handler)| handler));
         all.filter(|handler| handler.resource.is_stored()).cloned()
     }
 

@@ -70,11 +70,14 @@ impl Objects {
         entry: Option<Entry>,
     ) -> Result<Option<Stored>, ApiError> {
         let Some(entry) = entry else { return Ok(None) };
-        if let Some(converted) = self.decoded.get_converted(&key, entry.modified, &target.handler) {
+        let keeps_converted = DecodeCache::keeps_converted(&target.handler);
+        if keeps_converted
+            && let Some(converted) = self.decoded.get_converted(&key, entry.modified, &target.handler)
+        {
             return Ok(Some(converted));
         }
         let cached = self.decoded.get(&key, entry.modified);
-        let is_new = cached.is_none() || DecodeCache::keeps_converted(&target.handler);
+        let is_new = cached.is_none() || keeps_converted;
         let stored = cached.map_or_else(|| Stored::read(&entry), Ok)?;
         let converted = self.convert_one_from_storage(&target.handler, stored.clone()).await?;
         if is_new {
