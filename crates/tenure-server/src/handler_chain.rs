@@ -8,7 +8,7 @@ use crate::{
     aggregation,
     audit::AuditTrail,
     deprecation,
-    flow_control::{FlowHeaders, RequestFlow},
+    flow_control::{FlowHeaders, RequestFlow, keep_private},
     nonresource,
     permission::{Exemption, Permission},
     request_time::requested_time,
@@ -17,7 +17,7 @@ use crate::{
 };
 use bytes::Bytes;
 use hyper::{
-    Method,
+    Method, Uri,
     header::{self, HeaderValue},
     http::request::Parts,
 };
@@ -80,6 +80,9 @@ struct Authorized {
     flow: Option<RequestFlow>,
 }
 
+/// A request that is carried out.
+type CarryingOut<'s> = Pin<Box<dyn Future<Output = Result<Response, ApiError>> + Send + 's>>;
+
 /// Where a request leads. What is large is boxed, since it is passed on from step to step.
 enum Route<'s> {
     /// To an endpoint beside the API.
@@ -118,16 +121,14 @@ impl Server {
     /// Answers a request: the chain, then the end of the audit trail, the metrics, and the answer within the budget of bytes.
     async fn answer(self: Arc<Self>, request: GuardedRequest) -> Response {
         let start = Instant::now();
-        let head = request.head();
-        let (method, uri) = (head.method.clone(), head.uri.clone());
-        let compressed = accepts_gzip(&head.headers);
-        let accept = head.headers.get(header::ACCEPT).cloned();
         let (head, body) = request.into_parts();
-        let (mut body, mut seen) = (Some(body), RequestInfo::default());
-        let outcome = self.chain(head, &mut body, &mut seen).await;
+        let (method, compressed) = (head.method.clone(), accepts_gzip(&head.headers));
+        let accept = head.headers.get(header::ACCEPT).cloned();
+        let (mut head, mut body, mut seen) = (Some(head), Some(body), RequestInfo::default());
+        let outcome = self.chain(&mut head, &mut body, &mut seen).await;
         if let Some(unread) = body.filter(|_| outcome.is_err()) {
             // The client may still be sending, and would see a broken connection instead of the response.
-            unread.discard().await;
+            Box::pin(unread.discard()).await;
         }
         let response = outcome.unwrap_or_else(|failure| {
             let failure = match self.writer.profile.has(Improvement::ClientErrors) {
@@ -152,6 +153,7 @@ impl Server {
             None => response,
         };
         let (code, time) = (response.code.as_u16(), start.elapsed());
+        let uri = head.map_or(seen.uri, |head| head.uri);
         self.metrics.request(
             metrics::Request { verb: seen.verb, group: seen.group, resource: seen.resource, code },
             time,
@@ -161,34 +163,32 @@ impl Server {
         } else {
             tracing::debug!(%method, path = uri.path(), code, micros = time.as_micros() as u64, "request");
         }
-        if let Some(headers) = &seen.flow {
-            headers.add_to(&mut response);
+        match &seen.flow {
+            Some(headers) => headers.add_to(&mut response.headers),
+            None => keep_private(&mut response.headers),
         }
         if !seen.credential_warnings.is_empty() {
             response = response.with_warnings(&seen.credential_warnings);
         }
-        // What one user may see is not for others.
-        response
-            .headers
-            .entry(header::CACHE_CONTROL)
-            .or_insert(header::HeaderValue::from_static("no-cache, private"));
         self.memory.hold(if compressed { compress(response) } else { response }, &method)
     }
 
     /// Every request, in this order.
     async fn chain(
         &self,
-        head: Box<Parts>,
+        head: &mut Option<Box<Parts>>,
         body: &mut Option<BoundedBody>,
         seen: &mut RequestInfo,
     ) -> Result<Response, ApiError> {
-        let mut received = Received::read(&head, self.web.as_ref());
-        let identity = self.authenticate(&head, &received, seen).await;
-        let caller = self.open_audit(&head, &mut received, identity, seen)?;
-        let caller = self.impersonate(&head, &mut received, caller, seen).await?;
-        let permission = self.permission(&head, &mut received, &caller);
-        let flow = self.classify(&head, &mut received, &caller, &permission, seen);
+        let Some(parts) = head.as_deref() else { return Ok(page_not_found()) };
+        let mut received = Received::read(parts, self.web.as_ref());
+        let identity = self.authenticate(parts, &received, seen).await;
+        let caller = self.open_audit(parts, &mut received, identity, seen)?;
+        let caller = self.impersonate(parts, &mut received, caller, seen).await?;
+        let permission = self.permission(parts, &mut received, &caller);
+        let flow = self.classify(parts, &mut received, &caller, &permission, seen);
         let authorized = self.authorize(caller, permission, flow, seen).await?;
+        let Some(head) = head.take() else { return Ok(page_not_found()) };
         match self.route(head, received, &authorized, seen)? {
             Route::Resource(target, request) => self.carry_out(target, request, authorized, body, seen).await,
             Route::Document(path, request) => self.document(path, request).await,
@@ -200,7 +200,9 @@ impl Server {
                 let Authorized { user, credential, flow } = authorized;
                 let end = self.authenticator.end_of(credential).map(|end| Box::pin(end) as _);
                 let request = (*head, body.into_stream(), user);
-                aggregation::proxy(&self.aggregator, &service, request, (&path, &query), flow, end).await
+                let proxied =
+                    aggregation::proxy(&self.aggregator, &service, request, (&path, &query), flow, end);
+                Box::pin(proxied).await
             }
             Route::Web(web, head) => match body.take() {
                 Some(body) => Ok(Box::pin(web.respond(*head, body)).await),
@@ -340,10 +342,12 @@ impl Server {
     ) -> Result<Route<'s>, ApiError> {
         let Received { web, path, query, attributes } = received;
         if let Some(web) = web {
+            seen.uri = head.uri.clone();
             return Ok(Route::Web(web, head));
         }
-        let query = query?;
+        let query = query.inspect_err(|_| seen.uri = head.uri.clone())?;
         if let Some(service) = self.aggregator.route(&path) {
+            seen.uri = head.uri.clone();
             seen.group = service.group.clone();
             self.check_unlimited(&authorized.user, attributes.as_deref())?;
             return Ok(Route::Aggregated(service, head, path, query));
@@ -351,6 +355,7 @@ impl Server {
         let head = *head;
         // HTTP/2 has the host in its own place.
         let host = head.uri.authority().and_then(|host| HeaderValue::from_str(host.as_str()).ok());
+        seen.uri = head.uri;
         let mut request = Box::new(Request {
             method: head.method,
             user: authorized.user.clone(),
@@ -447,7 +452,8 @@ impl Server {
             matches!(request.method, Method::POST | Method::PUT | Method::PATCH | Method::DELETE);
         let mut memory = None;
         if let Some(body) = body.take_if(|_| takes_body) {
-            (request.body, memory) = body.read(BODY_BYTES, &self.memory).await?;
+            // Boxed: most requests are reads, whose futures would have room for that.
+            (request.body, memory) = Box::pin(body.read(BODY_BYTES, &self.memory)).await?;
         }
         if let Some(trail) = &mut seen.trail {
             trail.set_body(&request);
@@ -512,25 +518,31 @@ impl Server {
     }
 
     /// Carries out a request. Each verb is boxed, so that the future of a request is not as large as that of the largest verb.
-    async fn dispatch(&self, target: Target, request: Box<Request>) -> Result<Response, ApiError> {
+    fn dispatch(&self, target: Target, request: Box<Request>) -> CarryingOut<'_> {
         match target.verb {
             _ if target.part().is_some_and(Subresource::is_connection) => {
-                Box::pin(self.subresources.connect(&target, &request)).await
+                Box::pin(async move { self.subresources.connect(&target, &request).await })
             }
-            Verb::Get if target.subresource.is_empty() => Box::pin(self.reader.get(&target, &request)).await,
+            Verb::Get if target.subresource.is_empty() => {
+                Box::pin(async move { self.reader.get(&target, &request).await })
+            }
             Verb::Get if target.part() == Some(Subresource::History) => {
-                Box::pin(self.history.get(target, &request)).await
+                Box::pin(async move { self.history.get(target, &request).await })
             }
-            Verb::Get => Box::pin(self.subresources.get(&target, &request)).await,
-            Verb::List => Box::pin(self.reader.list(&target, &request)).await,
-            Verb::Watch => Box::pin(self.reader.watch(target, *request)).await,
+            Verb::Get => Box::pin(async move { self.subresources.get(&target, &request).await }),
+            Verb::List => Box::pin(async move { self.reader.list(&target, &request).await }),
+            Verb::Watch => Box::pin(self.reader.watch(target, *request)),
             Verb::Create if target.subresource.is_empty() && target.handler.resource.is_stored() => {
-                Box::pin(self.writer.create(&target, &request)).await
+                Box::pin(async move { self.writer.create(&target, &request).await })
             }
-            Verb::Create => Box::pin(self.subresources.post(&target, &request)).await,
-            Verb::Update | Verb::Patch => Box::pin(self.writer.modify(&target, &request)).await,
-            Verb::Delete => Box::pin(self.writer.delete(&target, &request)).await,
-            Verb::DeleteCollection => Box::pin(self.writer.delete_collection(&target, &request)).await,
+            Verb::Create => Box::pin(async move { self.subresources.post(&target, &request).await }),
+            Verb::Update | Verb::Patch => {
+                Box::pin(async move { self.writer.modify(&target, &request).await })
+            }
+            Verb::Delete => Box::pin(async move { self.writer.delete(&target, &request).await }),
+            Verb::DeleteCollection => {
+                Box::pin(async move { self.writer.delete_collection(&target, &request).await })
+            }
         }
     }
 }
@@ -585,6 +597,8 @@ impl<'s> Received<'s> {
 /// What a request is about, for metrics and errors. Only what is served is recorded: anything else would let clients add metrics
 /// without bound.
 struct RequestInfo {
+    /// What it names, once its head is passed on.
+    uri: Uri,
     verb: &'static str,
     group: Text,
     resource: Text,
@@ -599,6 +613,7 @@ struct RequestInfo {
 impl Default for RequestInfo {
     fn default() -> RequestInfo {
         RequestInfo {
+            uri: Uri::default(),
             verb: "other",
             group: Text::default(),
             resource: Text::default(),

@@ -219,7 +219,7 @@ impl Server {
         if let Some(trail) = &mut seen.trail {
             trail.set_body(&request);
         }
-        Box::pin(self.dispatch(target, request)).await
+        self.dispatch(target, request).await
     }
 
     /// Serves and enforces what a transaction changed.

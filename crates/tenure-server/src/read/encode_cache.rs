@@ -262,11 +262,22 @@ impl Reader {
         entry: &Entry,
         form: &EncodedForm,
     ) -> Result<EncodedObject, ApiError> {
-        let keep = !handler.has_conversion_webhook();
-        if keep && let Some(encoded) = self.encode_cache.get(&entry.key, entry.modified, form) {
-            return Ok(encoded);
+        let is_kept = !handler.has_conversion_webhook();
+        match self.encode_cache.get(&entry.key, entry.modified, form).filter(|_| is_kept) {
+            Some(encoded) => Ok(encoded),
+            // Boxed, so that the future of a read of what is known is small.
+            None => Box::pin(self.encode_anew(handler, entry, form)).await,
         }
-        if !keep {
+    }
+
+    /// Encodes the object of an entry.
+    async fn encode_anew(
+        &self,
+        handler: &ResourceHandler,
+        entry: &Entry,
+        form: &EncodedForm,
+    ) -> Result<EncodedObject, ApiError> {
+        if handler.has_conversion_webhook() {
             let stored = self.objects.convert_one_from_storage(handler, self.objects.decode(entry)?).await?;
             return form.encode(handler, &stored);
         }

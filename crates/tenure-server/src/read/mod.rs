@@ -28,7 +28,7 @@ use std::{sync::Arc, time::Duration};
 use tenure_catalog::{
     CollectionSizes, FieldsV1Cache, Objects, ResourceHandler, SelectorIndexes, Target, WatchDispatch,
 };
-use tenure_http::{MemoryBudget, Metrics, Request, Response, offload::Offload};
+use tenure_http::{Format, MemoryBudget, Metrics, Request, Response, offload::Offload};
 use tenure_meta::ApiError;
 
 /// How many bytes of a collection cost as much as one byte of an object: most of them are copied.
@@ -98,17 +98,7 @@ impl Reader {
         let format = request.format(target.offer())?;
         let key = target.key();
         let Some(form) = EncodedForm::of(&target.handler, format, Placement::Alone) else {
-            let is_known = self.may_be_known(request).await?;
-            let bytes = self.objects.store.peek(key.as_bytes())?.map_or(0, |entry| entry.value.len());
-            let show = async {
-                let stored = match is_known {
-                    true => self.objects.peek(target).await?,
-                    false => self.objects.read(target).await?,
-                };
-                let stored = stored.ok_or_else(|| target.not_found())?;
-                self.show(StatusCode::OK, target, request, format, &stored)
-            };
-            return self.limits.offload.run_for(bytes, show).await;
+            return Box::pin(self.get_view(target, request, format)).await;
         };
         let entry = match self.may_be_known(request).await? {
             true => self.objects.store.peek(key.as_bytes())?,
@@ -117,6 +107,26 @@ impl Reader {
         let entry = entry.ok_or_else(|| target.not_found())?;
         let encoded = self.encoded(&target.handler, &entry, &form).await?;
         Ok(Response::new(StatusCode::OK, format.encoding.media_type(), encoded.bytes))
+    }
+
+    /// Returns one object in a form that depends on more than the object.
+    async fn get_view(
+        &self,
+        target: &Target,
+        request: &Request,
+        format: Format,
+    ) -> Result<Response, ApiError> {
+        let is_known = self.may_be_known(request).await?;
+        let entry = self.objects.store.peek(target.key().as_bytes())?;
+        let show = async {
+            let stored = match is_known {
+                true => self.objects.peek(target).await?,
+                false => self.objects.read(target).await?,
+            };
+            let stored = stored.ok_or_else(|| target.not_found())?;
+            self.show(StatusCode::OK, target, request, format, &stored)
+        };
+        self.limits.offload.run_for(entry.map_or(0, |entry| entry.value.len()), show).await
     }
 
     /// Whether a request accepts what this server knows: it names a version that is not newer.

@@ -149,7 +149,10 @@ impl ServiceAllocator {
         new: &Value,
         mut transaction: Transaction,
     ) -> Result<Option<Transaction>, ApiError> {
-        let (old, now) = (holdings(handler, old), holdings(handler, new));
+        if handler.role != Role::Service {
+            return Ok(Some(transaction));
+        }
+        let (old, now) = (allocate::holdings(old), allocate::holdings(new));
         let (added, released) = (now.without(&old), old.without(&now));
         for port in added.ports {
             transaction = transaction.put(port_key(port), Expected::Absent, key.to_string());

@@ -58,20 +58,21 @@ impl Writer {
             request.audit.set_request_object(&body.object, &body.version);
         }
         for attempt in 0..NAMES {
-            let name = match (given, prefix) {
-                ("", "") => String::new(),
-                ("", prefix) => generated(prefix, self.objects.identifiers.draw(&["name", prefix])),
-                (given, _) => given.to_string(),
+            let generated = match (given, prefix) {
+                ("", prefix) if !prefix.is_empty() => {
+                    Some(generated(prefix, self.objects.identifiers.draw(&["name", prefix])))
+                }
+                _ => None,
             };
-            let named = with_metadata(object, metadata(object).with("name", name.as_str()));
-            let document = if name.is_empty() { object } else { &named };
+            let named = generated.map(|name| with_metadata(object, metadata(object).with("name", name)));
+            let document = named.as_ref().unwrap_or(object);
             let create = Create { document, errors: &posted.errors };
             let mut warnings = Vec::new();
             if let Some(written) = self.attempt_warned(&write, &create, None, &mut warnings).await? {
                 return self.respond(target, request, format, &written);
             }
             if !given.is_empty() {
-                let absent = self.check_absent(target, &name).await;
+                let absent = self.check_absent(target, given).await;
                 absent.map_err(|error| error.with_warnings(warnings))?;
             }
             pause(attempt).await;

@@ -43,11 +43,11 @@ impl RepeatedApplies {
         self.hasher.hash_one((place(write), &write.manager))
     }
 
-    /// Returns the hash of an apply: the object, the schema by which it is read, the manager, the options and the configuration.
-    fn digest(&self, write: &WriteRequest<'_>) -> u64 {
+    /// Returns the hash of an apply: the hash of the object and the manager, the schema by which the object is read, the options and the
+    /// configuration.
+    fn digest(&self, key: u64, write: &WriteRequest<'_>) -> u64 {
         let (generation, request) = (write.target.handler.generation(), write.request);
-        let apply = (&write.manager, &request.query, request.content_type(), &request.body[..]);
-        self.hasher.hash_one((place(write), generation, apply))
+        self.hasher.hash_one((key, generation, &request.query, request.content_type(), &request.body[..]))
     }
 }
 
@@ -63,19 +63,21 @@ impl Writer {
     pub(super) fn remember_apply(&self, write: &WriteRequest<'_>, live: &Stored, warnings: &[String]) {
         if write.is_remembered && warnings.is_empty() {
             let applies = &self.repeated_applies;
-            let noop = Noop { revision: live.revision, digest: applies.digest(write) };
-            applies.noops.insert(&applies.key(write), noop);
+            let key = applies.key(write);
+            let noop = Noop { revision: live.revision, digest: applies.digest(key, write) };
+            applies.noops.insert(&key, noop);
         }
     }
 
     /// Returns the result of an apply that is known to change nothing; `None` if that is not known.
     pub(super) async fn repeat_apply(&self, write: &WriteRequest<'_>) -> Result<Option<Written>, ApiError> {
         let applies = &self.repeated_applies;
-        let Some(noop) = applies.noops.get(&applies.key(write)) else { return Ok(None) };
+        let key = applies.key(write);
+        let Some(noop) = applies.noops.get(&key) else { return Ok(None) };
         let live = self.objects.peek(write.target).await?;
         let Some(live) = live.filter(|live| live.revision == noop.revision) else { return Ok(None) };
         // What the digest does not cover, such as webhooks and policies, may have changed since.
-        let is_repeated = applies.digest(write) == noop.digest && self.noop_apply_is_final(write);
+        let is_repeated = applies.digest(key, write) == noop.digest && self.noop_apply_is_final(write);
         if !is_repeated || !self.is_current(write, Some(&live)).await? {
             return Ok(None);
         }
