@@ -230,9 +230,7 @@ impl Authenticator {
             if self.access.knows(token) {
                 return lasting(self.administrator.clone());
             }
-            // Boxed: the future of every request would have room for that.
-            let found = Box::pin(self.user_of_token(token)).await;
-            let (user, warning) = found.ok_or_else(unauthorized)?;
+            let (user, warning) = self.user_of_token(token).await.ok_or_else(unauthorized)?;
             let credential = Credential::Token(token.into());
             return Ok(Identity { user: Arc::new(user), credential, warning });
         }

@@ -452,8 +452,7 @@ impl Server {
             matches!(request.method, Method::POST | Method::PUT | Method::PATCH | Method::DELETE);
         let mut memory = None;
         if let Some(body) = body.take_if(|_| takes_body) {
-            // Boxed: most requests are reads, whose futures would have room for that.
-            (request.body, memory) = Box::pin(body.read(BODY_BYTES, &self.memory)).await?;
+            (request.body, memory) = body.read(BODY_BYTES, &self.memory).await?;
         }
         if let Some(trail) = &mut seen.trail {
             trail.set_body(&request);
