@@ -3,7 +3,7 @@
 
 use crate::write::Writer;
 use hyper::{
-    HeaderMap, Method,
+    Method,
     header::{self, HeaderName, HeaderValue},
 };
 use parking_lot::{Mutex, RwLock};
@@ -22,7 +22,7 @@ use tenure_catalog::{
 use tenure_flowcontrol::{
     Arrival, Config, Flow, ListEstimate, Scheduler, Ticket, bootstrap, dangling_conditions,
 };
-use tenure_http::{Encoding, Query, Request, Response};
+use tenure_http::{Query, Request, Response};
 use tenure_meta::{ApiError, Attributes, UserInfo};
 use tenure_store::{ListRequest, Revision, Signal, Store, Watch, WatchRequest};
 use tenure_value::{Text, Value};
@@ -74,9 +74,6 @@ struct State {
 pub(crate) struct FlowHeaders {
     schema: HeaderValue,
     level: HeaderValue,
-    /// All headers of a response in JSON that has no others: most have the same, and a copy takes half as long as one insertion after
-    /// the other.
-    of_json: HeaderMap,
 }
 
 /// The seat of a request, which is free again when this is dropped.
@@ -382,7 +379,7 @@ impl Loaded {
             .iter()
             .map(|schema| {
                 let level = value(&config.levels()[schema.level].uid);
-                Arc::new(FlowHeaders::new(value(&schema.uid), level))
+                Arc::new(FlowHeaders { schema: value(&schema.uid), level })
             })
             .collect();
         let exempt = config.schemas().iter().position(|schema| schema.name == "exempt").unwrap_or(0);
@@ -403,34 +400,11 @@ impl State {
 }
 
 impl FlowHeaders {
-    fn new(schema: HeaderValue, level: HeaderValue) -> FlowHeaders {
-        let mut of_json = HeaderMap::with_capacity(4);
-        of_json.insert(header::CONTENT_TYPE, HeaderValue::from_static(Encoding::Json.media_type()));
-        let mut headers = FlowHeaders { schema, level, of_json: HeaderMap::new() };
-        headers.insert_into(&mut of_json);
-        headers.of_json = of_json;
-        headers
+    /// Adds the headers to a response.
+    pub fn add_to(&self, response: &mut Response) {
+        response.headers.insert(SCHEMA_HEADER, self.schema.clone());
+        response.headers.insert(LEVEL_HEADER, self.level.clone());
     }
-
-    /// Adds the headers to those of a response, and how long it may be kept.
-    pub fn add_to(&self, headers: &mut HeaderMap) {
-        let is_json = |media_type: &HeaderValue| media_type == Encoding::Json.media_type();
-        match headers.len() == 1 && headers.get(header::CONTENT_TYPE).is_some_and(is_json) {
-            true => *headers = self.of_json.clone(),
-            false => self.insert_into(headers),
-        }
-    }
-
-    fn insert_into(&self, headers: &mut HeaderMap) {
-        headers.insert(SCHEMA_HEADER, self.schema.clone());
-        headers.insert(LEVEL_HEADER, self.level.clone());
-        keep_private(headers);
-    }
-}
-
-/// Says that a response is not for others, unless it says how long it may be kept: what one user may see.
-pub(crate) fn keep_private(headers: &mut HeaderMap) {
-    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache, private"));
 }
 
 impl Drop for Seat {

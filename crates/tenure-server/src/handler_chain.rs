@@ -8,7 +8,7 @@ use crate::{
     aggregation,
     audit::AuditTrail,
     deprecation,
-    flow_control::{FlowHeaders, RequestFlow, keep_private},
+    flow_control::{FlowHeaders, RequestFlow},
     nonresource,
     permission::{Exemption, Permission},
     request_time::requested_time,
@@ -163,13 +163,17 @@ impl Server {
         } else {
             tracing::debug!(%method, path = uri.path(), code, micros = time.as_micros() as u64, "request");
         }
-        match &seen.flow {
-            Some(headers) => headers.add_to(&mut response.headers),
-            None => keep_private(&mut response.headers),
+        if let Some(headers) = &seen.flow {
+            headers.add_to(&mut response);
         }
         if !seen.credential_warnings.is_empty() {
             response = response.with_warnings(&seen.credential_warnings);
         }
+        // What one user may see is not for others.
+        response
+            .headers
+            .entry(header::CACHE_CONTROL)
+            .or_insert(header::HeaderValue::from_static("no-cache, private"));
         self.memory.hold(if compressed { compress(response) } else { response }, &method)
     }
 
