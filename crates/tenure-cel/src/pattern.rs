@@ -1,41 +1,49 @@
 //! Regular expressions with the syntax of Go's `regexp`, as CEL and the schemas of custom resources use them. Matching takes
 //! time linear in the text.
 
+use crate::pattern_syntax::{self, SyntaxError};
 use regex::{Regex, RegexBuilder};
 
 /// The maximum size of a compiled expression, in bytes.
 const MAX_BYTES: usize = 4 << 20;
-/// The maximum count of a repetition.
-const MAX_REPEAT: u64 = 1000;
+/// How many classes of a refused expression are looked at.
+const MOST_CLASSES: usize = 64;
 
 /// Why an expression is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PatternError {
     /// The expression does not parse.
-    #[error("{0}")]
-    Syntax(String),
-    /// A repetition counts further than Go allows.
-    #[error("invalid repeat count {0}; the most is {MAX_REPEAT}")]
-    RepeatCount(u64),
+    #[error(transparent)]
+    Syntax(SyntaxError),
     /// The compiled expression would take more than this many bytes.
-    #[error("the compiled expression is larger than {0} bytes")]
+    #[error("error parsing regexp: expression compiles to more than {0} bytes")]
     TooLarge(usize),
 }
 
 /// Compiles an expression with the syntax of Go's `regexp`: `\d`, `\w`, `\s` and `\b` mean ASCII.
 pub fn compile_pattern(source: &str) -> Result<Regex, PatternError> {
-    if let Some(count) = repeats(source).find(|count| *count > MAX_REPEAT) {
-        return Err(PatternError::RepeatCount(count));
-    }
-    let built = RegexBuilder::new(&with_ascii_classes(source)).size_limit(MAX_BYTES).build();
-    built.map_err(|error| match error {
+    pattern_syntax::check(source).map_err(PatternError::Syntax)?;
+    build(source).map_err(|error| match error {
         regex::Error::CompiledTooBig(most) => PatternError::TooLarge(most),
-        other => {
-            let message = other.to_string();
-            let last = message.lines().last().unwrap_or_default().trim_start_matches("error: ");
-            PatternError::Syntax(last.to_owned())
-        }
+        // What Go's syntax does not tell is whether a class exists.
+        _ => PatternError::Syntax(SyntaxError::unknown_class(unknown_class(source).unwrap_or(source))),
+    })
+}
+
+fn build(source: &str) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(&with_ascii_classes(source)).size_limit(MAX_BYTES).build()
+}
+
+/// Returns the first Unicode class of an expression that does not exist, if it is one of the first.
+fn unknown_class(source: &str) -> Option<&str> {
+    let classes = source.match_indices(r"\p").chain(source.match_indices(r"\P"));
+    classes.take(MOST_CLASSES).map(|(at, _)| &source[at..]).find_map(|from| {
+        let length = match from.as_bytes().get(2)? {
+            b'{' => from.find('}')? + 1,
+            _ => 2 + from[2..].chars().next()?.len_utf8(),
+        };
+        from.get(..length).filter(|class| build(class).is_err())
     })
 }
 
@@ -96,13 +104,6 @@ fn with_ascii_classes(source: &str) -> String {
 
 fn is_literal_when_escaped(character: char) -> bool {
     matches!(character, '/' | '"' | '\'' | ':' | '@' | '%' | ',' | '=' | '_' | '!' | ';' | '`' | '<' | '>')
-}
-
-/// Returns the counts of all repetitions, such as `{2}` and `{2,3}`.
-fn repeats(source: &str) -> impl Iterator<Item = u64> {
-    let is_count = |inside: &&str| inside.bytes().all(|byte| byte.is_ascii_digit() || byte == b',');
-    let braces = source.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
-    braces.filter(is_count).flat_map(|inside| inside.split(',')).filter_map(|count| count.parse().ok())
 }
 
 #[cfg(test)]

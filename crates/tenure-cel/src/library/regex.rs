@@ -1,14 +1,7 @@
 //! Functions on regular expressions.
 
 use super::{Row, fail, no_such_overload};
-use crate::{
-    Error,
-    cost::Cost,
-    function::EvalResult,
-    meter::Meter,
-    pattern::{PatternError, compile_pattern},
-    value::Val,
-};
+use crate::{Error, cost::Cost, function::EvalResult, meter::Meter, pattern::compile_pattern, value::Val};
 use regex::Regex;
 
 pub(super) const FUNCTIONS: &[Row] = &[
@@ -68,13 +61,5 @@ pub(crate) fn find_all<'v>(
 
 /// Compiles an expression, with the errors of cel-go.
 pub(crate) fn compile(source: &str) -> Result<Regex, String> {
-    compile_pattern(source).map_err(|error| match error {
-        PatternError::RepeatCount(count) => {
-            format!("error parsing regexp: invalid repeat count: `{{{count}}}`")
-        }
-        PatternError::TooLarge(most) => {
-            format!("error parsing regexp: expression compiles to more than {most} bytes")
-        }
-        PatternError::Syntax(message) => format!("error parsing regexp: {message}: `{source}`"),
-    })
+    compile_pattern(source).map_err(|error| error.to_string())
 }
