@@ -164,7 +164,8 @@ fn check_joined(old: &Value, new: &Value, errors: &mut FieldErrors) {
     let after = by_name(&after);
     for container in &list(old) {
         let lost = match after.get(&container.get("name")) {
-            None => "removed",
+            // Kubernetes ends the line here.
+            None => "removed\n",
             Some(same) if *same != container => "changed",
             Some(_) => continue,
         };
@@ -197,13 +198,24 @@ fn check_sizes(old: &Value, new: &Value, errors: &mut FieldErrors) {
                     let detail = format!("resource {kind} cannot be removed");
                     errors.push(FieldError::new(FieldErrorKind::Forbidden, &path, &Value::Null, detail));
                 }
-                let fixed = |(name, amount): (&tenure_value::Text, &Value)| {
-                    !RESIZABLE.contains(&name.as_str()) && was.get(name) != Some(amount)
+            }
+            // Beside a container in which anything else changes, the pod is named.
+            let fixed = |container: &Value| {
+                let kinds = ["limits", "requests"].map(|kind| {
+                    let amounts = container.at(["resources", kind]).and_then(Value::as_object).cloned();
+                    RESIZABLE.iter().fold(amounts.unwrap_or_default(), |amounts, name| amounts.without(name))
+                });
+                (kinds, container.at(["resources", "claims"]).cloned())
+            };
+            if fixed(container) != fixed(resized) {
+                let (path, detail) = match list {
+                    "containers" => ("spec".into(), "only cpu and memory resources are mutable"),
+                    _ => (
+                        format!("spec.{list}[{at}]"),
+                        "only cpu and memory resources for init or sidecar containers are mutable",
+                    ),
                 };
-                if is.iter().any(fixed) {
-                    let detail = "only cpu and memory resources are mutable";
-                    errors.push(FieldError::new(FieldErrorKind::Forbidden, &path, &Value::Null, detail));
-                }
+                errors.push(FieldError::new(FieldErrorKind::Forbidden, path, &Value::Null, detail));
             }
         }
     }
@@ -321,7 +333,7 @@ mod tests {
         let disk = POD.replace(r#"{"cpu":"1"}"#, r#"{"cpu":"2","ephemeral-storage":"1"}"#);
         assert_eq!(
             faults(Part::Resize, POD, &disk),
-            ["spec.containers[0].resources.requests: Forbidden: only cpu and memory resources are mutable"]
+            ["spec: Forbidden: only cpu and memory resources are mutable"]
         );
 
         let sized = |resources: &str| {

@@ -136,7 +136,11 @@ impl Strategy for BuiltinStrategy {
     }
 
     fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
-        warnings::of_object(&self.resource, object, old, self.definitions.version())
+        let warnings = warnings::of_object(&self.resource, object, old, self.definitions.version());
+        match self.is_definition() {
+            true => warnings.into_iter().chain(tenure_crd::format_warnings(object, old)).collect(),
+            false => warnings,
+        }
     }
 
     fn reset_fields(&self, endpoint: Endpoint<'_>) -> ResetFields {

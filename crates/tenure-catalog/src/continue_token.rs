@@ -41,8 +41,9 @@ impl Page {
             fault(format!("illegal base64 data at input byte {at}"))
         })?;
         let value = json::parse(&bytes, &Limits::default()).map_err(|error| fault(error.problem()))?;
-        if value.get("v").and_then(Value::as_str) != Some(FORMAT) {
-            return Err(fault("the token is of an unknown version; list from the beginning".into()));
+        let version = value.get("v").and_then(Value::as_str).unwrap_or_default();
+        if version != FORMAT {
+            return Err(fault(format!("server does not recognize this encoded version {version}")));
         }
         let start = value.get("start").and_then(Value::as_str).unwrap_or_default();
         if start.is_empty() || start.split('/').any(|segment| segment == "." || segment == "..") {

@@ -206,7 +206,10 @@ impl Target {
             .verbs
         };
         if !verbs.iter().any(|served| served == verb.word()) {
-            return Err(ApiError::method_not_allowed());
+            return Err(match handler.is_custom() {
+                true => ApiError::method_not_supported(&resource.group, &resource.name, verb.word()),
+                false => ApiError::method_not_allowed(),
+            });
         }
         // Across namespaces a collection can only be read.
         if resource.scope == Scope::Namespaced

@@ -57,6 +57,11 @@ pub(crate) fn check_duplicates(
             }
         }
         ListKind::Keyed(keys) => {
+            let is_wrong = |item: &&Value| !matches!(item, Value::Null | Value::Object(_));
+            if let Some((at, item)) = items.iter().enumerate().find(|(_, item)| is_wrong(item)) {
+                let detail = "must be an object for an array of list-type map";
+                return errors.push(FieldError::invalid(path.index(at), item, detail));
+            }
             let mut seen = HashSet::new();
             for (at, item) in items.iter().enumerate() {
                 let is_repeated = match items.len() <= FEW {

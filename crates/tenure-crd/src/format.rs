@@ -63,6 +63,12 @@ pub fn string_is(format: &str, text: &str) -> Option<bool> {
     FORMATS.iter().find(|row| row.0 == format).map(|row| row.1(text))
 }
 
+/// Whether a format of strings is enforced; hyphens do not count.
+pub fn is_enforced(format: &str) -> bool {
+    let plain = format.replace('-', "");
+    FORMATS.iter().any(|row| row.0 == format || row.0.replace('-', "") == plain)
+}
+
 /// Whether a number has a format.
 pub fn number_is(format: &str, number: &Value) -> bool {
     match format {

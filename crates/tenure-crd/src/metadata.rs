@@ -121,6 +121,7 @@ fn own_metadata(
 fn wrong_metadata(metadata: &Value, path: &FieldPath<'_>, error: DecodeError) -> Box<DecodeError> {
     // Within embedded metadata, the names of its fields start there.
     let message = error.message.replacen("ObjectMeta.metadata.", "ObjectMeta.", 1);
+    let message = message.replacen("struct field PartialObjectMetadata.metadata of", "value of", 1);
     let message = FieldError::invalid(path, metadata, message).message;
     Box::new(DecodeError { path: path.to_string(), message: format!("{path}: {message}") })
 }

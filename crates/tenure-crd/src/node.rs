@@ -38,7 +38,7 @@ impl NodeType {
     pub fn word(self) -> &'static str {
         match self {
             NodeType::Any => "",
-            NodeType::IntOrString => "integer or string",
+            NodeType::IntOrString => "integer,string",
             other => TYPES.iter().find(|row| row.1 == other).map_or("", |row| row.0),
         }
     }

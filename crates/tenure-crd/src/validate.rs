@@ -10,7 +10,7 @@ use tenure_meta::{
     FieldError, FieldErrors, FieldPath,
     object_meta::{canonical, version_fault},
 };
-use tenure_profile::{Improvement, Profile};
+use tenure_profile::Improvement;
 use tenure_value::{Array, Object, Value};
 
 /// The maximum number of errors reported for an object.
@@ -27,10 +27,21 @@ struct Findings {
     errors: FieldErrors,
     /// Items that appear twice in a list with keys or in a set.
     duplicates: FieldErrors,
+    /// How much was right: of alternatives that are all wrong, Kubernetes reports the one with the most.
+    matched: usize,
     work: usize,
 }
 
 impl Findings {
+    fn with_work(work: usize) -> Findings {
+        Findings { errors: FieldErrors::default(), duplicates: FieldErrors::default(), matched: 0, work }
+    }
+
+    /// Adds an error of a value as a whole, which Kubernetes reports without its path.
+    fn push_whole(&mut self, detail: String) {
+        self.push(FieldError::invalid("<nil>", &Value::from(""), detail));
+    }
+
     fn push(&mut self, error: FieldError) {
         self.errors.push(error);
     }
@@ -57,14 +68,35 @@ pub(crate) fn check(
     path: &FieldPath<'_>,
     errors: &mut FieldErrors,
 ) {
-    let mut findings =
-        Findings { errors: std::mem::take(errors), duplicates: FieldErrors::default(), work: MAX_WORK };
+    let duplicates = check_but_lists(node, value, old, path, errors);
+    // An object that has duplicates already may have others.
+    if !duplicates.is_empty() && !old.is_some_and(|old| has_duplicates(node, old)) {
+        errors.extend(duplicates.into_vec());
+    }
+}
+
+/// Validates a default, whose lists may have duplicates.
+pub(crate) fn check_default(node: &Node, value: &Value, path: &FieldPath<'_>, errors: &mut FieldErrors) {
+    if let (Identity::Root, Some(fields)) = (node.identity, value.as_object()) {
+        let mut found = Findings::with_work(MAX_WORK);
+        check_identity(fields, path, &mut found);
+        errors.extend(found.errors.into_vec());
+    }
+    check_but_lists(node, value, None, path, errors);
+}
+
+/// Validates a value and returns what is wrong with its lists.
+fn check_but_lists(
+    node: &Node,
+    value: &Value,
+    old: Option<&Value>,
+    path: &FieldPath<'_>,
+    errors: &mut FieldErrors,
+) -> FieldErrors {
+    let mut findings = Findings { errors: std::mem::take(errors), ..Findings::with_work(MAX_WORK) };
     check_value(node, value, old, path, &mut findings);
     *errors = findings.errors;
-    // An object that has duplicates already may have others.
-    if !findings.duplicates.is_empty() && !old.is_some_and(|old| has_duplicates(node, old)) {
-        errors.extend(findings.duplicates.into_vec());
-    }
+    findings.duplicates
 }
 
 fn check_value(node: &Node, value: &Value, old: Option<&Value>, path: &FieldPath<'_>, errors: &mut Findings) {
@@ -73,40 +105,111 @@ fn check_value(node: &Node, value: &Value, old: Option<&Value>, path: &FieldPath
     if unchanged || errors.errors.len() >= MOST_FAULTS || !errors.spend(VALUE_WORK, path) {
         return;
     }
-    if value.is_null() && node.nullable {
-        // A null is only checked against the enum.
-        if let Some(values) = node.bounds.as_ref().and_then(|bounds| bounds.values.as_ref())
-            && !values.contains(value)
-        {
-            errors.push(FieldError::not_supported(path, value, values.iter()));
-        }
-        return;
+    check_type(node, value, path, errors);
+    if value.is_null() {
+        return check_values(node, value, path, errors);
     }
-    if !is_of(node.node_type, value) {
-        let found = word(value);
-        let expected = node.node_type.word();
-        let detail = format!("{path} in body must be of type {expected}: {found:?}");
-        errors.push(FieldError::type_invalid(path, found, &detail));
-        let is_fraction = node.node_type == NodeType::Integer && value.as_f64().is_some();
-        if is_fraction && !node.profile.has(Improvement::ReportWrongTypesOnce) {
-            let detail = format!("Checked value must be of type integer (default format) in {path}");
-            errors.push(FieldError::invalid("<nil>", &Value::from(""), detail));
-        }
-        return;
-    }
-    if let Some(bounds) = &node.bounds {
-        check_bounds(bounds, value, node.profile, path, errors);
-    }
-    if !node.format.is_empty() {
-        check_format(node, value, path, errors);
-    }
+    // Every check counts, as does the value; those of the type, of alternatives and of values are for all.
+    errors.matched += 5;
     if let Some(junctors) = &node.junctors {
         check_junctors(junctors, value, path, errors);
     }
+    let bounds = node.bounds.as_deref();
     match value {
-        Value::Object(fields) => check_fields(node, fields, old.and_then(Value::as_object), path, errors),
-        Value::Array(items) => check_items(node, items, old.and_then(Value::as_array), path, errors),
+        Value::String(text) => {
+            errors.matched += 1;
+            if let Some(bounds) = bounds {
+                check_text(bounds, value, text, path, errors);
+            }
+            check_format(node, value, path, errors);
+        }
+        Value::Int(_) | Value::UInt(_) | Value::Float(_) => {
+            errors.matched += 2;
+            check_range(node, value, path, errors);
+            if let Some(bounds) = bounds {
+                check_number(node, bounds, value, path, errors);
+            }
+        }
+        Value::Array(items) => {
+            errors.matched += 2;
+            check_items(node, items, old.and_then(Value::as_array), path, errors);
+            if let Some(bounds) = bounds {
+                check_size(items.len(), bounds.min_items, bounds.max_items, "items", path, errors);
+            }
+        }
         _ => {}
+    }
+    check_values(node, value, path, errors);
+    if let Value::Object(fields) = value {
+        errors.matched += 1;
+        if let Some(bounds) = bounds {
+            let (least, most) = (bounds.min_properties, bounds.max_properties);
+            check_size(fields.len(), least, most, "properties", path, errors);
+        }
+        check_fields(node, fields, old.and_then(Value::as_object), path, errors);
+    }
+}
+
+/// Checks the type of a value. A format decides too: numbers and objects are compared with it, and texts and lists with it alone,
+/// unless they should be numbers.
+fn check_type(node: &Node, value: &Value, path: &FieldPath<'_>, errors: &mut Findings) {
+    let expected = node.node_type.word();
+    let (found, is_number) = (word(value), value.as_f64().is_some());
+    let is_right = match value {
+        Value::Null => node.nullable || node.node_type == NodeType::Any,
+        _ => is_of(node.node_type, value),
+    };
+    let takes_numbers =
+        matches!(node.node_type, NodeType::Integer | NodeType::Number | NodeType::IntOrString);
+    let is_left_to_format = matches!(value, Value::String(_) | Value::Array(_)) && !takes_numbers;
+    if is_right || !node.format.is_empty() && is_left_to_format {
+        errors.matched += 1;
+        return;
+    }
+    let (expected, found) = match value {
+        Value::Null | Value::String(_) | Value::Array(_) => (expected, found),
+        _ if node.format.is_empty() => (expected, found),
+        Value::Int(_) | Value::UInt(_) => (node.format.as_str(), "int64"),
+        Value::Float(_) => (node.format.as_str(), "float64"),
+        _ => (node.format.as_str(), ""),
+    };
+    if is_number && node.format.as_str() == found {
+        errors.matched += 1;
+        return;
+    }
+    let detail = format!("{path} in body must be of type {expected}: {found:?}");
+    errors.push(FieldError::type_invalid(path, found, &detail));
+}
+
+/// Checks that a value is one of those that are allowed.
+fn check_values(node: &Node, value: &Value, path: &FieldPath<'_>, errors: &mut Findings) {
+    if let Some(values) = node.bounds.as_ref().and_then(|bounds| bounds.values.as_ref())
+        && errors.spend(values.len(), path)
+        && !values.iter().any(|other| other.same(value))
+    {
+        errors.push(FieldError::not_supported(path, value, values.iter()));
+    }
+}
+
+/// Checks that a number is one that its type and its format have.
+fn check_range(node: &Node, value: &Value, path: &FieldPath<'_>, errors: &mut Findings) {
+    if format::number_is(&node.format, value) && (node.node_type != NodeType::Integer || is_whole(value)) {
+        return;
+    }
+    if !node.profile.has(Improvement::ReportWrongTypesOnce) {
+        errors.push_whole(format!("Checked {}", range_fault(node, path)));
+    } else if is_of(node.node_type, value) {
+        let shown = value.to_string();
+        let detail = format!("{path} in body must be of type {}: {shown:?}", node.format);
+        errors.push(FieldError::type_invalid(path, &shown, &detail));
+    }
+}
+
+fn range_fault(node: &Node, path: &FieldPath<'_>) -> String {
+    let word = node.node_type.word();
+    match node.format.as_str() {
+        "" => format!("value must be of type {word} (default format) in {path}"),
+        format => format!("value must be of type {word} with format {format} in {path}"),
     }
 }
 
@@ -140,69 +243,43 @@ fn word(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
-        value if is_whole(value) => "integer",
-        Value::Int(_) | Value::UInt(_) | Value::Float(_) => "number",
+        Value::Int(_) => "integer",
+        Value::UInt(_) | Value::Float(_) => "number",
         Value::String(_) => "string",
         Value::Array(_) => "array",
         Value::Object(_) => "object",
     }
 }
 
-fn check_bounds(
-    bounds: &Bounds,
-    value: &Value,
-    profile: Profile,
-    path: &FieldPath<'_>,
-    errors: &mut Findings,
-) {
-    if let Some(values) = &bounds.values
-        && errors.spend(values.len(), path)
-        && !values.iter().any(|other| other.same(value))
-    {
-        errors.push(FieldError::not_supported(path, value, values.iter()));
-    }
-    match value {
-        Value::Int(_) | Value::UInt(_) | Value::Float(_) => {
-            check_number(bounds, value, profile, path, errors)
-        }
-        Value::String(text) => check_text(bounds, value, text, path, errors),
-        Value::Array(items) => {
-            let size = items.len();
-            check_size(size, bounds.min_items, bounds.max_items, "items", path, errors);
-        }
-        Value::Object(fields) => {
-            check_size(
-                fields.len(),
-                bounds.min_properties,
-                bounds.max_properties,
-                "properties",
-                path,
-                errors,
-            );
-        }
-        Value::Null | Value::Bool(_) => {}
-    }
-}
-
-fn check_number(
-    bounds: &Bounds,
-    value: &Value,
-    profile: Profile,
-    path: &FieldPath<'_>,
-    errors: &mut Findings,
-) {
+fn check_number(node: &Node, bounds: &Bounds, value: &Value, path: &FieldPath<'_>, errors: &mut Findings) {
     use std::cmp::Ordering::{Equal, Greater, Less};
+    let is_exact = node.profile.has(Improvement::ExactBounds);
+    // Kubernetes checks a bound as it checks a number.
+    let is_of_type = |bound: &Value| node.node_type != NodeType::Integer || is_whole(bound);
+    let mut misfits = [
+        ("MultipleOf", &bounds.multiple_of),
+        ("Minimum boundary", &bounds.minimum),
+        ("Maximum boundary", &bounds.maximum),
+    ]
+    .into_iter()
+    .filter(|(_, bound)| !is_exact && bound.as_ref().is_some_and(|bound| !is_of_type(bound)));
+    misfits.by_ref().for_each(|(name, _)| errors.push_whole(format!("{name} {}", range_fault(node, path))));
     let mut say =
         |detail: String| errors.push(FieldError::invalid(path, value, format!("{path} in body {detail}")));
     // Kubernetes compares whole numbers with whole bounds alone.
     let bound = |bound: &Option<Value>| match (bound, value) {
         (Some(Value::Float(bound)), Value::Int(_) | Value::UInt(_))
-            if !profile.has(Improvement::ExactBounds) =>
+            if !is_exact && is_of_type(&Value::Float(*bound)) =>
         {
             Some(Value::Int(bound.get() as i64))
         }
         (bound, _) => bound.clone(),
     };
+    if let Some(factor) = &bound(&bounds.multiple_of)
+        && (!is_multiple(value, factor) || !is_exact && *factor == Value::Int(0))
+    {
+        say(format!("should be a multiple of {factor}"));
+    }
     if let Some(least) = &bound(&bounds.minimum) {
         match (compare(value, least), bounds.exclusive_minimum) {
             (Less, false) => say(format!("should be greater than or equal to {least}")),
@@ -216,11 +293,6 @@ fn check_number(
             (Greater | Equal, true) => say(format!("should be less than {most}")),
             _ => {}
         }
-    }
-    if let Some(factor) = &bound(&bounds.multiple_of)
-        && (!is_multiple(value, factor) || !profile.has(Improvement::ExactBounds) && *factor == Value::Int(0))
-    {
-        say(format!("should be a multiple of {factor}"));
     }
 }
 
@@ -247,20 +319,16 @@ fn is_multiple(value: &Value, factor: &Value) -> bool {
     (times - times.round()).abs() <= f64::EPSILON * times.abs().max(1.0)
 }
 
+/// Checks the bounds of a text, up to the first that it exceeds.
 fn check_text(bounds: &Bounds, value: &Value, text: &str, path: &FieldPath<'_>, errors: &mut Findings) {
     // The number of bytes may already decide.
     let length = || text.chars().count() as u64;
     if let Some(most) = bounds.max_length.filter(|most| text.len() as u64 > *most && length() > *most) {
         errors.push(FieldError::too_long(path, most));
-    }
-    if let Some(least) = bounds.min_length.filter(|least| length() < *least) {
-        errors.push(FieldError::invalid(
-            path,
-            value,
-            format!("{path} in body should be at least {least} chars long"),
-        ));
-    }
-    if let Some(pattern) = &bounds.pattern
+    } else if let Some(least) = bounds.min_length.filter(|least| length() < *least) {
+        let detail = format!("{path} in body should be at least {least} chars long");
+        errors.push(FieldError::invalid(path, value, detail));
+    } else if let Some(pattern) = &bounds.pattern
         && errors.spend(text.len(), path)
         && !pattern.matches(text)
     {
@@ -287,55 +355,81 @@ fn check_size(
 }
 
 fn check_format(node: &Node, value: &Value, path: &FieldPath<'_>, errors: &mut Findings) {
-    let (format, right) = match value {
-        Value::String(text) => (&node.format, format::string_is(&node.format, text).unwrap_or(true)),
-        Value::Int(_) | Value::UInt(_) | Value::Float(_) => {
-            (&node.format, format::number_is(&node.format, value))
+    let Some(text) = value.as_str().filter(|_| !node.format.is_empty()) else { return };
+    match format::string_is(&node.format, text) {
+        None => return,
+        Some(true) => {}
+        Some(false) => {
+            let detail = format!("{path} in body must be of type {}: {text:?}", node.format);
+            errors.push(FieldError::type_invalid(path, text, &detail));
         }
-        _ => return,
-    };
-    if !right {
-        let shown = value.as_str().map_or_else(|| value.to_string(), str::to_string);
-        let detail = format!("{path} in body must be of type {format}: {shown:?}");
-        errors.push(FieldError::type_invalid(path, &shown, &detail));
     }
+    errors.matched += 1;
 }
 
 fn check_junctors(junctors: &Junctors, value: &Value, path: &FieldPath<'_>, errors: &mut Findings) {
-    let holds = |node: &Node, errors: &mut Findings| {
-        let (none, duplicates) = (FieldErrors::default(), FieldErrors::default());
-        let mut inner = Findings { errors: none, duplicates, work: errors.work };
+    let try_with = |node: &Node, errors: &mut Findings| {
+        let mut inner = Findings::with_work(errors.work);
         check_value(node, value, None, path, &mut inner);
         // An alternative that could not be checked to its end is reported once, for all of them.
-        errors.spend(errors.work - inner.work, path) && inner.errors.is_empty()
+        let is_whole = errors.spend(errors.work - inner.work, path);
+        (is_whole && inner.errors.is_empty(), inner)
     };
-    let say = |detail: &str, errors: &mut Findings| {
-        let shown = Value::from(word(value));
-        if errors.work > 0 {
-            errors.push(FieldError::invalid(path, &shown, format!("\"{path}\" {detail}")));
+    let merge = |found: Option<Findings>, errors: &mut Findings| {
+        if let Some(found) = found {
+            errors.matched += found.matched;
+            errors.errors.extend(found.errors.into_vec());
         }
     };
-    if !junctors.any_of.is_empty() && !junctors.any_of.iter().any(|node| holds(node, errors)) {
-        say("must validate at least one schema (anyOf)", errors);
-    }
-    if !junctors.one_of.is_empty() {
-        match junctors.one_of.iter().filter(|node| holds(node, errors)).count() {
-            0 => say("must validate one and only one schema (oneOf). Found none valid", errors),
-            1 => {}
-            valid => {
-                let detail = format!(
-                    "must validate one and only one schema (oneOf). Found {valid} valid alternatives"
-                );
-                say(&detail, errors);
+    let say = |detail: String, errors: &mut Findings| {
+        if errors.work > 0 {
+            errors.push_whole(format!("\"{path}\" {detail}"));
+        }
+    };
+    for (nodes, is_one) in [(&junctors.any_of, false), (&junctors.one_of, true)] {
+        let (mut valid, mut first, mut best) = (0, None, None::<Findings>);
+        for node in nodes.iter() {
+            let (holds, found) = try_with(node, errors);
+            if holds {
+                valid += 1;
+                first = first.or(Some(found));
+                if !is_one {
+                    break;
+                }
+            } else if valid == 0 && best.as_ref().is_none_or(|best| found.matched > best.matched) {
+                best = Some(found);
             }
         }
+        match (nodes.is_empty(), is_one, valid) {
+            (true, ..) => {}
+            (_, false, 0) => say("must validate at least one schema (anyOf)".into(), errors),
+            (_, true, 0) => {
+                say("must validate one and only one schema (oneOf). Found none valid".into(), errors);
+            }
+            (_, true, 2..) => {
+                let detail = "must validate one and only one schema (oneOf). Found";
+                say(format!("{detail} {valid} valid alternatives"), errors);
+            }
+            _ => {}
+        }
+        match valid {
+            0 => merge(best, errors),
+            1 => merge(first, errors),
+            _ => {}
+        }
     }
-    if junctors.not.as_ref().is_some_and(|node| holds(node, errors)) {
-        say("must not validate the schema (not)", errors);
-    }
-    // Errors of `allOf` are reported individually.
+    let mut valid = 0;
     for node in &junctors.all_of {
-        check_value(node, value, None, path, errors);
+        let (holds, found) = try_with(node, errors);
+        valid += usize::from(holds);
+        merge(Some(found), errors);
+    }
+    if valid < junctors.all_of.len() {
+        let none = if valid == 0 { ". None validated" } else { "" };
+        say(format!("must validate all the schemas (allOf){none}"), errors);
+    }
+    if junctors.not.as_ref().is_some_and(|node| try_with(node, errors).0) {
+        say("must not validate the schema (not)".into(), errors);
     }
 }
 
@@ -348,9 +442,6 @@ fn check_fields(
 ) {
     if !errors.spend(node.required.len(), path) {
         return;
-    }
-    for name in node.required.iter().filter(|name| !fields.contains(name)) {
-        errors.push(FieldError::required(path.field(name), ""));
     }
     if node.identity == Identity::Embedded {
         check_identity(fields, path, errors);
@@ -371,6 +462,9 @@ fn check_fields(
             _ => continue,
         };
         check_value(below, value, before, &path.field(name), errors);
+    }
+    for name in node.required.iter().filter(|name| !fields.contains(name)) {
+        errors.push(FieldError::required(path.field(name), ""));
     }
 }
 
@@ -394,8 +488,7 @@ pub(crate) fn identity_fault(resource: &Object) -> Option<String> {
             Err(error) => return Some(format!("metadata: {}", error.message)),
         },
     };
-    let (none, duplicates) = (FieldErrors::default(), FieldErrors::default());
-    let mut found = Findings { errors: none, duplicates, work: MAX_WORK };
+    let mut found = Findings::with_work(MAX_WORK);
     check_identity(&fields, &FieldPath::root(), &mut found);
     let texts: Vec<String> =
         found.errors.iter().map(|error| format!("{}: {}", error.path, error.message)).collect();

@@ -102,12 +102,6 @@ fn errors_of_definitions_have_a_path() {
         ("\"plural\":\"widgets\"", "\"plural\":\"Widgets\"", "spec.names.plural", "DNS-1035 label"),
         ("\"WidgetList\"", "\"Widget\"", "spec.names.listKind", "kind and listKind may not be the same"),
         ("[\"wd\"]", "[\"w_d\"]", "spec.names.shortNames[0]", "DNS-1035 label"),
-        (
-            "\"storage\":false",
-            "\"storage\":true",
-            "spec.versions",
-            "must have exactly one version marked as storage version",
-        ),
         ("\"name\":\"v2\"", "\"name\":\"v1\"", "spec.versions", "must contain unique version names"),
         (
             "\".spec.n\",\"statusReplicasPath\"",
@@ -124,7 +118,7 @@ fn errors_of_definitions_have_a_path() {
         (
             "\"jsonPath\":\".spec.n\"",
             "\"jsonPath\":\"spec.n\"",
-            "spec.versions[0].additionalPrinterColumns[0].jsonPath",
+            "spec.versions[0].additionalPrinterColumns[0].JSONPath",
             "must be a simple json path starting with .",
         ),
         (
@@ -142,8 +136,8 @@ fn errors_of_definitions_have_a_path() {
         (
             "{\"strategy\":\"None\"}",
             "{\"strategy\":\"Webhook\",\"webhook\":{\"conversionReviewVersions\":[\"v1\"]}}",
-            "spec.conversion.webhook.clientConfig",
-            "exactly one of url or service",
+            "spec.conversion.webhookClientConfig",
+            "required when strategy is set to Webhook",
         ),
         (
             "\"s\":{\"type\":\"string\"}",
@@ -163,6 +157,16 @@ fn errors_of_definitions_have_a_path() {
         assert_eq!(found[0].path, field, "{to}");
         assert!(found[0].message.contains(message), "{to}: {}", found[0].message);
     }
+    let both = check_create(&changed("\"storage\":false", "\"storage\":true"), Profile::tenure());
+    let texts: Vec<_> =
+        both.iter().map(|error| (error.path.as_str(), error.message.rsplit(": ").next())).collect();
+    assert_eq!(
+        texts,
+        [
+            ("spec.versions", Some("must have exactly one version marked as storage version")),
+            ("status.storedVersions", Some("must have the storage version v2")),
+        ]
+    );
 }
 
 #[test]
@@ -172,11 +176,16 @@ fn a_served_definition_keeps_its_names_and_its_stored_versions() {
     for (from, to, field) in [
         ("\"Namespaced\"", "\"Cluster\"", "spec.scope"),
         ("\"kind\":\"Widget\"", "\"kind\":\"Other\"", "spec.names.kind"),
-        ("[\"v1\"]", "[\"v1\",\"v0\"]", "status.storedVersions[1]"),
     ] {
         let found = check_update(&changed(from, to), &old, Profile::tenure());
         assert_eq!(found.iter().map(|cause| cause.path.as_str()).collect::<Vec<_>>(), [field], "{to}");
     }
+    let stored = changed("[\"v1\"]", "[\"v1\",\"v0\"]");
+    let found = check_update(&stored, &stored, Profile::tenure());
+    assert_eq!(
+        found.iter().map(|cause| cause.path.as_str()).collect::<Vec<_>>(),
+        ["status.storedVersions[1]"]
+    );
 }
 
 #[test]

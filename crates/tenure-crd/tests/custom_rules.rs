@@ -307,7 +307,9 @@ fn errors_of_rules_have_a_path() {
         ("self.s.size() == 1)", "ERROR: <input>:1:19: Syntax error: "),
         ("self.s == ", "ERROR: <input>:1:11: Syntax error: "),
     ] {
-        let found = wrong(check_create(&definition(&schema_with(rule)), Profile::kubernetes()));
+        // A rule with line breaks needs a message.
+        let schema = schema_with(rule).replacen("\"rule\"", "\"message\":\"m\",\"rule\"", 1);
+        let found = wrong(check_create(&definition(&schema), Profile::kubernetes()));
         let place = found.iter().find_map(|found| found.split_once("compilation failed: "));
         assert!(place.is_some_and(|(_, told)| told.starts_with(expected)), "{rule}: {found:#?}");
     }
@@ -381,10 +383,10 @@ fn definitions_with_invalid_rules_are_rejected() {
             "may not be set if oldSelf is not used",
         ),
         (r#""rule":"self.i > 0","reason":"Nope""#, "reason", "Unsupported value"),
-        (r#""rule":"self.i > 0","fieldPath":"a b""#, "fieldPath", "fieldPath must be"),
-        (r#""rule":"self.i > 0","fieldPath":".nope""#, "fieldPath", "fieldPath must be a valid path"),
-        (r#""rule":"self.i > 0","message":" ""#, "message", "message must be non-empty if specified"),
-        (r#""rule":"self.i > 0","message":"a\nb""#, "message", "message must not contain line breaks"),
+        (r#""rule":"self.i > 0","fieldPath":"a b""#, "fieldPath", "must be a valid path"),
+        (r#""rule":"self.i > 0","fieldPath":".nope""#, "fieldPath", "must be a valid path"),
+        (r#""rule":"self.i > 0","message":" ""#, "message", "must be non-empty if specified"),
+        (r#""rule":"self.i > 0","message":"a\nb""#, "message", "must not contain line breaks"),
         (r#""rule":"self.i\n> 0""#, "message", "message must be specified if rule contains line breaks"),
         (r#""rule":"self.i > 0","messageExpression":"1""#, "messageExpression", "must evaluate to a string"),
         (r#""rule":"self.i > 0","messageExpression":"self.z""#, "messageExpression", "undefined field 'z'"),

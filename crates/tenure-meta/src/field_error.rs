@@ -163,7 +163,8 @@ impl FieldError {
 
     /// Makes the error of a list of more than `max` items.
     pub fn too_many(path: impl ToString, found: usize, max: u64) -> FieldError {
-        let detail = format!("must have at most {max} items");
+        let noun = if max == 1 { "item" } else { "items" };
+        let detail = format!("must have at most {max} {noun}");
         FieldError::new(FieldErrorKind::TooMany, path, &Value::Int(found as i64), detail)
     }
 

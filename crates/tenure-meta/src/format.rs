@@ -372,7 +372,9 @@ pub fn plain_address(text: &str) -> Verdict {
             }
             _ => "may not be in the link-local range (169.254.0.0/16, fe80::/10)".into(),
         }),
-        _ => ip(text),
+        Ok(_) => ip(text),
+        // It is looked at twice.
+        Err(_) => ip(text).into_iter().chain(wrong("must be a valid IP address")).collect(),
     }
 }
 
@@ -403,37 +405,19 @@ pub fn not_negative(text: &str) -> Verdict {
     faults([(negative, "must be greater than or equal to 0")])
 }
 
-/// Returns all that is wrong with the address of a webhook.
-pub fn webhook_url_faults(url: &str) -> Vec<&'static str> {
-    let Some(rest) = url.strip_prefix("https://") else {
-        return vec!["'https' is the only allowed URL scheme; desired format: https://host[/path]"];
-    };
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let before_fragment = rest.split('#').next().unwrap_or_default();
-    let faults = [
-        (authority.is_empty(), "host must be specified; desired format: https://host[/path]"),
-        (authority.contains('@'), "user information is not permitted in the URL"),
-        (rest.contains('#'), "fragments are not permitted in the URL"),
-        (before_fragment.contains('?'), "query parameters are not permitted in the URL"),
-    ];
-    faults.into_iter().filter(|(is_wrong, _)| *is_wrong).map(|(_, detail)| detail).collect()
-}
-
 /// The path at which a service is called; it may end in a slash.
 pub fn service_path(text: &str) -> Verdict {
-    let Some(rest) = text.strip_prefix('/') else {
-        return faults([(!text.is_empty(), "must start with a '/'")]);
+    let start = faults([(!text.starts_with('/'), "must start with a '/'")]);
+    let rest = text.get(text.chars().next().map_or(0, char::len_utf8)..).unwrap_or_default();
+    let wrong_segment = |(at, part): (usize, &str)| match part.is_empty() {
+        true => wrong(format!("segment[{at}] may not be empty")),
+        false => dns_subdomain(part).iter().map(|fault| format!("segment[{at}]: {fault}")).collect(),
     };
-    let parts: Vec<&str> = rest.strip_suffix('/').unwrap_or(rest).split('/').collect();
-    match *parts {
-        [""] if !rest.is_empty() => wrong("segment[0] may not be empty"),
-        [""] => Verdict::new(),
-        ref parts => {
-            let wrong_segment = |(at, part): (usize, &&str)| match part.is_empty() {
-                true => wrong(format!("segment[{at}] may not be empty")),
-                false => dns_subdomain(part).iter().map(|fault| format!("segment[{at}]: {fault}")).collect(),
-            };
-            parts.iter().enumerate().flat_map(wrong_segment).collect()
+    match text {
+        "" | "/" => Verdict::new(),
+        _ => {
+            let parts = rest.strip_suffix('/').unwrap_or(rest).split('/');
+            start.into_iter().chain(parts.enumerate().flat_map(wrong_segment)).collect()
         }
     }
 }

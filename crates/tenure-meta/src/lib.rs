@@ -34,6 +34,7 @@ pub mod time;
 pub mod update;
 mod user;
 mod value_ext;
+pub mod webhook;
 
 pub use attributes::{Attributes, ResourceAttributes, url_covers};
 pub use codec::{DecodeError, Decoded};

@@ -254,6 +254,13 @@ impl ApiError {
         )
     }
 
+    /// A custom resource has the path, but not the verb.
+    pub fn method_not_supported(group: &str, resource: &str, verb: &str) -> ApiError {
+        let what = qualified(resource, group);
+        let message = format!("{verb} is not supported on resources of kind \"{what}\"");
+        ApiError::new(Reason::MethodNotAllowed, message).about(group, resource, "")
+    }
+
     /// The named object does not exist.
     pub fn not_found(group: &str, resource: &str, name: &str) -> ApiError {
         let qualified_name = qualified(resource, group);

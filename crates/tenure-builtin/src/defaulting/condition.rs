@@ -26,6 +26,7 @@ pub(crate) enum Condition {
     Eq(Place, Value),
     Ne(Place, Value),
     In(Place, Box<[Value]>),
+    Negative(Place),
     Same(Place, Place),
     NoFieldsExcept(Box<[Text]>),
     TagLatest(Place),
@@ -135,6 +136,7 @@ impl Condition {
             "eq" => Condition::Eq(at()?, value()?),
             "ne" => Condition::Ne(at()?, value()?),
             "in" => Condition::In(at()?, values()?),
+            "negative" => Condition::Negative(at()?),
             "same" => Condition::Same(at()?, Place::compile(shapes, from, &text(&value()?)?)?),
             "noFieldsExcept" => {
                 Condition::NoFieldsExcept(values()?.iter().map(text).collect::<Result<_, _>>()?)
@@ -154,6 +156,7 @@ impl Condition {
             | Condition::Eq(place, _)
             | Condition::Ne(place, _)
             | Condition::In(place, _)
+            | Condition::Negative(place)
             | Condition::TagLatest(place)
             | Condition::NotTagLatest(place) => place.reads(),
             Condition::Same(one, other) => one.reads().or(other.reads()),
@@ -169,6 +172,9 @@ impl Condition {
             Condition::Eq(place, value) => place.find(node) == Some(value),
             Condition::Ne(place, value) => place.find(node) != Some(value),
             Condition::In(place, values) => place.find(node).is_some_and(|value| values.contains(value)),
+            Condition::Negative(place) => {
+                place.find(node).and_then(Value::as_i64).is_some_and(|number| number < 0)
+            }
             Condition::Same(one, other) => one.present(node) == other.present(node),
             Condition::NoFieldsExcept(names) => node.fields().iter().all(|(name, _)| names.contains(name)),
             Condition::TagLatest(place) => image::is_latest(place.find(node)),

@@ -3,7 +3,7 @@
 
 use super::context::Context;
 use tenure_crd::rules::{Type, expression_fault as fault};
-use tenure_meta::{FieldErrorKind, FieldErrors, Seen, ValueExt, format};
+use tenure_meta::{FieldErrorKind, FieldErrors, Seen, ValueExt, format, webhook};
 use tenure_value::{Text, Value};
 
 /// The supported versions of AdmissionReview.
@@ -28,32 +28,12 @@ pub(crate) fn webhook(context: &Context<'_>, errors: &mut FieldErrors) {
             errors.push(context.fault("clientConfig", FieldErrorKind::Required, &Value::Null, detail));
         }
         (_, Some(service)) => {
-            for name in ["namespace", "name"] {
-                if service.text(name).is_empty() {
-                    let detail = format!("service {name} is required");
-                    let field = format!("clientConfig.service.{name}");
-                    errors.push(context.fault(&field, FieldErrorKind::Required, &Value::Null, &detail));
-                }
-            }
-            let path = service.text("path");
-            let verdict = format::service_path(&path);
-            context.invalid("clientConfig.service.path", &path.into(), verdict, errors);
-            if let Some(port) = service.get("port").filter(|port| !port.is_null())
-                && !port.as_i64().is_some_and(|port| (1..=65_535).contains(&port))
-            {
-                let detail = "port is not valid: must be between 1 and 65535, inclusive";
-                errors.push(context.fault(
-                    "clientConfig.service.port",
-                    FieldErrorKind::Invalid,
-                    port,
-                    detail,
-                ));
-            }
+            let path = context.path_to("clientConfig.service");
+            errors.extend(webhook::service_faults(&path, service));
         }
         (url, None) => {
-            for detail in format::webhook_url_faults(url) {
-                errors.push(context.fault("clientConfig.url", FieldErrorKind::Invalid, &url.into(), detail));
-            }
+            let path = context.path_to("clientConfig.url");
+            errors.extend(webhook::url_faults(&path, url));
         }
     }
     let versions: Vec<&str> =

@@ -285,7 +285,12 @@ pub(crate) fn ingress_backend(context: &Context<'_>, errors: &mut FieldErrors) {
         let part = context.at(&["service", "port", name]);
         part.is_some_and(|value| !matches!(value, Value::Null | Value::Int(0)) && value.as_str() != Some(""))
     };
-    match (context.get("service").is_some(), is_given("name"), is_given("number")) {
+    let has_service = context.get("service").is_some();
+    if !has_service && context.get("resource").is_none() {
+        let detail = "resource or service backend is required";
+        errors.push(context.fault("", FieldErrorKind::Invalid, &"".into(), detail));
+    }
+    match (has_service, is_given("name"), is_given("number")) {
         (true, false, false) => {
             let detail = "port name or number is required";
             errors.push(context.fault("", FieldErrorKind::Required, &Value::Null, detail));
@@ -409,7 +414,7 @@ pub(crate) fn namespace_phase(context: &Context<'_>, errors: &mut FieldErrors) {
     let phase = context.text("phase");
     if !phase.is_empty() && phase != expected {
         let detail = format!("may only be '{expected}' if `deletionTimestamp` {when}");
-        errors.push(context.fault("phase", FieldErrorKind::Invalid, &phase.into(), &detail));
+        errors.push(context.fault("Phase", FieldErrorKind::Invalid, &phase.into(), &detail));
     }
 }
 

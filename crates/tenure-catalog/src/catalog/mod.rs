@@ -83,7 +83,12 @@ impl Catalog {
 
     /// Finds the resource that a path names.
     pub fn resource(&self, group: &str, version: &str, resource: &str) -> Result<ResourceHandler, ApiError> {
-        self.current.read().find(group, version, resource).ok_or_else(ApiError::no_such_path)
+        let snapshot = self.current.read();
+        // Where no built-in resource is, Kubernetes has no routes, but for the versions that definitions serve.
+        snapshot.find(group, version, resource).ok_or_else(|| match snapshot.has_builtin_group(group) {
+            true => ApiError::no_such_path(),
+            false => ApiError::page_not_found(),
+        })
     }
 
     /// Finds the resource of a kind.

@@ -189,6 +189,11 @@ impl Snapshot {
         Some(handler.clone())
     }
 
+    /// Whether a built-in resource is of the group.
+    pub fn has_builtin_group(&self, group: &str) -> bool {
+        self.builtin.keys().any(|(known, ..)| known == group)
+    }
+
     /// Finds the resource of a kind.
     pub fn of_kind(&self, api_version: &str, kind: &str) -> Option<ResourceHandler> {
         if let Some(resource) = self.builtin_registry().of_kind(api_version, kind) {

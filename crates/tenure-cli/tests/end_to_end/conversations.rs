@@ -57,7 +57,8 @@ fn replay_on_etcd(recordings: impl Fn(&str) -> Vec<PathBuf>) {
 
 /// Returns the recordings of a version in the repository.
 fn sample(version: &str) -> Vec<PathBuf> {
-    let folders: &[&str] = if version == NEXT { &["v1.37"] } else { &["scenarios", "fuzz", "bad"] };
+    let folders: &[&str] =
+        if version == NEXT { &["v1.37", "refused"] } else { &["scenarios", "fuzz", "bad"] };
     folders.iter().map(|folder| repository().join("conformance").join(folder)).collect()
 }
 

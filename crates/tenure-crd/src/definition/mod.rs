@@ -5,14 +5,18 @@
 mod accept;
 mod change;
 mod check;
+mod conversion_check;
+mod format_warnings;
 mod rows;
 mod schema_check;
 mod version;
+mod version_check;
 mod version_rank;
 
 pub use accept::{CLEANUP_FINALIZER, NameUse, NamesInUse, accept, accepted_names, terminating};
 pub use change::merge_changes;
 pub use check::{check_create, check_update};
+pub use format_warnings::format_warnings;
 pub use version::Version;
 pub use version_rank::version_rank;
 

@@ -1,63 +1,85 @@
-//! Validation of the schemas of a definition. `tenure-schema` checks the structure; this module checks
-//! patterns, defaults and rules. A schema shared by all versions is reported once, at the path that
-//! kube-apiserver uses.
+//! Validation of a schema of a definition. `tenure-schema` checks the structure; this module checks patterns, defaults and rules.
 
 use crate::{
     fill,
-    node::{Additional, Identity, Node},
+    node::{Identity, Node},
     pattern::Pattern,
     prune, rules, validate,
 };
-use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, FieldPath, Previous, ValueExt};
+use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, FieldPath, Previous};
 use tenure_profile::{Improvement, Profile};
 use tenure_schema::crd;
 use tenure_value::{Object, Text, Value};
 
-/// Validates the schemas of all versions.
-pub(super) fn check(spec: &Value, profile: Profile, errors: &mut FieldErrors) {
-    let versions = spec.items("versions");
-    let schemas: Vec<Option<&Value>> = versions
-        .iter()
-        .map(|version| version.at(["schema", "openAPIV3Schema"]).filter(|schema| !schema.is_null()))
-        .collect();
-    for (at, _) in schemas.iter().enumerate().filter(|(_, schema)| schema.is_none()) {
-        errors.push(FieldError::required(format!("spec.versions[{at}].schema.openAPIV3Schema"), ""));
+/// The keywords that the root of a schema may have beside a status subresource, as Kubernetes names them.
+const AT_ROOT: &str = "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations";
+
+/// Validates a schema: its structure; if that is valid its defaults; its keywords; and if all are valid, its rules.
+pub(super) fn check(
+    schema: &Value,
+    root: &str,
+    has_status: bool,
+    profile: Profile,
+    errors: &mut FieldErrors,
+) {
+    let start = errors.len();
+    if has_status {
+        check_root(schema, root, errors);
     }
-    let shared = schemas.windows(2).all(|pair| pair[0] == pair[1]);
-    for (at, schema) in schemas.iter().enumerate() {
-        let Some(schema) = schema else { continue };
-        match (shared, at) {
-            (true, 0) => check_schema(schema, "spec.validation.openAPIV3Schema", profile, errors),
-            (true, _) => {}
-            (false, at) => {
-                let root = format!("spec.versions[{at}].schema.openAPIV3Schema");
-                check_schema(schema, &root, profile, errors)
-            }
-        }
+    let pattern_fault = |pattern: &str| Pattern::check(pattern).err().map(|fault| fault.to_string());
+    let mut violations = crd::check_structure(schema, root, &pattern_fault);
+    if !profile.has(Improvement::RejectUnappliableLists) {
+        violations.openapi.retain(|violation| violation.rule == crd::RuleOrigin::Kubernetes);
+    }
+    let is_structural = violations.structural.is_empty();
+    report(violations.structural, errors);
+    let path = FieldPath::root();
+    let node = is_structural.then(|| Node::root(schema, profile));
+    if let Some(node) = &node {
+        // The root is a resource, as an embedded one.
+        check_node(schema, node, &Surroundings::default(), &path.field(root), errors);
+    }
+    report(violations.openapi, errors);
+    if let Some(node) = node.filter(|_| errors.len() == start) {
+        rules::check_definition(&node, schema, root, errors);
     }
 }
 
-/// Validates one schema; if its structure is invalid, nothing else is checked.
-fn check_schema(schema: &Value, root: &str, profile: Profile, errors: &mut FieldErrors) {
-    let mut violations = crd::check_structural_at(schema, root);
-    if !profile.has(Improvement::RejectUnappliableLists) {
-        violations.retain(|violation| violation.rule == crd::RuleOrigin::Kubernetes);
+fn report(violations: Vec<crd::Violation>, errors: &mut FieldErrors) {
+    errors.extend(violations.into_iter().map(|violation| {
+        let kind = FieldErrorKind::from_reason(violation.reason.as_str()).unwrap_or(FieldErrorKind::Invalid);
+        FieldError::with_message(kind, violation.path, violation.message)
+    }));
+}
+
+/// Beside a status subresource, the root may have no keyword that says something about the whole object.
+fn check_root(schema: &Value, root: &str, errors: &mut FieldErrors) {
+    let word = schema.get("type").and_then(Value::as_str).unwrap_or_default();
+    let is_set = |value: &Value| match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => !text.is_empty(),
+        _ => true,
+    };
+    let go_name = |name: &str| match name.strip_prefix("x-kubernetes-") {
+        Some(rest) => rest.split('-').fold(String::from("X"), |name, part| name + &capitalized(part)),
+        None => capitalized(name),
+    };
+    let set = schema.as_object().into_iter().flatten().filter(|(_, value)| is_set(value));
+    let shown = || Value::object(set.clone().map(|(name, value)| (go_name(name), value.clone())));
+    if set.clone().any(|(name, _)| !AT_ROOT.split(' ').any(|allowed| allowed == go_name(name))) {
+        let detail = format!(
+            "only [{AT_ROOT}] fields are allowed at the root of the schema if the status subresource is enabled"
+        );
+        errors.push(FieldError::invalid(root, &shown(), detail));
+    } else if !word.is_empty() && word != "object" {
+        let detail = "only \"object\" is allowed as the type at the root of the schema if the status subresource is enabled";
+        errors.push(FieldError::invalid(format!("{root}.type"), &word.into(), detail));
     }
-    if !violations.is_empty() {
-        errors.extend(violations.into_iter().map(|violation| {
-            let kind =
-                FieldErrorKind::from_reason(violation.reason.as_str()).unwrap_or(FieldErrorKind::Invalid);
-            FieldError::with_message(kind, violation.path, violation.message)
-        }));
-        return;
-    }
-    let start = errors.len();
-    let path = FieldPath::root();
-    let node = Node::root(schema, profile);
-    check_node(schema, Some(&node), &Surroundings::default(), &path.field(root), errors);
-    if errors.len() == start {
-        rules::check_definition(&node, schema, root, errors);
-    }
+}
+
+fn capitalized(word: &str) -> String {
+    let mut signs = word.chars();
+    signs.next().into_iter().flat_map(char::to_uppercase).chain(signs).collect()
 }
 
 /// The way from a resource to a value of its metadata, its apiVersion or its kind; empty elsewhere.
@@ -106,49 +128,27 @@ impl Surroundings {
     }
 }
 
-/// Checks a schema and those below it. The compiled node comes along, so that each schema is compiled once; schemas inside
-/// junctors have none, since a structural schema has no defaults there.
+/// Checks the defaults of a schema and of those below it. The compiled node comes along, so that each schema is compiled once.
+/// The values of a map are not looked at, as in Kubernetes, and schemas inside of junctors have no defaults.
 fn check_node(
     schema: &Value,
-    node: Option<&Node>,
+    node: &Node,
     around: &Surroundings,
     path: &FieldPath<'_>,
     errors: &mut FieldErrors,
 ) {
     let Some(from) = schema.as_object() else { return };
-    check_values(from, path, errors);
-    if let (Some(node), Some(default)) = (node, from.get("default").filter(|default| !default.is_null())) {
+    if let Some(default) = from.get("default").filter(|default| !default.is_null()) {
         check_default(node, default, around, &path.field("default"), errors);
     }
+    if let (Some(below @ Value::Object(_)), Some(node)) = (from.get("items"), node.items.as_deref()) {
+        check_node(below, node, &around.item(), &path.field("items"), errors);
+    }
     for (name, below) in from.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        let around = around.field(node, name);
-        let node = node.and_then(|node| node.field(name));
-        check_node(below, node, &around, &path.field("properties").key(name), errors);
-    }
-    for name in ["items", "additionalProperties", "not"] {
-        if let Some(below @ Value::Object(_)) = from.get(name) {
-            let node = node.and_then(|node| match (name, &node.additional) {
-                ("items", _) => node.items.as_deref(),
-                ("additionalProperties", Additional::Each(below)) => Some(&**below),
-                _ => None,
-            });
-            check_node(below, node, &around.item(), &path.field(name), errors);
+        if let Some(field) = node.field(name) {
+            let around = around.field(Some(node), name);
+            check_node(below, field, &around, &path.field("properties").key(name), errors);
         }
-    }
-    for name in ["allOf", "anyOf", "oneOf"] {
-        let below = from.get(name).and_then(Value::as_array);
-        for (at, below) in below.map(|items| items.items()).unwrap_or_default().iter().enumerate() {
-            check_node(below, None, around, &path.field(name).index(at), errors);
-        }
-    }
-}
-
-fn check_values(from: &Object, path: &FieldPath<'_>, errors: &mut FieldErrors) {
-    if let Some(pattern) = from.get("pattern").and_then(Value::as_str)
-        && let Err(why) = Pattern::check(pattern)
-    {
-        let detail = format!("must be a valid regular expression, but isn't: {why}");
-        errors.push(FieldError::invalid(path.field("pattern"), &pattern.into(), &detail));
     }
 }
 
@@ -171,15 +171,14 @@ fn check_default(
         prune::prune(node, default, Previous::UNKNOWN, &FieldPath::root(), &mut dropped);
     }
     if !dropped.is_empty() {
-        let detail = format!("must not have fields that the schema does not name: {}", dropped.join(", "));
-        errors.push(FieldError::invalid(path, default, &detail));
+        errors.push(FieldError::invalid(path, default, "must not have unknown fields"));
     }
     let filled = match fill::fill(node, default, Previous::UNKNOWN) {
         Ok(filled) => filled.unwrap_or_else(|| default.clone()),
         Err(error) => return errors.push(FieldError::invalid(path, default, error.to_string())),
     };
     let mut inner = FieldErrors::default();
-    validate::check(node, &filled, None, &FieldPath::root(), &mut inner);
+    validate::check_default(node, &filled, &FieldPath::root(), &mut inner);
     if inner.is_empty() {
         let mut budget = rules::Budget::of_object();
         rules::check(node, &filled, None, &FieldPath::root(), &mut budget, &mut inner);

@@ -5,7 +5,7 @@ use super::REASONS;
 use crate::rule::{MOST_BYTES, Rule};
 use crate::{
     node::{Additional, ListKind, Node, NodeType},
-    path::SimplePath,
+    path::{Brackets, SimplePath},
 };
 use tenure_cel::excess;
 use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, FieldPath, ValueExt};
@@ -70,9 +70,14 @@ impl Check<'_> {
             return;
         }
         let marker = path.field("x-kubernetes-validations");
-        for (at, (rule, written)) in
-            node.rules.iter().zip(schema.items("x-kubernetes-validations")).enumerate()
-        {
+        let start = self.errors.len();
+        for (at, rule) in node.rules.iter().enumerate() {
+            check_words(rule, schema, &marker.index(at), self.errors);
+        }
+        // Expressions are not compiled where something is wrong beside them.
+        let is_valid = self.errors.len() == start;
+        let rules = node.rules.iter().zip(schema.items("x-kubernetes-validations")).enumerate();
+        for (at, (rule, written)) in rules.filter(|_| is_valid) {
             self.rule(rule, written, node, place, &marker.index(at));
         }
         let empty = Value::Null;
@@ -97,10 +102,6 @@ impl Check<'_> {
     }
 
     fn rule(&mut self, rule: &Rule, written: &Value, node: &Node, place: &Place, path: &FieldPath<'_>) {
-        self.words(rule, written, node, path);
-        if rule.source.trim().is_empty() {
-            return self.errors.push(FieldError::required(path.field("rule"), "rule is not specified"));
-        }
         let program = match rule.program(node.decl()) {
             Ok(program) => program,
             Err(why) => return self.errors.push(invalid(&path.field("rule"), written, why)),
@@ -146,53 +147,45 @@ impl Check<'_> {
             self.expensive.truncate(MOST_EXPENSIVE);
         }
     }
+}
 
-    /// Validates the other fields of a rule.
-    fn words(&mut self, rule: &Rule, written: &Value, node: &Node, path: &FieldPath<'_>) {
-        let message = Value::from(rule.message.clone());
-        let given = |name: &str| written.get(name).is_some_and(|value| !value.is_null());
-        if given("message") && rule.message.trim().is_empty() {
-            self.errors.push(FieldError::invalid(
-                path.field("message"),
-                &message,
-                "message must be non-empty if specified",
-            ));
-        }
-        if rule.message.trim().contains('\n') {
-            self.errors.push(FieldError::invalid(
-                path.field("message"),
-                &message,
-                "message must not contain line breaks",
-            ));
-        }
-        if rule.source.trim().contains('\n') && rule.message.is_empty() && rule.message_expression.is_empty()
-        {
-            let detail = "message must be specified if rule contains line breaks";
-            self.errors.push(FieldError::required(path.field("message"), detail));
-        }
-        if rule.source.len() > MOST_BYTES {
-            self.errors.push(FieldError::too_long(path.field("rule"), MOST_BYTES as u64));
-        }
-        if !rule.reason.is_empty() && !REASONS.contains(&rule.reason.as_str()) {
-            let allowed = REASONS.map(Value::from);
-            self.errors.push(FieldError::not_supported(
-                path.field("reason"),
-                &rule.reason.clone().into(),
-                &allowed,
-            ));
-        }
-        if !rule.field_path.is_empty() {
-            let wanted = SimplePath::parse(&rule.field_path);
-            let found =
-                wanted.map(|path| path.names.iter().try_fold(node, |node, name| node.under(name)).is_some());
-            let detail = match found {
-                Some(true) => return,
-                Some(false) => "fieldPath must be a valid path: it does not refer to a field of the schema",
-                None => "fieldPath must be a path of names below this place, such as .foo.bar",
-            };
-            let value = rule.field_path.clone().into();
-            self.errors.push(FieldError::invalid(path.field("fieldPath"), &value, detail));
-        }
+/// Validates what a rule says beside its expression.
+fn check_words(rule: &Rule, schema: &Value, path: &FieldPath<'_>, errors: &mut FieldErrors) {
+    let breaks = |text: &str| text.contains(['\n', '\r']);
+    let message = Value::from(rule.message.clone());
+    if rule.source.trim().is_empty() {
+        errors.push(FieldError::required(path.field("rule"), "rule is not specified"));
+    } else if !rule.message.is_empty() && rule.message.trim().is_empty() {
+        errors.push(FieldError::invalid(path.field("message"), &message, "must be non-empty if specified"));
+    } else if breaks(rule.message.trim()) {
+        errors.push(FieldError::invalid(path.field("message"), &message, "must not contain line breaks"));
+    } else if breaks(rule.source.trim()) && rule.message.is_empty() {
+        let detail = "message must be specified if rule contains line breaks";
+        errors.push(FieldError::required(path.field("message"), detail));
+    }
+    if rule.source.len() > MOST_BYTES {
+        errors.push(FieldError::too_long(path.field("rule"), MOST_BYTES as u64));
+    }
+    if !rule.message_expression.is_empty() && rule.message_expression.trim().is_empty() {
+        let detail = "messageExpression must be non-empty if specified";
+        errors.push(FieldError::required(path.field("messageExpression"), detail));
+    }
+    if !rule.reason.is_empty() && !REASONS.contains(&rule.reason.as_str()) {
+        let mut allowed = REASONS.map(Value::from);
+        allowed.sort();
+        errors.push(FieldError::not_supported(path.field("reason"), &rule.reason.clone().into(), &allowed));
+    }
+    let field_path = Value::from(rule.field_path.clone());
+    let mut invalid =
+        |detail: &str| errors.push(FieldError::invalid(path.field("fieldPath"), &field_path, detail));
+    if !rule.field_path.is_empty() && rule.field_path.trim().is_empty() {
+        invalid("must be non-empty if specified");
+    }
+    if breaks(&rule.field_path) {
+        invalid("must not contain line breaks");
+    }
+    if !rule.field_path.is_empty() && SimplePath::find(&rule.field_path, schema, Brackets::Allowed).is_err() {
+        invalid("must be a valid path");
     }
 }
 

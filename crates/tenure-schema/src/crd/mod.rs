@@ -61,21 +61,49 @@ pub fn compile_version(schema: &Value, api_version: &str, kind: &str) -> Result<
 
 /// Checks that the `openAPIV3Schema` of a version is structural and that its lists can be merged.
 ///
-/// Defaults are not validated here, nor are validation rules and bounds: that requires a validator of values.
+/// Defaults and patterns are not validated here, nor are validation rules and bounds: that requires a validator of values.
 pub fn check_structural(schema: &Value) -> Vec<Violation> {
     check_structural_at(schema, "openAPIV3Schema")
 }
 
 /// Like [`check_structural`], with paths that start at `root`, such as `spec.validation.openAPIV3Schema`.
 pub fn check_structural_at(schema: &Value, root: &str) -> Vec<Violation> {
+    let violations = check_structure(schema, root, &|_| None);
+    violations.structural.into_iter().chain(violations.openapi).collect()
+}
+
+/// Why a schema is refused: kube-apiserver checks its structure, then its defaults, and then its keywords.
+#[derive(Clone, Debug, Default)]
+pub struct Violations {
+    /// Of the structure, sorted.
+    pub structural: Vec<Violation>,
+    /// Of keywords and markers, in the order of the schema.
+    pub openapi: Vec<Violation>,
+}
+
+/// Checks the structure, the keywords and the patterns of a schema. `pattern_fault` says what is wrong with a pattern.
+pub fn check_structure(
+    schema: &Value,
+    root: &str,
+    pattern_fault: &dyn Fn(&str) -> Option<String>,
+) -> Violations {
     let path = Path::Root(root);
-    let mut report = Report::default();
-    openapi_rules::check(schema, &path, Position::Root, &mut report);
-    let refused = report.0.iter().any(|violation| violation.rule == RuleOrigin::Kubernetes);
-    if let (false, Some(schema)) = (refused, schema.as_object()) {
-        structural_rules::check(schema, &path, &mut report);
+    let (mut structural, mut openapi) = (Report::default(), Report::default());
+    let unreadable = schema.as_object().and_then(openapi_rules::unreadable);
+    if schema.get("nullable").and_then(Value::as_bool) == Some(true) {
+        structural.forbidden(&path.child("nullable"), "nullable cannot be true at the root");
     }
-    report.0
+    if let (None, Some(schema)) = (unreadable, schema.as_object()) {
+        let mut sorted = Report::default();
+        structural_rules::check(schema, &path, pattern_fault, &mut sorted);
+        structural.0.append(&mut sorted.0);
+    }
+    openapi_rules::check(schema, &path, Position::Root, &mut openapi);
+    // What makes a schema unreadable is nearly always refused by the rules about keywords.
+    if let Some(why) = unreadable.filter(|_| structural.0.is_empty() && openapi.0.is_empty()) {
+        openapi.invalid(&path, &Value::from(""), why);
+    }
+    Violations { structural: structural.0, openapi: openapi.0 }
 }
 
 fn text<'v>(value: &'v Value, path: &[&'static str], at: &str) -> Result<&'v str, SchemaError> {

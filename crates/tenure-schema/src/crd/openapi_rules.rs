@@ -1,13 +1,11 @@
-//! The keywords that the schema of a custom resource may use, and the requirements of list and map markers. A
-//! schema that violates these rules is not checked further.
+//! The keywords that the schema of a custom resource may use, and the requirements of list and map markers.
 
 use super::violation::{Path, Report};
 use crate::openapi::marks::{EMBEDDED_RESOURCE, LIST_MAP_KEYS, LIST_TYPE, MAP_TYPE, PRESERVE_UNKNOWN};
 use tenure_value::{Object, Value};
 
 /// Keywords that must be absent, and their messages.
-const UNSUPPORTED: [(&str, &str); 7] = [
-    ("$schema", "$schema is not supported"),
+const UNSUPPORTED: [(&str, &str); 6] = [
     ("id", "id is not supported"),
     ("additionalItems", "additionalItems is not supported"),
     ("patternProperties", "patternProperties is not supported"),
@@ -22,8 +20,67 @@ const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "st
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Position {
     Root,
-    Metadata,
+    /// Inside of the apiVersion, the kind or the metadata of a resource, and where a default may not be, if it may not.
+    Identity(Option<Place>),
     Elsewhere,
+}
+
+/// A place whose values cannot have a default.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    ApiVersion,
+    Kind,
+    Metadata,
+    /// The values of a map in the metadata of an embedded resource.
+    Values,
+}
+
+impl Place {
+    /// Returns the place of a field at the root of a resource.
+    fn of(name: &str) -> Option<Place> {
+        match name {
+            "apiVersion" => Some(Place::ApiVersion),
+            "kind" => Some(Place::Kind),
+            "metadata" => Some(Place::Metadata),
+            _ => None,
+        }
+    }
+
+    fn refusal(self) -> &'static str {
+        match self {
+            Place::ApiVersion => "must not be set in top-level apiVersion",
+            Place::Kind => "must not be set in top-level kind",
+            Place::Metadata => "must not be set in top-level metadata",
+            Place::Values => "must not be set inside additionalProperties applying to object metadata",
+        }
+    }
+}
+
+/// Returns why a schema cannot be read as a structural one; its structure is not checked then.
+pub(super) fn unreadable(node: &Object) -> Option<&'static str> {
+    const KEYWORDS: [(&str, &str); 7] = [
+        ("id", "OpenAPIV3Schema 'id' is not supported"),
+        ("$schema", "OpenAPIV3Schema 'schema' is not supported"),
+        ("$ref", "OpenAPIV3Schema '$ref' is not supported"),
+        ("patternProperties", "OpenAPIV3Schema 'patternProperties' is not supported"),
+        ("dependencies", "OpenAPIV3Schema 'dependencies' is not supported"),
+        ("additionalItems", "OpenAPIV3Schema 'additionalItems' is not supported"),
+        ("definitions", "OpenAPIV3Schema 'definitions' is not supported"),
+    ];
+    let is_set = |(keyword, _): &(&str, &str)| node.get(keyword).is_some_and(|value| !is_empty(value));
+    if let Some((_, why)) = KEYWORDS.into_iter().find(is_set) {
+        return Some(why);
+    }
+    if node.get("items").is_some_and(|items| items.as_array().is_some()) {
+        return Some("OpenAPIV3Schema 'items' must be a schema, but is an array");
+    }
+    if node.get(PRESERVE_UNKNOWN).is_some_and(|flag| flag.as_bool() == Some(false)) {
+        return Some("internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined");
+    }
+    let lists = ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|name| node.get(name)?.as_array());
+    let below = ["not", "items", "additionalProperties"].into_iter().filter_map(|name| node.get(name));
+    let fields = properties(node).into_iter().flatten().map(|(_, field)| field);
+    below.chain(fields).chain(lists.flatten()).filter_map(Value::as_object).find_map(unreadable)
 }
 
 /// Checks a node and its descendants.
@@ -37,24 +94,28 @@ pub(super) fn check(node: &Value, path: &Path, position: Position, report: &mut 
 }
 
 fn check_keywords(node: &Object, path: &Path, position: Position, report: &mut Report) {
+    let word = node.get("type").filter(|word| !is_empty(word));
+    if let Some(word) = word.filter(|word| !word.as_str().is_some_and(|word| TYPES.contains(&word))) {
+        report.not_supported(&path.child("type"), word, &TYPES);
+    }
+    if let (Position::Identity(Some(place)), Some(_)) =
+        (position, node.get("default").filter(|default| !default.is_null()))
+    {
+        report.forbidden(&path.child("default"), place.refusal());
+    }
     for (keyword, message) in UNSUPPORTED {
         if node.get(keyword).is_some_and(|value| !is_empty(value)) {
             report.forbidden(&path.child(keyword), message);
         }
     }
-    match node.get("type") {
-        None => {}
-        Some(Value::String(word)) if word == "null" => {
-            let message = "type cannot be set to null, use nullable as an alternative";
-            report.forbidden(&path.child("type"), message);
-        }
-        Some(Value::String(word)) if word.is_empty() || TYPES.contains(&word.as_str()) => {}
-        Some(other) => report.not_supported(&path.child("type"), other, &TYPES),
+    if word.and_then(Value::as_str) == Some("null") {
+        let message = "type cannot be set to null, use nullable as an alternative";
+        report.forbidden(&path.child("type"), message);
     }
-    if node.get("items").is_some_and(|items| items.as_array().is_some()) {
+    if node.get("items").is_some_and(|items| items.as_array().is_some_and(|items| !items.is_empty())) {
         report.forbidden(&path.child("items"), "items must be a schema object and not an array");
     }
-    if position == Position::Metadata && is_true(node, EMBEDDED_RESOURCE) {
+    if matches!(position, Position::Identity(_)) && is_true(node, EMBEDDED_RESOURCE) {
         report.forbidden(&path.child(EMBEDDED_RESOURCE), "must not be used inside of resource meta");
     }
     if is_true(node, "uniqueItems") {
@@ -70,13 +131,24 @@ fn check_keywords(node: &Object, path: &Path, position: Position, report: &mut R
 }
 
 fn check_below(node: &Object, path: &Path, position: Position, report: &mut Report) {
-    let inherited = if position == Position::Metadata { Position::Metadata } else { Position::Elsewhere };
+    let inherited = match position {
+        Position::Root => Position::Elsewhere,
+        other => other,
+    };
     if let Some(additional @ Value::Object(_)) = node.get("additionalProperties") {
-        check(additional, &path.child("additionalProperties"), inherited, report);
+        let position = match inherited {
+            Position::Identity(_) => Position::Identity(Some(Place::Values)),
+            other => other,
+        };
+        check(additional, &path.child("additionalProperties"), position, report);
     }
+    let is_resource = position == Position::Root || is_true(node, EMBEDDED_RESOURCE);
     for (name, property) in properties(node).into_iter().flatten() {
-        let is_resource = position == Position::Root || is_true(node, EMBEDDED_RESOURCE);
-        let position = if is_resource && name == "metadata" { Position::Metadata } else { inherited };
+        let position = match Place::of(name).filter(|_| is_resource) {
+            Some(place) if position == Position::Root => Position::Identity(Some(place)),
+            Some(_) if inherited == Position::Elsewhere => Position::Identity(None),
+            _ => inherited,
+        };
         check(property, &path.property(name), position, report);
     }
     if let Some(not) = node.get("not") {
@@ -104,7 +176,10 @@ fn check_markers(node: &Object, path: &Path, report: &mut Report) {
     }
     if let Some(list_type) = node.get(LIST_TYPE) {
         let is_array = check_type(node, "array", LIST_TYPE, path, report);
-        if is_array && !matches!(list_type.as_str(), Some("atomic" | "set" | "map")) {
+        if is_array && list_type.as_str() == Some("set") {
+            check_set(node, path, report);
+        }
+        if !matches!(list_type.as_str(), Some("atomic" | "set" | "map")) {
             report.not_supported(&path.child(LIST_TYPE), list_type, &["atomic", "set", "map"]);
         }
     }
@@ -119,7 +194,10 @@ fn check_markers(node: &Object, path: &Path, report: &mut Report) {
     }
     match node.get(LIST_TYPE).and_then(Value::as_str) {
         Some("map") => check_keyed(node, keys.map_or(&[], |keys| keys.items()), path, report),
-        Some("set") => check_set(node, path, report),
+        Some("set") => {
+            let item = node.get("items").and_then(Value::as_object);
+            item.into_iter().for_each(|item| check_item_nullable(item, "set", path, report));
+        }
         _ => {}
     }
 }
@@ -159,7 +237,8 @@ fn check_keyed(node: &Object, keys: &[Value], path: &Path, report: &mut Report) 
         match key.as_str().and_then(|key| properties(item)?.get(key)) {
             Some(field) if matches!(field.get("type").and_then(Value::as_str), Some("array" | "object")) => {
                 let right = "must be a scalar type if parent array's x-kubernetes-list-type is map";
-                let found = field.get("type").cloned().unwrap_or_default();
+                // Kubernetes shows the type of the item.
+                let found = item.get("type").cloned().unwrap_or_default();
                 let key = key.as_str().unwrap_or_default();
                 report.invalid(&items_path.property(key).child("type"), &found, right);
             }
@@ -203,27 +282,25 @@ fn check_key(item: &Object, key: &str, field: &Value, path: &Path, report: &mut 
 
 fn check_set(node: &Object, path: &Path, report: &mut Report) {
     let Some(item) = node.get("items").and_then(Value::as_object) else { return };
-    check_item_nullable(item, "set", path, report);
     let items = path.child("items");
     let (marker, keyword) = match item.get("type").and_then(Value::as_str) {
         Some("object") => (MAP_TYPE, "objects"),
         Some("array") => (LIST_TYPE, "lists"),
         _ => return,
     };
-    let found = item.get(marker).cloned().unwrap_or_default();
-    match found.as_str() {
-        Some("atomic") => {
-            let right = format!(
-                "the items of a set are identified by their value, which {keyword} do not support: every apply would \
-                 fail; use x-kubernetes-list-type map or atomic, or scalar items"
-            );
-            report.unworkable(&items.child("type"), &item.get("type").cloned().unwrap_or_default(), &right);
-        }
-        _ => report.invalid(
-            &items.child(marker),
-            &found,
-            "must be atomic as item of a list with x-kubernetes-list-type=set",
-        ),
+    let found = item.get(marker).and_then(Value::as_str);
+    let is_atomic = found == Some("atomic") || keyword == "lists" && found.is_none();
+    if is_atomic {
+        let right = format!(
+            "the items of a set are identified by their value, which {keyword} do not support: every apply would \
+             fail; use x-kubernetes-list-type map or atomic, or scalar items"
+        );
+        report.unworkable(&items.child("type"), &item.get("type").cloned().unwrap_or_default(), &right);
+    } else {
+        // Kubernetes shows the list type in both cases.
+        let found = item.get(LIST_TYPE).cloned().unwrap_or_default();
+        let right = "must be atomic as item of a list with x-kubernetes-list-type=set";
+        report.invalid(&items.child(marker), &found, right);
     }
 }
 

@@ -39,16 +39,40 @@ const OUTSIDE_ONLY: [(&str, &str); 13] = [
 
 /// The only fields and keywords allowed in the metadata of an object.
 const METADATA_FIELDS: [&str; 2] = ["name", "generateName"];
-const METADATA_KEYWORDS: [&str; 5] = ["type", "properties", "default", "description", "title"];
+const METADATA_KEYWORDS: [&str; 3] = ["type", "properties", "default"];
+
+/// What is wrong with a pattern, if something is.
+pub(super) type PatternFault<'f> = &'f dyn Fn(&str) -> Option<String>;
 
 /// Checks a schema; violations are sorted as in kube-apiserver.
-pub(super) fn check(schema: &Object, path: &Path, report: &mut Report) {
-    let start = report.0.len();
+pub(super) fn check(schema: &Object, path: &Path, pattern_fault: PatternFault<'_>, report: &mut Report) {
     check_node(schema, Level::Root, path, report);
+    check_patterns(schema, path, pattern_fault, report);
     check_complete(schema, path, report);
-    if let Some(own) = report.0.get_mut(start..) {
-        own.sort_by_cached_key(ToString::to_string);
+    report.0.sort_by_cached_key(ToString::to_string);
+}
+
+/// Checks the patterns of a node and of those below it.
+fn check_patterns(node: &Object, path: &Path, pattern_fault: PatternFault<'_>, report: &mut Report) {
+    if let Some((pattern, why)) =
+        node.get("pattern").and_then(|pattern| Some((pattern, pattern_fault(pattern.as_str()?)?)))
+    {
+        let right = format!("must be a valid regular expression, but isn't: {why}");
+        report.invalid(&path.child("pattern"), pattern, &right);
     }
+    for name in ["items", "additionalProperties"] {
+        if let Some(below) = node.get(name).and_then(Value::as_object) {
+            check_patterns(below, &path.child(name), pattern_fault, report);
+        }
+    }
+    for (name, property) in properties(node).into_iter().flatten() {
+        if let Some(property) = property.as_object() {
+            check_patterns(property, &path.property(name), pattern_fault, report);
+        }
+    }
+    under_junctors(node, |junctor, index, inner| {
+        check_patterns(inner, &joined(path, junctor, index), pattern_fault, report);
+    });
 }
 
 fn check_node(node: &Object, level: Level, path: &Path, report: &mut Report) {
@@ -139,20 +163,8 @@ fn check_identity(node: &Object, level: Level, path: &Path, report: &mut Report)
             }
         }
     }
-    if level == Level::Root && is_true(node, "nullable") {
-        report.forbidden(&path.child("nullable"), "nullable cannot be true at the root");
-    }
     let metadata = fields.and_then(|fields| fields.get("metadata")).and_then(Value::as_object);
     if let (Level::Root, Some(metadata)) = (level, metadata) {
-        for (name, field) in properties(metadata).into_iter().flatten() {
-            if field.get("default").is_some_and(|default| !default.is_null()) {
-                let path = path.property("metadata");
-                report.forbidden(
-                    &path.property(name).child("default"),
-                    "must not be set in top-level metadata",
-                );
-            }
-        }
         let has_more = metadata
             .iter()
             .any(|(word, value)| !METADATA_KEYWORDS.contains(&word.as_str()) && !is_empty(value));
@@ -192,10 +204,10 @@ fn joined<'p>(path: &'p Path<'p>, junctor: &'p str, index: Option<usize>) -> Pat
 
 /// Checks the children of the junctors of a node outside of junctors.
 fn check_restrictions(node: &Object, path: &Path, report: &mut Report) {
-    // The one exception: the two types of an int-or-string, directly or within allOf.
-    let has_both = is_true(node, INT_OR_STRING) && is_int_or_string(node);
+    // The one exception: an integer or a string, directly or within allOf.
+    let has_both = is_int_or_string(node);
     let first = node.get("allOf").and_then(Value::as_array).and_then(|all| all.first()?.as_object());
-    let has_both_within = is_true(node, INT_OR_STRING) && first.is_some_and(is_int_or_string);
+    let has_both_within = first.is_some_and(is_int_or_string);
     under_junctors(node, |junctor, index, inner| match (junctor, index) {
         ("anyOf", _) if has_both => {}
         ("allOf", Some(0)) if has_both_within => {

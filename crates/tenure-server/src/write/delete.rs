@@ -18,6 +18,7 @@ use tenure_catalog::{
     history::{Author, HistoryVerb},
     object::{Stored, encode, meta_text, metadata, seconds, with_metadata},
 };
+use tenure_crd::CLEANUP_FINALIZER;
 use tenure_http::{Format, Request, Response};
 use tenure_meta::{ApiError, Timestamp};
 use tenure_store::{Expected, Revision, Transaction};
@@ -234,6 +235,11 @@ fn marked(handler: &ResourceHandler, object: &Value, options: &DeleteOptions, no
         };
     }
     if handler.role == Role::Definition && !was_marked {
+        // The first request is that the objects go, whatever else it says.
+        let own = Text::new(CLEANUP_FINALIZER);
+        let missing = (!held.contains(&own)).then_some(own);
+        let finalizers = held.into_iter().chain(missing).map(Value::from);
+        let fields = fields.with("finalizers", Value::array(finalizers));
         let marked = with_metadata(object, fields.with("deletionTimestamp", seconds(now)));
         return tenure_crd::terminating(&marked, now);
     }

@@ -112,6 +112,13 @@ impl Patch<'_> {
         let (kinds, handler) = (Kinds::at(write.profile.version()), &write.target.handler);
         let text = |name: &str| patched.get(name).and_then(Value::as_str).unwrap_or_default();
         let kind = (text("kind"), text("apiVersion"));
+        if handler.is_custom() && kind.0 == handler.resource.kind.as_str() && !kind.1.is_empty() {
+            // It is decoded as it is, and found to be of another version when it is validated.
+            let must = format!("must be {}", handler.resource.api_version);
+            let cause = FieldError::invalid("apiVersion", &kind.1.into(), must).cause();
+            let (group, name) = (&handler.resource.group, &write.target.name);
+            return error.or_in_kubernetes(ApiError::invalid(group, kind.0, name, vec![cause]));
+        }
         let unconvertible = || why_unconvertible(kind, (&handler.resource.kind, &handler.resource.group));
         let why = match (type_meta_error(patched), kinds.registry().of_kind(kind.1, kind.0)) {
             _ if handler.is_custom() => None,

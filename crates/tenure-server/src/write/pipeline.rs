@@ -10,7 +10,6 @@ use super::{
     create_context::ServerContext,
     emptied_content,
     emptied_metadata::EmptiedMetadata,
-    finalization::finalizers,
     identity::{identify, keep_identity, without_deletion_marks},
     ownership::{UNWRITTEN, as_live},
     request::{Body, Next, ObjectUpdate, WriteRequest},
@@ -22,9 +21,8 @@ use tenure_apply::{ApplyError, Identity, Live, Managers, Operation, Presence, Re
 use tenure_builtin::role::Role;
 use tenure_catalog::{
     Verb, check_size, duplicate_key_conflicts,
-    object::{Stored, meta_text, metadata, with_metadata},
+    object::{Stored, meta_text},
 };
-use tenure_crd::CLEANUP_FINALIZER;
 use tenure_meta::{ApiError, Cause, Endpoint, Reason};
 use tenure_profile::Improvement;
 use tenure_store::Revision;
@@ -361,7 +359,7 @@ impl Writer {
         })
     }
 
-    /// Gives a definition of a custom resource its finalizer and the status that the server maintains.
+    /// Gives a definition of a custom resource the status that the server maintains.
     async fn accept_definition(
         &self,
         write: &WriteRequest<'_>,
@@ -373,23 +371,9 @@ impl Writer {
             return Ok(object);
         }
         let names = self.catalog.snapshot().names_in_use(&object);
-        let object = match live {
-            None => {
-                let fields = metadata(&object);
-                let mut finalizers: Vec<Value> = finalizers(&object)
-                    .filter(|finalizer| *finalizer != CLEANUP_FINALIZER)
-                    .map(Value::from)
-                    .collect();
-                finalizers.push(Value::from(CLEANUP_FINALIZER));
-                with_metadata(&object, fields.with("finalizers", Value::array(finalizers)))
-            }
-            Some(live) => {
-                if write.profile.has(Improvement::AnnounceMergeChanges) {
-                    warnings.extend(tenure_crd::merge_changes(&live.object, &object));
-                }
-                object
-            }
-        };
+        if let Some(live) = live.filter(|_| write.profile.has(Improvement::AnnounceMergeChanges)) {
+            warnings.extend(tenure_crd::merge_changes(&live.object, &object));
+        }
         Ok(tenure_crd::accept(&object, &names, write.now))
     }
 

@@ -48,7 +48,7 @@ fn schemas_are_accepted_or_refused_with_a_reason() {
             r#"{"type":"object","anyOf":[{"x-kubernetes-validations":[{"rule":"true"}]}]}"#,
             Some("must be empty to be structural"),
         ),
-        (r#"{"type":"string","$schema":"http://x"}"#, Some("$schema is not supported")),
+        (r#"{"type":"string","$schema":"http://x"}"#, Some("OpenAPIV3Schema 'schema' is not supported")),
         (r#"{"type":"string","minLength":-1}"#, None),
         (r#"{"type":"integer","multipleOf":0}"#, None),
         (r#"{"type":"string","pattern":"a{1001}"}"#, Some("invalid repeat count")),

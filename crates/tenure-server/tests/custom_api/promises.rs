@@ -514,9 +514,8 @@ fn a_definition_keeps_its_finalizers_and_nothing_is_created_while_it_terminates(
         "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}},
         {"name":"v1beta1","served":true,"storage":false,"deprecated":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}"#;
     let created = server.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
-    let finalizers = created.at(["metadata", "finalizers"]).map(ToString::to_string);
-    let both = r#"["example.com/held","customresourcecleanup.apiextensions.k8s.io"]"#;
-    assert_eq!(finalizers.as_deref(), Some(both));
+    let finalizers = |object: &Value| object.at(["metadata", "finalizers"]).map(ToString::to_string);
+    assert_eq!(finalizers(&created).as_deref(), Some(r#"["example.com/held"]"#));
     let list = server.get("/apis/example.com/v1/bolts");
     assert_eq!((list.field("kind").as_str(), list.header("warning")), ("BoxOfBolts", None));
     let deprecated = server.get("/apis/example.com/v1beta1/bolts");
@@ -525,7 +524,10 @@ fn a_definition_keeps_its_finalizers_and_nothing_is_created_while_it_terminates(
         warning.contains("example.com/v1beta1 Bolt is deprecated; use example.com/v1 Bolt"),
         "{warning:?}"
     );
-    server.delete("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/bolts.example.com");
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/bolts.example.com";
+    server.delete(path);
+    let both = r#"["example.com/held","customresourcecleanup.apiextensions.k8s.io"]"#;
+    assert_eq!(finalizers(&server.get(path).document()).as_deref(), Some(both));
     let bolt = r#"{"apiVersion":"example.com/v1","kind":"Bolt","metadata":{"name":"b"}}"#;
     let refused = server.post("/apis/example.com/v1/bolts", bolt);
     assert_eq!(refused.code, 405, "{}", refused.text());
