@@ -191,7 +191,7 @@ impl Snapshot {
 
     /// Whether a built-in resource is of the group.
     pub fn has_builtin_group(&self, group: &str) -> bool {
-        self.builtin.keys().any(|(known, ..)| known == group)
+        self.builtin_registry().groups().iter().any(|listed| listed.name == group)
     }
 
     /// Finds the resource of a kind.
@@ -223,7 +223,7 @@ impl Snapshot {
     /// Whether any resource of a group is served.
     pub fn has_group(&self, group: &str) -> bool {
         let first = (Text::new(group), Text::default(), Text::default());
-        self.builtin_registry().groups().iter().any(|listed| listed.name == group)
+        self.has_builtin_group(group)
             || self
                 .custom
                 .range(Bound::Included(&first), None)

@@ -49,7 +49,7 @@ pub fn check_update(new: &Value, old: &Value, profile: Profile) -> Vec<FieldErro
     if approval_of(new) != approval_of(old) {
         check_approval(new, &mut errors);
     }
-    if !old.at(["spec", "preserveUnknownFields"]).is_some_and(|flag| flag.as_bool() == Some(true)) {
+    if old.at(["spec", "preserveUnknownFields"]) != Some(&Value::Bool(true)) {
         check_preserved(new, &mut errors);
     }
     errors.into_vec()
