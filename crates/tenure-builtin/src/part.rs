@@ -318,7 +318,7 @@ mod tests {
         let none = POD.replace(r#","ephemeralContainers":[{"name":"e","image":"i"}]"#, "");
         let other = POD.replace(r#""e","image":"i""#, r#""e","image":"j""#);
         let joined = "spec.ephemeralContainers: Forbidden: existing ephemeral containers \"e\" may not be";
-        assert_eq!(faults(Part::EphemeralContainers, POD, &none), [format!("{joined} removed")]);
+        assert_eq!(faults(Part::EphemeralContainers, POD, &none), [format!("{joined} removed\n")]);
         assert_eq!(faults(Part::EphemeralContainers, POD, &other), [format!("{joined} changed")]);
         assert_eq!(faults(Part::EphemeralContainers, &none, POD), Vec::<String>::new());
 

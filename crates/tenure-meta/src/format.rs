@@ -361,10 +361,19 @@ pub fn driver_name(text: &str) -> Verdict {
     dns_subdomain(&text.to_lowercase())
 }
 
-/// An address that others can reach.
+/// A well-formed address that others can reach.
 pub fn plain_address(text: &str) -> Verdict {
-    match text.parse::<IpAddr>() {
-        Ok(address) if is_special(address) => wrong(match address {
+    let faults = ip(text);
+    if faults.is_empty() { endpoint_address(text) } else { faults }
+}
+
+/// An address that others can reach, in any form that is understood.
+pub fn endpoint_address(text: &str) -> Verdict {
+    let address = text.parse().map(|address: IpAddr| address.to_canonical()).ok();
+    let address = address.or_else(|| without_leading_zeros(text).map(IpAddr::from));
+    match address {
+        None => wrong("must be a valid IP address"),
+        Some(address) if is_special(address) => wrong(match address {
             _ if address.is_unspecified() => format!("may not be unspecified ({text})"),
             _ if address.is_loopback() => "may not be in the loopback range (127.0.0.0/8, ::1/128)".into(),
             _ if address.is_multicast() => {
@@ -372,9 +381,7 @@ pub fn plain_address(text: &str) -> Verdict {
             }
             _ => "may not be in the link-local range (169.254.0.0/16, fe80::/10)".into(),
         }),
-        Ok(_) => ip(text),
-        // It is looked at twice.
-        Err(_) => ip(text).into_iter().chain(wrong("must be a valid IP address")).collect(),
+        Some(_) => Verdict::new(),
     }
 }
 

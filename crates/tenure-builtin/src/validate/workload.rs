@@ -446,17 +446,19 @@ pub(crate) fn slice_addresses(context: &Context<'_>, errors: &mut FieldErrors) {
             endpoint.get("addresses").and_then(Value::as_array).map(|list| list.items()).unwrap_or_default();
         for (number, address) in list.iter().enumerate() {
             let text = address.as_str().unwrap_or_default();
+            let path = format!("endpoints[{at}].addresses[{number}]");
             let fault = match kind {
                 "FQDN" => format::fully_qualified_name(text),
-                "IPv4" | "IPv6" => match format::plain_address(text) {
-                    verdict if verdict.is_empty() && text.contains(':') != (kind == "IPv6") => {
-                        vec![format!("must be an {kind} address")]
+                "IPv4" | "IPv6" => {
+                    // Kubernetes names the list here.
+                    if format::ip(text).is_empty() && text.contains(':') != (kind == "IPv6") {
+                        let list = format!("endpoints[{at}].addresses");
+                        context.invalid(&list, address, vec![format!("must be an {kind} address")], errors);
                     }
-                    verdict => verdict,
-                },
+                    format::plain_address(text)
+                }
                 _ => Vec::new(),
             };
-            let path = format!("endpoints[{at}].addresses[{number}]");
             context.invalid(&path, address, fault, errors);
         }
     }

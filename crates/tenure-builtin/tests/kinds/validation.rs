@@ -219,30 +219,35 @@ fn endpoints_are_addresses_that_others_can_reach() {
     let loopback = "may not be in the loopback range (127.0.0.0/8, ::1/128)";
     let link_local = "may not be in the link-local range (169.254.0.0/16, fe80::/10)";
     let multicast = "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)";
-    let cases = [
-        ("IPv4", "10.0.0.1", ""),
-        ("IPv4", "127.0.0.1", loopback),
-        ("IPv4", "0.0.0.0", "may not be unspecified (0.0.0.0)"),
-        ("IPv4", "169.254.169.254", link_local),
-        ("IPv4", "224.0.0.1", multicast),
-        ("IPv6", "2001:db8::1", ""),
-        ("IPv6", "::1", loopback),
-        ("IPv6", "fe80::1", link_local),
-        ("IPv6", "ff02::1", multicast),
-        ("FQDN", "db.example.com", ""),
-        ("FQDN", "db.example.com.", ""),
-        ("FQDN", "localhost", "should be a domain with at least two segments separated by dots"),
+    const ITEM: &str = "endpoints[0].addresses[0]";
+    let cases: [(&str, &str, &[(&str, &str)]); 15] = [
+        ("IPv4", "10.0.0.1", &[]),
+        ("IPv4", "127.0.0.1", &[(ITEM, loopback)]),
+        ("IPv4", "0.0.0.0", &[(ITEM, "may not be unspecified (0.0.0.0)")]),
+        ("IPv4", "169.254.169.254", &[(ITEM, link_local)]),
+        ("IPv4", "224.0.0.1", &[(ITEM, multicast)]),
+        ("IPv4", "::1", &[("endpoints[0].addresses", "must be an IPv4 address"), (ITEM, loopback)]),
+        ("IPv4", "x", &[(ITEM, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")]),
+        ("IPv6", "2001:db8::1", &[]),
+        ("IPv6", "10.0.0.1", &[("endpoints[0].addresses", "must be an IPv6 address")]),
+        ("IPv6", "::1", &[(ITEM, loopback)]),
+        ("IPv6", "fe80::1", &[(ITEM, link_local)]),
+        ("IPv6", "ff02::1", &[(ITEM, multicast)]),
+        ("FQDN", "db.example.com", &[]),
+        ("FQDN", "db.example.com.", &[]),
+        ("FQDN", "localhost", &[(ITEM, "should be a domain with at least two segments separated by dots")]),
     ];
-    for (family, address, wrong) in cases {
+    for (family, address, expected) in cases {
         let slice = format!(
             r#"{{"apiVersion":"discovery.k8s.io/v1","kind":"EndpointSlice","metadata":{{"name":"a"}},"addressType":"{family}","endpoints":[{{"addresses":["{address}"]}}],"ports":[]}}"#
         );
         let slice = slice.parse::<Value>().unwrap();
         let errors = create(&slice, &mut Recorded::of(&slice)).err().unwrap_or_default();
-        let found: Vec<&str> = errors.iter().map(|error| error.message.as_str()).collect();
-        assert!(
-            found.concat().contains(wrong) && found.is_empty() == wrong.is_empty(),
-            "{address}: {found:?}"
-        );
+        let found: Vec<_> =
+            errors.iter().map(|error| (error.path.as_str(), error.message.as_str())).collect();
+        let prefix = format!("Invalid value: {address:?}: ");
+        let told: Vec<_> =
+            found.iter().filter_map(|(path, text)| Some((*path, text.strip_prefix(&prefix)?))).collect();
+        assert_eq!(told, expected, "{family} {address}: {found:?}");
     }
 }
