@@ -220,7 +220,8 @@ fn endpoints_are_addresses_that_others_can_reach() {
     let link_local = "may not be in the link-local range (169.254.0.0/16, fe80::/10)";
     let multicast = "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)";
     const ITEM: &str = "endpoints[0].addresses[0]";
-    let cases: [(&str, &str, &[(&str, &str)]); 15] = [
+    type Faults<'f> = &'f [(&'f str, &'f str)];
+    let cases: [(&str, &str, Faults<'_>); 15] = [
         ("IPv4", "10.0.0.1", &[]),
         ("IPv4", "127.0.0.1", &[(ITEM, loopback)]),
         ("IPv4", "0.0.0.0", &[(ITEM, "may not be unspecified (0.0.0.0)")]),
