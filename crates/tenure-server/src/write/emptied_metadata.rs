@@ -1,6 +1,6 @@
 //! Empty parts of the metadata of custom resources. In Kubernetes an applied `labels: {}` or `finalizers: null` is stored as it was
 //! merged, and no read shows it. What is read therefore never equals what is stored: an apply with such a part always writes, and so
-//! does the next write that changes nothing.
+//! does the next write that changes nothing. An object that is converted to another version for the store loses them.
 
 use super::request::WriteRequest;
 use tenure_catalog::object::{metadata, with_metadata};
@@ -29,7 +29,9 @@ pub(super) struct EmptiedMetadata(Object);
 impl EmptiedMetadata {
     /// Returns those of an object as an apply merged it.
     pub fn of_applied(write: &WriteRequest<'_>, merged: &Value) -> EmptiedMetadata {
+        let resource = &write.target.handler.resource;
         let is_stored = write.target.handler.is_custom()
+            && resource.version == resource.storage.1
             && write.endpoint == Endpoint::Main
             && !write.profile.has(Improvement::IgnoreTimeChanges);
         let given = merged.get("metadata").filter(|given| is_stored && has_emptied_part(given));

@@ -40,6 +40,9 @@ use tenure_value::{Object, Text, Value, go_text};
 const UNKNOWN_TO_CUSTOM: &str =
     "no kind is registered for the type v1.Scale in scheme \"pkg/apiserver/customresource_handler.go:781\"";
 
+/// The number of replicas that the patched scale of a custom resource without one has, and none may be left with.
+const UNSET_REPLICAS: Value = Value::Int(i32::MIN as i64);
+
 /// A scale that replaces the live one.
 struct UpdateScale {
     scale: Value,
@@ -67,7 +70,14 @@ struct PatchScale {
 impl ObjectUpdate for PatchScale {
     fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         let live = live.ok_or_else(|| write.target.not_found())?;
-        let scale = scale_document(write.target, live);
+        let scale = match replicas_of(write.target, live) {
+            None if write.target.handler.is_custom() => {
+                let replicas = ["spec".into(), "replicas".into()];
+                let fields = scale_document(write.target, live).as_object().cloned().unwrap_or_default();
+                Value::Object(with_at(&fields, &replicas, UNSET_REPLICAS))
+            }
+            _ => scale_document(write.target, live),
+        };
         let (patched, _) = patched(write, &scale, &self.patch, self.kind)?;
         let patched = decoded(write, &patched, |why| {
             let conversion = match self.kind {
@@ -279,6 +289,11 @@ fn scaled(
     warnings: &[String],
 ) -> Result<Next, ApiError> {
     validate(write, requested).map_err(|error| error.with_warnings(warnings.to_vec()))?;
+    if write.target.handler.is_custom() && requested.at(["spec", "replicas"]) == Some(&UNSET_REPLICAS) {
+        let path = write.target.handler.scale_paths().spec.join(".");
+        let unset = format!("the spec replicas field {:?} cannot be empty", format!(".{path}"));
+        return Err(ApiError::bad_request(unset));
+    }
     check_version(write.target, live, requested)?;
     let replicas = requested.at(["spec", "replicas"]).cloned().unwrap_or(Value::Int(0));
     let wanted = number(nonzero(Some(&replicas)));
