@@ -22,6 +22,9 @@ const PARTS: [&str; 7] = [
     "ownerReferences",
 ];
 
+/// Those that the answer to an apply shows if the apply removes the object.
+const SHOWN_AT_REMOVAL: [&str; 2] = ["annotations", "labels"];
+
 /// The parts of an applied object's metadata that are stored otherwise than they are read.
 #[derive(Default)]
 pub(super) struct EmptiedMetadata(Object);
@@ -51,10 +54,19 @@ impl EmptiedMetadata {
 
     /// Returns a valid object as it is stored: with these parts, unless admission or the live object has filled them.
     pub fn stored_in(&self, object: Value) -> Value {
+        self.merged_into(object, &PARTS)
+    }
+
+    /// Returns a removed object as it is answered.
+    pub fn answered_in(&self, object: Value) -> Value {
+        self.merged_into(object, &SHOWN_AT_REMOVAL)
+    }
+
+    fn merged_into(&self, object: Value, parts: &[&str]) -> Value {
         let fields = metadata(&object);
         let read =
             canonical(Some(&self.0.clone().into())).ok().and_then(|read| read.value).unwrap_or_default();
-        let is_kept = |name: &str| fields.get(name) == read.get(name);
+        let is_kept = |name: &str| parts.contains(&name) && fields.get(name) == read.get(name);
         let kept = self.0.iter().filter(|(name, _)| is_kept(name));
         let stored =
             kept.fold(fields.clone(), |fields, (name, part)| fields.with(name.clone(), part.clone()));

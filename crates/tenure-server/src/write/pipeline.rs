@@ -10,6 +10,7 @@ use super::{
     create_context::ServerContext,
     emptied_content,
     emptied_metadata::EmptiedMetadata,
+    finalization::is_finished,
     identity::{identify, keep_identity, without_deletion_marks},
     ownership::{UNWRITTEN, as_live},
     request::{Body, Next, ObjectUpdate, WriteRequest},
@@ -213,7 +214,16 @@ impl Writer {
         let revision = live.map_or(Revision::ZERO, |live| live.revision);
         let stored = Stored { object, managers, revision };
         match live {
-            Some(live) => self.commit_update(write, live, stored, at_storage, std::mem::take(warnings)).await,
+            Some(live) => {
+                let given = std::mem::take(warnings);
+                let mut written = self.commit_update(write, live, stored, at_storage, given).await?;
+                if let Some(written) = written.as_mut().filter(|_| !emptied.is_empty())
+                    && is_finished(&written.stored.object, &write.target.handler)
+                {
+                    written.stored.object = emptied.answered_in(std::mem::take(&mut written.stored.object));
+                }
+                Ok(written)
+            }
             None => {
                 let given = warnings.clone();
                 self.commit_create(write, &name, stored, at_storage, namespace, given).await
