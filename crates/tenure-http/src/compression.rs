@@ -134,7 +134,10 @@ mod tests {
                     stream.store();
                 }
                 sent.extend_from_slice(&stream.piece(piece));
-                assert!(sent.ends_with(&[0, 0, 0xff, 0xff]), "{place} of {compressed} ends with an empty block");
+                assert!(
+                    sent.ends_with(&[0, 0, 0xff, 0xff]),
+                    "{place} of {compressed} ends with an empty block"
+                );
                 expected.extend_from_slice(piece);
                 let mut read = vec![0; expected.len()];
                 flate2::read::GzDecoder::new(&sent[..]).read_exact(&mut read).expect("what was sent so far");
