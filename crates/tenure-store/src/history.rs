@@ -54,6 +54,12 @@ impl History {
         self.commits.insert(commit.revision, commit);
     }
 
+    /// Puts a commit in the place of the one with the same changes.
+    pub(crate) fn replace(&mut self, commit: Arc<Commit>) {
+        debug_assert!(self.get(commit.revision).is_some_and(|replaced| replaced.weight() == commit.weight()));
+        self.commits.insert(commit.revision, commit);
+    }
+
     /// Notes that nothing else happened up to a revision.
     #[cfg(any(feature = "etcd", test))]
     pub(crate) fn reach(&mut self, revision: Revision) {

@@ -121,6 +121,20 @@ impl Index {
         }
     }
 
+    /// Packs the versions before and after a kept commit, and returns the commit with the packed values.
+    pub(crate) fn pack_commit(&mut self, commit: &Commit) -> Commit {
+        let mut changes = commit.changes.clone();
+        for change in &mut changes {
+            let Some(record) = self.records.get_mut(&change.key) else { continue };
+            let after = record.older.partition_point(|version| version.since < commit.revision);
+            let before = after.checked_sub(1).and_then(|before| record.older.get_mut(before));
+            pack_both(&self.bases, before, &mut change.previous);
+            let after = record.older.get_mut(after).unwrap_or(&mut record.newest);
+            pack_both(&self.bases, Some(after), &mut change.current);
+        }
+        Commit { changes, records: commit.records.clone(), ..*commit }
+    }
+
     /// Reverts the newest commit: every key gets the version back that the commit replaced.
     pub(crate) fn revert(&mut self, commit: &Commit) {
         for change in &commit.changes {
@@ -157,6 +171,16 @@ impl Index {
                 }
             }
         }
+    }
+}
+
+/// Packs the value of a version, and lets a copy of its entry share the memory.
+fn pack_both(bases: &Bases, version: Option<&mut Version>, copy: &mut Option<Entry>) {
+    if let Some(Version { entry: Some(entry), .. }) = version
+        && let Some(copy) = copy
+    {
+        bases.pack(&entry.key, &mut entry.value);
+        copy.value = entry.value.clone();
     }
 }
 

@@ -21,6 +21,9 @@ pub(crate) const RECENT_MATCHES: usize = 1024;
 /// How many entries a listing copies before it yields to writers.
 pub(crate) const LIST_STRIDE: usize = 1024;
 
+/// How many commits are packed before others get a turn.
+pub(crate) const PACK_STRIDE: usize = 32;
+
 /// How many commits a late watcher searches before it yields to writers.
 pub(crate) const SCAN_STRIDE: u64 = 4096;
 

@@ -108,7 +108,9 @@ impl MemoryStore {
     /// Goes back to a snapshot and its revision. Open watches end with [`Error::Closed`], since the changes they saw may not
     /// exist any more.
     pub fn restore(&self, snapshot: &Snapshot) {
-        self.state.replace(snapshot.state.clone());
+        let mut state = snapshot.state.clone();
+        state.keep_shared();
+        self.state.replace(state);
     }
 
     /// Returns a read-only store with the content of a revision of the kept history. It does not change afterwards.
@@ -118,8 +120,9 @@ impl MemoryStore {
         Ok(self.with_state(state, Access::ReadOnly))
     }
 
-    /// Creates a store from a state.
-    pub(crate) fn from_state(state: State, limits: HistoryLimits, clock: Clock) -> MemoryStore {
+    /// Creates a store from a state that may share memory with others.
+    pub(crate) fn from_state(mut state: State, limits: HistoryLimits, clock: Clock) -> MemoryStore {
+        state.keep_shared();
         MemoryStore { state: Arc::new(SharedState::new(state)), limits, clock, access: Access::ReadWrite }
     }
 
@@ -193,6 +196,10 @@ impl Store for MemoryStore {
 
     async fn compact(&self, compaction: Compaction) -> Result<Revision> {
         Ok(self.state.compact(compaction, self.clock.millis()))
+    }
+
+    fn pack(&self) -> bool {
+        self.state.pack()
     }
 
     async fn ledger(&self, request: LedgerRequest) -> Result<LedgerPage> {

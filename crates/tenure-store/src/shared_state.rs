@@ -7,7 +7,7 @@ use crate::entry::Commit;
 use crate::history::History;
 #[cfg(feature = "etcd")]
 use crate::index::Index;
-use crate::limits::{HistoryLimits, LIST_STRIDE, SCAN_STRIDE};
+use crate::limits::{HistoryLimits, LIST_STRIDE, PACK_STRIDE, SCAN_STRIDE};
 use crate::state::State;
 use crate::topic::{NextMatch, Topic, Topics, wake};
 use crate::transaction::validate_key;
@@ -173,6 +173,11 @@ impl SharedState {
         let target = guarded.state.history.target(compaction, now);
         guarded.state.forget(target);
         guarded.state.history.compacted()
+    }
+
+    /// Packs the values of a few kept commits, and tells whether there may be more.
+    pub(crate) fn pack(&self) -> bool {
+        self.guarded.write().state.pack(PACK_STRIDE)
     }
 
     /// Replaces the state and ends all watches.

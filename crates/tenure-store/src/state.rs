@@ -15,6 +15,8 @@ pub(crate) struct State {
     pub(crate) index: Index,
     pub(crate) history: History,
     pub(crate) ledger: Ledger,
+    /// The values of the kept history are packed up to this revision.
+    pub(crate) packed: Revision,
 }
 
 impl State {
@@ -54,6 +56,22 @@ impl State {
         }
     }
 
+    /// Packs the values of at most `count` kept commits, the oldest first, and tells whether there may be more.
+    pub(crate) fn pack(&mut self, count: usize) -> bool {
+        let commits: Vec<Arc<Commit>> = self.history.after(self.packed).take(count).cloned().collect();
+        for commit in &commits {
+            let packed = self.index.pack_commit(commit);
+            self.history.replace(Arc::new(packed));
+            self.packed = commit.revision;
+        }
+        commits.len() == count
+    }
+
+    /// Leaves the values of the history so far as they are: packing them would end that memory is shared with another state.
+    pub(crate) fn keep_shared(&mut self) {
+        self.packed = self.history.newest();
+    }
+
     /// Goes back to a revision of the kept history, as if later commits had never happened.
     pub(crate) fn rewind(&mut self, revision: Revision) -> Result<()> {
         self.check_readable(revision)?;
@@ -61,6 +79,7 @@ impl State {
             self.index.revert(&commit);
             self.ledger.revert(&commit);
         }
+        self.packed = self.packed.min(revision);
         Ok(())
     }
 
@@ -88,5 +107,43 @@ impl State {
             return Err(Error::TooOld { requested, oldest });
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Expected, Transaction, stage::Stage};
+
+    #[test]
+    fn a_packed_history_exists_once_in_memory() {
+        let mut state = State::default();
+        for number in 0..60 {
+            let mut stage = Stage::new(state.history.newest(), 0);
+            let value = format!("{number} {}", "the same text again and again ".repeat(10));
+            let put = Transaction::new().put(
+                format!("objects/apps/deployments/{}", number % 20),
+                Expected::Anything,
+                value,
+            );
+            stage.add(&put, &state.index).unwrap();
+            stage.into_commits().into_iter().for_each(|commit| state.apply(commit));
+        }
+        let texts = |state: &State| format!("{:?}", state.history.iter().collect::<Vec<_>>());
+        let before = texts(&state);
+        while state.pack(7) {}
+        assert_eq!(texts(&state), before);
+
+        // The first values are what the base is chosen by.
+        for commit in state.history.iter().skip(30) {
+            let change = &commit.changes[0];
+            let kept = |entry: &Option<Entry>, at: Revision| {
+                let entry = entry.as_ref().unwrap();
+                let mut read = state.index.range(&entry.key, b"", at).filter(|read| read.key == entry.key);
+                read.next().unwrap().value.shares_packed(&entry.value)
+            };
+            assert!(kept(&change.current, commit.revision), "after {}", commit.revision);
+            assert!(kept(&change.previous, commit.revision.back(1)), "before {}", commit.revision);
+        }
     }
 }

@@ -72,6 +72,12 @@ pub trait Store: Send + Sync + 'static {
     /// Forgets history and returns the oldest revision that can still be read. Stores also forget history by their limits.
     async fn compact(&self, compaction: Compaction) -> Result<Revision>;
 
+    /// Makes a part of the kept history small in memory, which costs time when it is read, and tells whether there is more to do. For
+    /// when few transactions are committed.
+    fn pack(&self) -> bool {
+        false
+    }
+
     /// Returns ledger records, newest first, including those of deleted keys.
     async fn ledger(&self, request: LedgerRequest) -> Result<LedgerPage>;
 

@@ -1,5 +1,5 @@
-//! Values in memory. One that was read from disk or has left the history is packed: it is kept as a delta against another
-//! value of the same resource, since objects of one kind are mostly the same text.
+//! Values in memory. One that was read from disk, has left the history, or is in it while little is written, is packed: it is kept
+//! as a delta against another value of the same resource, since objects of one kind are mostly the same text.
 
 use crate::delta::{self, Encoder};
 use bytes::Bytes;
@@ -48,6 +48,17 @@ impl StoredValue {
         match &self.0 {
             Representation::Plain(bytes) => bytes.len(),
             Representation::Packed { delta, .. } => delta::length(delta),
+        }
+    }
+
+    /// Tells whether two values are one in memory, packed.
+    #[cfg(test)]
+    pub(crate) fn shares_packed(&self, other: &StoredValue) -> bool {
+        match (&self.0, &other.0) {
+            (Representation::Packed { delta, .. }, Representation::Packed { delta: other, .. }) => {
+                Arc::ptr_eq(delta, other)
+            }
+            _ => false,
         }
     }
 

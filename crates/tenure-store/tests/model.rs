@@ -28,6 +28,7 @@ enum Step {
     Watch { prefix: usize, back: u64 },
     Drain,
     Compact { back: u64, by_count: bool },
+    Pack,
     Reopen,
     Remember,
     Return,
@@ -67,6 +68,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
             2 => (0..PREFIXES.len(), 0u64..20).prop_map(|(prefix, back)| Step::Watch { prefix, back }),
             4 => Just(Step::Drain),
             1 => (0u64..10, any::<bool>()).prop_map(|(back, by_count)| Step::Compact { back, by_count }),
+            2 => Just(Step::Pack),
             1 => Just(Step::Reopen),
             1 => Just(Step::Remember),
             1 => Just(Step::Return),
@@ -243,6 +245,7 @@ impl Run {
             Step::Watch { prefix, back } => self.watch(*prefix, *back).await,
             Step::Drain => self.drain().await,
             Step::Compact { back, by_count } => self.compact(*back, *by_count).await,
+            Step::Pack => while self.subject.store().pack() {},
             Step::Reopen => {
                 self.drain().await;
                 self.watches.clear();

@@ -129,6 +129,10 @@ impl Store for RecordingStore {
         self.store.compact(compaction).await
     }
 
+    fn pack(&self) -> bool {
+        self.store.pack()
+    }
+
     async fn ledger(&self, request: LedgerRequest) -> Result<LedgerPage> {
         self.store.ledger(request).await
     }

@@ -45,8 +45,12 @@ use tokio::{
 
 /// How many pieces of work are under way at once: enough to share the commits of the store.
 const CONCURRENCY: usize = 64;
-/// How often cached data that is not read is dropped.
-const IDLE: Duration = Duration::from_secs(60);
+/// How often a server looks whether there is little to do, in which case it gives back memory.
+const LOOK: Duration = Duration::from_secs(2);
+/// The most transactions between two looks that are little.
+const FEW: u64 = 40;
+/// How many looks it takes until cached responses that were not read are dropped.
+const IDLE_LOOKS: u32 = 30;
 /// Controllers are not idle while work is due this soon: most work that is retried succeeds within a few attempts.
 const SOON: Duration = Duration::from_millis(50);
 /// How often a standby server checks whether it has become the leader.
@@ -153,9 +157,20 @@ pub(crate) fn start(
 }
 
 async fn drop_idle(writer: &Writer) {
-    loop {
-        sleep(IDLE).await;
-        writer.reader.drop_unread();
+    let store = &writer.objects.store;
+    let mut known = store.known();
+    for look in 1u32.. {
+        sleep(LOOK).await;
+        let before = std::mem::replace(&mut known, store.known());
+        if known.get().saturating_sub(before.get()) < FEW {
+            while store.pack() {
+                tokio::task::yield_now().await;
+            }
+            writer.objects.drop_unread();
+        }
+        if look.is_multiple_of(IDLE_LOOKS) {
+            writer.reader.drop_unread();
+        }
     }
 }
 

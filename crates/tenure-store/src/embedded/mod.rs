@@ -289,6 +289,10 @@ impl Store for EmbeddedStore {
         compacted.await.map_err(|_| Error::Closed)?
     }
 
+    fn pack(&self) -> bool {
+        self.state.pack()
+    }
+
     async fn ledger(&self, request: LedgerRequest) -> Result<LedgerPage> {
         Ok(self.state.ledger(&request))
     }

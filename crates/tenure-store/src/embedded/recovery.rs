@@ -24,7 +24,7 @@ pub(super) struct Recovery {
 impl Recovery {
     /// Starts with the content of a table.
     pub(super) fn new(revision: Revision, index: Index, ledger: Ledger, encryption: Session) -> Recovery {
-        let state = State { index, history: History::starting_after(revision), ledger };
+        let state = State { index, history: History::starting_after(revision), ledger, packed: revision };
         Recovery { state, encryption, forgotten: revision, outdated: false }
     }
 

@@ -238,6 +238,10 @@ impl Store for EtcdStore {
         Ok(self.mirror.state.compact(Compaction::Before(target), self.mirror.clock.millis()))
     }
 
+    fn pack(&self) -> bool {
+        self.mirror.state.pack()
+    }
+
     async fn ledger(&self, request: LedgerRequest) -> Result<LedgerPage> {
         self.sync().await?;
         Ok(self.mirror.state.ledger(&request))
