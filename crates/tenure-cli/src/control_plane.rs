@@ -7,10 +7,12 @@ use std::{
     thread,
     time::{Duration, Instant, SystemTime},
 };
+use tenure_builtin::Kinds;
 use tenure_http::{
     ConnectionLimits,
     listener::{self},
 };
+use tenure_profile::KubernetesVersion;
 use tenure_server::{Server, ServerOptions};
 use tenure_store::Store;
 use tenure_transport::{Reloadable, Reloader, serving::Tls};
@@ -61,6 +63,8 @@ impl ControlPlane {
             started.await.map_err(|error: tenure_meta::ApiError| format!("cannot start: {error}"))?;
         tokio::spawn(reloader.run());
         tokio::spawn(memory::release());
+        let prepared = server.clone();
+        tokio::spawn(async move { prepared.prepare_lists().await });
         ready()?;
         let stopping = server.clone();
         let stop = async move {
@@ -74,6 +78,12 @@ impl ControlPlane {
         tracing::info!("stopped");
         Ok(())
     }
+}
+
+/// Begins to read the rules of the built-in kinds, so that other things can be opened meanwhile. Whoever needs them waits for them, and
+/// reports what is wrong.
+pub fn read_kinds(version: KubernetesVersion) {
+    tokio::task::spawn_blocking(move || Kinds::check(version));
 }
 
 /// How long workers may take to end what they do when a server has stopped.

@@ -201,21 +201,26 @@ impl Server {
         let history = HistoryReader::new(objects.clone(), history, offload.clone(), stop.subscribe());
         let subresources = Subresources::new(writer.clone(), authenticator.clone());
         writer.create_initial_namespaces().await?;
-        writer.services.migrate().await?;
-        controllers::create_default_service_cidr(&writer, service_addresses).await?;
-        if authorizer.has_rbac() {
-            bootstrap_roles::restore(&writer).await?;
-            // Aggregated roles grant nothing before their rules are collected.
-            controllers::aggregate_roles(&writer).await?;
-        }
-        let flow_control = match concurrency {
-            Some(seats) => {
-                let flow_control = FlowController::open(store, sizes.clone(), seats).await?;
-                flow_control.restore(&writer).await?;
-                Some(flow_control)
-            }
-            None => None,
+        // These are independent of each other, and their writes share the commits of the store.
+        let addresses = async {
+            writer.services.migrate().await?;
+            controllers::create_default_service_cidr(&writer, service_addresses).await
         };
+        let roles = async {
+            if authorizer.has_rbac() {
+                bootstrap_roles::restore(&writer).await?;
+                // Aggregated roles grant nothing before their rules are collected.
+                controllers::aggregate_roles(&writer).await?;
+            }
+            Ok(())
+        };
+        let flow_control = async {
+            let Some(seats) = concurrency else { return Ok(None) };
+            let flow_control = FlowController::open(store, sizes.clone(), seats).await?;
+            flow_control.restore(&writer).await?;
+            Ok(Some(flow_control))
+        };
+        let ((), (), flow_control) = tokio::try_join!(addresses, roles, flow_control)?;
         // From here on webhooks and policies have a say.
         writer.admission.refresh().await?;
         let checked = protobuf.await.map_err(|error| ApiError::internal(error.to_string()))?;
@@ -283,6 +288,12 @@ impl Server {
         if let Some(flow_control) = &self.flow_control {
             tokio::spawn(flow_control.clone().follow(self.writer.clone(), self.stop.subscribe()));
         }
+    }
+
+    /// Prepares what clients ask for after a start, when they list everything again, and returns for how many collections. Nothing has
+    /// to wait for it.
+    pub async fn prepare_lists(&self) -> usize {
+        self.reader.prepare_indexes().await
     }
 
     /// Waits until the controllers have seen every change and have no work that is due, and returns the revision up to which that

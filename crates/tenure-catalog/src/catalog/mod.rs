@@ -108,16 +108,20 @@ impl Catalog {
         if is_storage(&first) { Some(first) } else { versions.find(is_storage).or(Some(first)) }
     }
 
-    /// Returns every resource whose objects are in namespaces, once each.
-    pub fn namespaced_resources(&self) -> Vec<ResourceHandler> {
+    /// Returns every resource whose objects are stored, once each.
+    pub fn stored_resources(&self) -> Vec<ResourceHandler> {
         let mut seen: HashSet<(Text, Text)> = HashSet::new();
-        let snapshot = self.snapshot();
-        let namespaced =
-            snapshot.stored().filter(|handler| handler.resource.scope == tenure_meta::Scope::Namespaced);
         let first = |handler: &ResourceHandler| {
             seen.insert((handler.resource.storage.0.clone(), handler.resource.name.clone()))
         };
-        namespaced.filter(first).collect()
+        self.snapshot().stored().filter(first).collect()
+    }
+
+    /// Returns every resource whose objects are in namespaces, once each.
+    pub fn namespaced_resources(&self) -> Vec<ResourceHandler> {
+        let mut resources = self.stored_resources();
+        resources.retain(|handler| handler.resource.scope == tenure_meta::Scope::Namespaced);
+        resources
     }
 
     /// Whether any resource of a group is served.

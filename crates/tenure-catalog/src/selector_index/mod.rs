@@ -91,20 +91,19 @@ impl SelectorIndexes {
         if request.handler.has_conversion_webhook() {
             return Ok(None);
         }
-        let index = self.of(request);
+        let index = self.of(request.handler, request.collection);
+        index.was_read.store(true, Relaxed);
         let mut state = index.state.lock().await;
         if state.is_too_large {
             return Ok(None);
         }
         state.index_fields(request.terms);
-        if state.catch_up(objects, request).await.is_err() {
+        if state.catch_up(objects, request.handler, request.collection).await.is_err() {
             // An object that cannot be read; the scan reports it if it is selected.
             state.watch = None;
         }
         let weight = state.postings.weight();
-        if state.is_too_large || weight > CAPACITY {
-            *state = State { is_too_large: true, ..State::default() };
-        }
+        state.bound();
         index.weight.store(state.postings.weight(), Relaxed);
         let Some(watch) = state.watch.as_mut() else { return Ok(None) };
         let revision = watch.progress();
@@ -126,12 +125,29 @@ impl SelectorIndexes {
         Ok(Some(listing))
     }
 
-    fn of(&self, request: &IndexRequest<'_>) -> Arc<CollectionIndex> {
-        let handler = request.handler;
-        let key = (request.collection.to_owned(), handler.resource.api_version.clone(), handler.generation());
-        let index = self.known.lock().entry(key).or_default().clone();
-        index.was_read.store(true, Relaxed);
-        index
+    /// Builds the index of the labels of a collection, unless there is one. It is dropped like others if no list needs it.
+    pub async fn prepare(
+        &self,
+        objects: &Objects,
+        handler: &ResourceHandler,
+        collection: &str,
+    ) -> Result<(), ApiError> {
+        if handler.has_conversion_webhook() {
+            return Ok(());
+        }
+        let index = self.of(handler, collection);
+        let mut state = index.state.lock().await;
+        if state.watch.is_none() && !state.is_too_large {
+            state.catch_up(objects, handler, collection).await?;
+            state.bound();
+            index.weight.store(state.postings.weight(), Relaxed);
+        }
+        Ok(())
+    }
+
+    fn of(&self, handler: &ResourceHandler, collection: &str) -> Arc<CollectionIndex> {
+        let key = (collection.to_owned(), handler.resource.api_version.clone(), handler.generation());
+        self.known.lock().entry(key).or_default().clone()
     }
 
     /// Drops the largest indexes until the others fit.
@@ -163,8 +179,20 @@ impl State {
         }
     }
 
+    /// Empties an index that is too large.
+    fn bound(&mut self) {
+        if self.is_too_large || self.postings.weight() > CAPACITY {
+            *self = State { is_too_large: true, ..State::default() };
+        }
+    }
+
     /// Applies what has changed. Without a watch afterwards, the index is not complete.
-    async fn catch_up(&mut self, objects: &Objects, request: &IndexRequest<'_>) -> Result<(), ApiError> {
+    async fn catch_up(
+        &mut self,
+        objects: &Objects,
+        handler: &ResourceHandler,
+        collection: &str,
+    ) -> Result<(), ApiError> {
         let mut applied = 0;
         while let Some(watch) = &mut self.watch {
             match poll(watch) {
@@ -172,7 +200,7 @@ impl State {
                 Poll::Ready(Ok(changes)) => {
                     for change in &changes {
                         match &change.current {
-                            Some(entry) => self.insert(objects, request.handler, entry)?,
+                            Some(entry) => self.insert(objects, handler, entry)?,
                             None => self.postings.remove(&change.key),
                         }
                     }
@@ -185,16 +213,16 @@ impl State {
                 Poll::Ready(Err(_)) => self.watch = None,
             }
         }
-        let listing = objects.store.list(ListRequest::prefix(request.collection.to_owned())).await?;
+        let listing = objects.store.list(ListRequest::prefix(collection.to_owned())).await?;
         if self.postings.is_empty() {
-            self.build(objects, request.handler, &listing.entries).await?;
+            self.build(objects, handler, &listing.entries).await?;
         } else {
-            self.compare(objects, request.handler, &listing.entries).await?;
+            self.compare(objects, handler, &listing.entries).await?;
         }
         if self.is_too_large {
             return Ok(());
         }
-        let watch = WatchRequest::prefix(request.collection.to_owned()).after(listing.revision);
+        let watch = WatchRequest::prefix(collection.to_owned()).after(listing.revision);
         self.watch = objects.store.watch(watch).await.ok();
         Ok(())
     }

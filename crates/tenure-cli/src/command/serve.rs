@@ -177,6 +177,7 @@ fn start(options: Options) -> Result<(), Error> {
 }
 
 async fn serve(options: Options) -> Result<(), Error> {
+    control_plane::read_kinds(options.kubernetes_version);
     let encryption = options.encryption.load()?;
     let store = open_store(&options, &encryption).await?;
     // The credentials are those of one server, also if its objects are elsewhere.

@@ -86,6 +86,7 @@ pub(super) fn run(arguments: &[String], version: KubernetesVersion) -> Result<()
 }
 
 async fn serve(settings: Settings, version: KubernetesVersion) -> Result<(), String> {
+    control_plane::read_kinds(version);
     let mut reloader = Reloader::default();
     // There is no token of the administrator: administrators have certificates or tokens of their own.
     let mut options = ServerOptions::new(Administrator::Token(String::new()));

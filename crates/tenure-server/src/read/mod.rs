@@ -24,13 +24,17 @@ pub use list::Selected;
 use list_cache::ListCache;
 pub use scan::parse_version;
 pub use selection::Selection;
-use std::{sync::Arc, time::Duration};
+use std::{ops::RangeInclusive, sync::Arc, time::Duration};
 use tenure_catalog::{
     CollectionSizes, FieldsV1Cache, Objects, ResourceHandler, SelectorIndexes, Target, WatchDispatch,
+    object::prefix,
 };
 use tenure_http::{Format, MemoryBudget, Metrics, Request, Response, offload::Offload};
 use tenure_meta::ApiError;
+use tenure_store::ListRequest;
 
+/// How many objects a collection has whose index is built at the start: the index of more takes memory that may not be needed.
+const PREPARED_SIZES: RangeInclusive<usize> = scan::FEW..=100_000;
 /// How many bytes of a collection cost as much as one byte of an object: most of them are copied.
 const COLLECTION_BYTES: u64 = 4;
 
@@ -149,6 +153,26 @@ impl Reader {
     pub async fn collection_work(&self, handler: &ResourceHandler) -> usize {
         let bytes = self.limits.sizes.of(&handler.resource).await.bytes() / COLLECTION_BYTES;
         usize::try_from(bytes).unwrap_or(usize::MAX)
+    }
+
+    /// Builds the indexes of the labels of large collections, and returns for how many: after a start all clients list again, many of
+    /// them by labels.
+    pub async fn prepare_indexes(&self) -> usize {
+        let (store, mut prepared) = (&self.objects.store, 0);
+        for handler in self.objects.catalog.stored_resources() {
+            let collection = prefix(&handler.resource, "");
+            let known = Some(store.known());
+            let count = ListRequest { at: known, ..ListRequest::prefix(collection.clone()).limit(0) };
+            let count = store.list(count).await.map(|counted| counted.remaining);
+            if !count.is_ok_and(|count| PREPARED_SIZES.contains(&count)) {
+                continue;
+            }
+            match self.indexes.prepare(&self.objects, &handler, &collection).await {
+                Ok(()) => prepared += 1,
+                Err(failure) => tracing::debug!(%failure, collection, "no index"),
+            }
+        }
+        prepared
     }
 
     /// Drops what was not read since the last call, so that an idle server keeps nothing.

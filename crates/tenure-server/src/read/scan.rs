@@ -15,7 +15,7 @@ use tenure_store::{Entry, Error, ListRequest, Listing, Revision};
 const CHUNK: usize = 1000;
 
 /// A selection among fewer entries visits them all, without an index.
-const FEW: usize = 256;
+pub(super) const FEW: usize = 256;
 
 /// How many entries are visited before other requests get a turn.
 const STRIDE: usize = 256;

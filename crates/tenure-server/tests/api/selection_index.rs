@@ -99,6 +99,7 @@ fn a_list_by_index_equals_a_scan() {
             create(&server, random, namespace, number);
         }
     }
+    assert_eq!(server.prepare_lists(), 1, "the secrets are many");
     let mut selected = 0;
     for round in 0..80 {
         change(&server, random);

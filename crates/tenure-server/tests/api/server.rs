@@ -73,6 +73,12 @@ impl Server {
         self
     }
 
+    /// Prepares the lists of clients, and returns for how many collections.
+    pub fn prepare_lists(&self) -> usize {
+        let runtime = self.runtime.as_ref().expect("the server runs");
+        runtime.block_on(self.api.prepare_lists())
+    }
+
     /// Starts the controllers.
     pub fn with_controllers(self) -> Server {
         let runtime = self.runtime.as_ref().expect("the server runs");
