@@ -62,7 +62,7 @@ mod types;
 mod undo_files;
 mod version;
 
-use clap::{FromArgMatches, Parser};
+use clap::{Args, FromArgMatches, Parser};
 use error::Error;
 use outcome::Outcome;
 use std::{ffi::OsString, path::Path};
@@ -86,8 +86,10 @@ pub fn run(command_line: impl IntoIterator<Item = OsString>) -> u8 {
         return program.run(Path::new(&name), arguments);
     }
     let words = plugin::reordered(arguments.collect(), plugin::Position::AtEnd);
-    let parsed = help::command().try_get_matches_from([name].into_iter().chain(words));
-    let arguments = match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
+    let words: Vec<OsString> = [name].into_iter().chain(words).collect();
+    let alone = words.get(1).and_then(|word| definition_of(word.to_str()?));
+    let parsed = alone.and_then(|command| parse(command, &words).ok());
+    let arguments = match parsed.map_or_else(|| parse(help::command(), &words), Ok) {
         Ok(arguments) => arguments,
         Err(error) => return explain(&error),
     };
@@ -100,6 +102,17 @@ pub fn run(command_line: impl IntoIterator<Item = OsString>) -> u8 {
             outcome::FAILED
         }
     }
+}
+
+/// Returns the definition of one command alone, if there is one of this name: whatever it parses, the whole definition parses in the same
+/// way, which takes longer to make than many commands take to run. It is not for errors and help.
+fn definition_of(name: &str) -> Option<clap::Command> {
+    let definition = terminal::Appearance::augment_args(clap::Command::new("tenure"));
+    command::Command::augment_one(definition, name)
+}
+
+fn parse(definition: clap::Command, words: &[OsString]) -> Result<Arguments, clap::Error> {
+    Arguments::from_arg_matches(&definition.try_get_matches_from(words)?)
 }
 
 /// Prints the help, the version or an error of the command line. The parser's own exit code for errors, 2, means changes here.
@@ -117,5 +130,22 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn a_command_alone_is_defined_as_among_the_others() {
+        fn describe(command: &clap::Command) -> String {
+            let arguments: Vec<String> =
+                command.get_arguments().map(|argument| format!("{argument:?}")).collect();
+            let below: Vec<String> = command.get_subcommands().map(describe).collect();
+            format!("{} {} {}", command.get_name(), arguments.join("\n"), below.join("\n"))
+        }
+        let all = Arguments::command();
+        for command in all.get_subcommands() {
+            let alone = definition_of(command.get_name()).expect("each has a definition of its own");
+            let alone: Vec<String> = alone.get_subcommands().map(describe).collect();
+            assert_eq!(alone, [describe(command)]);
+        }
+        assert!(definition_of("nothing").is_none());
     }
 }

@@ -39,11 +39,21 @@ mod watch;
 mod why;
 
 use crate::{Error, Outcome, terminal::Terminal};
-use clap::Subcommand;
+use clap::{Args, Subcommand};
+
+/// The name of a command: that of its module, unless it has a hyphen.
+macro_rules! name {
+    ($module:ident) => {
+        stringify!($module)
+    };
+    ($module:ident $name:literal) => {
+        $name
+    };
+}
 
 /// Declares the enum of all commands from one table.
 macro_rules! commands {
-    ($($(#[$only:meta])? $module:ident $variant:ident,)*) => {
+    ($($(#[$only:meta])? $module:ident $($name:literal)? $variant:ident,)*) => {
         /// A command.
         #[derive(Subcommand)]
         #[allow(clippy::large_enum_variant, reason = "there is one, on the stack of main")]
@@ -52,6 +62,15 @@ macro_rules! commands {
         }
 
         impl Command {
+            /// Adds one command to a definition; `None` if there is none of this name.
+            pub fn augment_one(definition: clap::Command, name: &str) -> Option<clap::Command> {
+                $($(#[$only])? if name == name!($module $($name)?) {
+                    let command = clap::Command::new(name!($module $($name)?));
+                    return Some(definition.subcommand($module::Options::augment_args(command)));
+                })*
+                None
+            }
+
             /// Runs the command.
             pub fn run(self, terminal: &Terminal) -> Result<Outcome, Error> {
                 match self {
@@ -75,7 +94,7 @@ commands! {
     clone Clone,
     rehearse Rehearse,
     why Why,
-    can_i CanI,
+    can_i "can-i" CanI,
     adopt Adopt,
     transfer Transfer,
     release Release,
@@ -93,7 +112,7 @@ commands! {
     schema Schema,
     fields Fields,
     serve Serve,
-    test_server TestServer,
+    test_server "test-server" TestServer,
     envtest Envtest,
     #[cfg(feature = "etcd")] store Store,
     completions Completions,
