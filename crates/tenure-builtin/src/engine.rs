@@ -84,6 +84,11 @@ impl Kinds {
         self.registry
     }
 
+    /// Returns how Go names the type of a field of a definition, such as `v1.Protocol`, where the schema does not say it.
+    pub fn go_type(&self, definition: &str, field: &str) -> Option<&'static str> {
+        self.shapes.go_type(definition, field)
+    }
+
     /// Returns the table of a resource.
     pub fn table(&self, resource: &Resource) -> &Table {
         self.tables.of(resource)
@@ -455,12 +460,12 @@ mod tests {
         let pod = r#""type":"io.k8s.api.core.v1.PodSpec","phase":"default""#;
         let check = |row: &str| {
             format!(
-                r#"{{"optional":{{}},"order":{{}},"updateSteps":{{}},"specOnly":[],"statusUpdates":{{}},"updates":{{}},"types":{{"core.v1.PodSpec":[{row}]}}}}"#
+                r#"{{"optional":{{}},"order":{{}},"declared":{{}},"updateSteps":{{}},"specOnly":[],"statusUpdates":{{}},"updates":{{}},"types":{{"core.v1.PodSpec":[{row}]}}}}"#
             )
         };
         let change = |row: &str| {
             format!(
-                r#"{{"optional":{{}},"order":{{}},"updateSteps":{{}},"specOnly":[],"statusUpdates":{{}},"types":{{}},"updates":{{"v1 Pod":[{row}]}}}}"#
+                r#"{{"optional":{{}},"order":{{}},"declared":{{}},"updateSteps":{{}},"specOnly":[],"statusUpdates":{{}},"types":{{}},"updates":{{"v1 Pod":[{row}]}}}}"#
             )
         };
         let cell = |row: &str| format!(r#"{{"tables":{{}},"plain":[{{"name":"A","cell":{row}}}]}}"#);

@@ -5,7 +5,7 @@ use crate::{
     part::Part,
     validate::{
         Step, Walk, changed_scale_target, generated_selector, new_event, new_pod, new_revision,
-        new_stateful_set, service_error_rank,
+        new_stateful_set, pod_names, service_error_rank,
     },
 };
 use std::collections::HashSet;
@@ -15,6 +15,29 @@ use tenure_value::Value;
 
 /// Where the status of a service has what a balancer tells.
 const BALANCER: &str = "status.loadBalancer.ingress";
+
+/// Returns the path of the error of a field that may not change.
+fn immutable_path(error: &FieldError) -> Option<&str> {
+    error.message.ends_with("field is immutable").then_some(error.path.as_str())
+}
+
+/// Returns the path of an error in a downward API file, which Kubernetes reports without the file.
+fn of_downward_file(path: &str) -> Option<String> {
+    let (volume, file) = path.split_once(".downwardAPI.items[")?;
+    let (_, field) = file.split_once(']')?;
+    Some(format!("{volume}.downwardAPI{field}"))
+}
+
+/// Returns the path of the error of a missing path of a token, which Kubernetes reports at the volume.
+fn of_token_path(error: &FieldError) -> Option<String> {
+    let source = error.path.strip_suffix(".serviceAccountToken.path")?;
+    let (volume, _) = source.split_once(".projected.sources[")?;
+    Some(format!("{volume}.projected.path"))
+}
+
+/// The end of the error of a second source of a volume, and the sources that it names in another way.
+const SECOND_SOURCE: &str = "may not specify more than 1 volume type";
+const SECOND_SOURCES: [(&str, &str); 2] = [("cephfs", "cephFS"), ("downwardAPI", "downwarAPI")];
 
 impl Kinds {
     /// Returns the errors of a new object, prepared by [`Kinds::create`].
@@ -33,9 +56,10 @@ impl Kinds {
             ("v1", "Pod") => new_pod(object, &mut errors),
             ("apps/v1", "ControllerRevision") => new_revision(object, &mut errors),
             ("apps/v1", "StatefulSet") => new_stateful_set(object, &mut errors),
+            ("batch/v1", "Job") => pod_names(object, &mut errors),
             _ => {}
         }
-        errors.into_vec()
+        self.reported(resource, errors)
     }
 
     /// Returns the errors of an updated object, prepared by [`Kinds::prepare_update`].
@@ -74,15 +98,38 @@ impl Kinds {
                 }
                 Step::Metadata | Step::MetadataChanges => {}
                 Step::GeneratedSelector => generated_selector(new, &mut errors),
+                Step::PodNames => pod_names(new, &mut errors),
                 Step::Content => self.check_content(resource, Some(old), new, before, endpoint, &mut errors),
                 Step::Changes => self.check_changes(resource, endpoint, old, new, now, &mut errors),
             }
         }
-        if self.version.has(Behaviour::ErrorsReportedOnce) {
-            let mut reported = HashSet::new();
-            errors.retain(|error| reported.insert((error.path.clone(), error.message.clone())));
+        self.reported(resource, errors)
+    }
+
+    /// Returns the errors as they are reported: each once, and those of declared checks last.
+    fn reported(&self, resource: &Resource, mut errors: FieldErrors) -> Vec<FieldError> {
+        if !self.version.has(Behaviour::ErrorsReportedOnce) {
+            return errors.into_vec();
         }
-        errors.into_vec()
+        let mut reported = HashSet::new();
+        errors.retain(|error| reported.insert((error.path.clone(), error.message.clone())));
+        let mut errors = errors.into_vec();
+        if let Some(shape) = self.shape_of(resource).filter(|_| errors.len() > 1) {
+            let declared = &self.checks().declared;
+            let changed: Vec<String> = errors.iter().filter_map(immutable_path).map(String::from).collect();
+            errors.sort_by_cached_key(|error| {
+                // Where something may not change, the declared checks of its parts do not run.
+                let is_within = immutable_path(error).is_none()
+                    && changed.iter().any(|path| {
+                        error
+                            .path
+                            .strip_prefix(path.as_str())
+                            .is_some_and(|rest| rest.starts_with(['.', '[']))
+                    });
+                !is_within && declared.has(self.shapes(), shape, error)
+            });
+        }
+        errors
     }
 
     /// Returns how often the metadata of an updated object is validated: as for every resource, and in the steps of the kind.
@@ -145,6 +192,17 @@ impl Kinds {
             }
             _ => {}
         }
+        // A path of an ingress without a type is not looked at further.
+        if (&*resource.api_version, &*resource.kind) == ("networking.k8s.io/v1", "Ingress") {
+            let untyped: Vec<String> = found
+                .iter()
+                .filter(|error| error.message.starts_with("Required value"))
+                .filter_map(|error| error.path.strip_suffix("pathType").map(String::from))
+                .collect();
+            found.retain(|error| {
+                error.path.ends_with(".pathType") || !untyped.iter().any(|path| error.path.starts_with(path))
+            });
+        }
         // What is refused as a whole is not looked at.
         if (&*resource.api_version, &*resource.kind) == ("v1", "Service")
             && found.iter().any(|error| error.path == BALANCER)
@@ -155,6 +213,29 @@ impl Kinds {
         if (&*resource.api_version, &*resource.kind) == ("v1", "Service") {
             found.sort_by_key(service_error_rank);
         }
-        errors.extend(found);
+        errors.extend(found.into_iter().map(as_named));
+    }
+}
+
+/// Returns an error with the names that Kubernetes gives to some sources of volumes in errors.
+fn as_named(error: FieldError) -> FieldError {
+    let renamed = match error.message.ends_with(SECOND_SOURCE) {
+        true => SECOND_SOURCES.iter().find_map(|(name, shown)| {
+            error
+                .path
+                .strip_suffix(name)
+                .filter(|path| path.ends_with('.'))
+                .map(|path| format!("{path}{shown}"))
+        }),
+        false => error
+            .path
+            .split_once(".gcePersistentDisk.")
+            .map(|(volume, field)| format!("{volume}.persistentDisk.{field}"))
+            .or_else(|| of_downward_file(&error.path))
+            .or_else(|| of_token_path(&error)),
+    };
+    match renamed {
+        Some(path) => FieldError { path, ..error },
+        None => error,
     }
 }

@@ -4,7 +4,7 @@
 use std::{collections::HashMap, fmt, net::IpAddr};
 use tenure_meta::{FieldError, Resource, Seen, ValueExt};
 use tenure_profile::{Behaviour, KubernetesVersion};
-use tenure_value::{Value, base64};
+use tenure_value::{Object, Value, base64};
 
 /// The deprecated resources by apiVersion and name, and the warnings about them.
 const DEPRECATED: [(&str, &str, &str); 2] = [
@@ -296,8 +296,13 @@ fn of_template(template: &Value, at: &str, warnings: &mut Vec<String>) {
         warnings.push(format!("{at}metadata.annotations[{name}]: {text}"));
     }
     for (index, volume) in spec.items("volumes").iter().enumerate() {
-        for (name, text) in VOLUMES.iter().filter(|(name, _)| !is_missing(volume, name)) {
+        for (name, text) in VOLUMES.iter().filter(|(name, _)| !is_missing(volume, source_name(name))) {
             warnings.push(format!("{at}spec.volumes[{index}].{name}: {text}"));
+        }
+        let projected = volume.get("projected").map(|volume| volume.items("sources")).unwrap_or_default();
+        for _ in projected.iter().filter(|source| source.as_object().is_none_or(Object::is_empty)) {
+            let name = text(volume, "name");
+            warnings.push(format!("volume {name:?} (Projected) has no sources provided"));
         }
     }
     repeated(spec, at, "hostAliases", "ip", warnings);

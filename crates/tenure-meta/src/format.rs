@@ -9,6 +9,7 @@ pub type Verdict = Vec<String>;
 pub type Format = fn(&str) -> Verdict;
 
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const CASELESS: &str = "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'Example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
@@ -17,6 +18,7 @@ const WILDCARD: &str = "a wildcard DNS-1123 subdomain must start with '*.', foll
 const HEADER: &str = "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')";
 const UNDERSCORED: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')";
 const SYSCTL: &str = "must have at most 253 characters and match regex ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$";
+const HTTP_PATH: &str = "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')";
 const CONFIG_KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 
 fn wrong(what: impl Into<String>) -> Verdict {
@@ -272,13 +274,10 @@ pub fn wildcard_host(text: &str) -> Verdict {
     certificate_host(text)
 }
 
-/// Checks a path with a domain before it: `acme.io/foo`.
-pub fn domain_path(text: &str) -> Verdict {
-    let (domain, path) = text.split_once('/').unwrap_or((text, ""));
-    match domain.is_empty() || path.is_empty() {
-        true => wrong("must be a domain-prefixed path (such as \"acme.io/foo\")"),
-        false => dns_subdomain(domain),
-    }
+/// Checks the path of a URL.
+pub fn http_path(text: &str) -> Verdict {
+    let is_valid = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~%!$&'()*+,;=:".contains(&byte);
+    faults([(!text.bytes().all(is_valid), HTTP_PATH)])
 }
 
 /// Checks the name of an HTTP header.
@@ -359,6 +358,11 @@ pub fn no_parent_segments(text: &str) -> Verdict {
 /// The name of a storage driver; letter case does not matter in it.
 pub fn driver_name(text: &str) -> Verdict {
     dns_subdomain(&text.to_lowercase())
+}
+
+/// Checks a subdomain in any case.
+pub fn caseless_name(text: &str) -> Verdict {
+    within(253, text, faults([(!is_subdomain(&text.to_ascii_lowercase()), CASELESS)]))
 }
 
 /// A well-formed address that others can reach.

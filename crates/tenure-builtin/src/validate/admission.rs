@@ -2,7 +2,7 @@
 //! conditions and policies compile.
 
 use super::context::Context;
-use tenure_crd::rules::{Type, expression_fault as fault};
+use tenure_crd::rules::{OTHER_TYPE, Type, expression_fault as fault};
 use tenure_meta::{FieldErrorKind, FieldErrors, Seen, ValueExt, format, webhook};
 use tenure_value::{Text, Value};
 
@@ -74,19 +74,57 @@ pub(crate) fn webhook(context: &Context<'_>, errors: &mut FieldErrors) {
 
 /// Validates a rule of a webhook or a policy.
 pub(crate) fn rule(context: &Context<'_>, errors: &mut FieldErrors) {
-    for name in ["operations", "apiGroups", "apiVersions", "resources"] {
-        let items = context.items(name);
-        if items.is_empty() {
-            errors.push(context.fault(name, FieldErrorKind::Required, &Value::Null, ""));
+    let lists = [("operations", "operations"), ("apiGroups", "API groups"), ("apiVersions", "API versions")];
+    for (name, others) in lists {
+        if context.items(name).is_empty() {
+            errors.push(context.required(name, ""));
         }
-        if name != "resources" {
-            context.has_wildcard(name, "values", errors);
+        context.has_wildcard(name, others, errors);
+    }
+    if let Some(at) = context.items("apiVersions").iter().position(|item| item.as_str() == Some("")) {
+        errors.push(context.required(&format!("apiVersions[{at}]"), ""));
+    }
+    resources(context, errors);
+}
+
+/// Validates the resources of a rule, with or without their parts: none is named that another one stands for.
+fn resources(context: &Context<'_>, errors: &mut FieldErrors) {
+    let resources: Vec<&str> = context.items("resources").iter().filter_map(Value::as_str).collect();
+    if resources.is_empty() {
+        errors.push(context.required("resources", ""));
+    }
+    let (mut whole, mut parts) = (Seen::default(), Seen::default());
+    for (at, resource) in resources.iter().enumerate() {
+        let path = format!("resources[{at}]");
+        let Some((name, part)) = resource.split_once('/') else {
+            if resource.is_empty() {
+                errors.push(context.required(&path, ""));
+            }
+            continue;
+        };
+        let covers =
+            [(whole.contains(&name), format!("{name}/*")), (parts.contains(&part), format!("*/{part}"))];
+        for (_, cover) in covers.iter().filter(|(is_covered, _)| *is_covered) {
+            let detail = format!("if '{cover}' is present, must not specify {resource}");
+            context.invalid(&path, &(*resource).into(), vec![detail], errors);
+        }
+        if part == "*" {
+            whole.insert(name);
+        }
+        if name == "*" {
+            parts.insert(part);
         }
     }
-    for name in ["apiVersions", "resources"] {
-        if let Some(at) = context.items(name).iter().position(|item| item.as_str() == Some("")) {
-            errors.push(context.fault(&format!("{name}[{at}]"), FieldErrorKind::Required, &Value::Null, ""));
-        }
+    let given = context.get("resources").cloned().unwrap_or_default();
+    if resources.len() > 1 && resources.contains(&"*/*") {
+        let detail = "if '*/*' is present, must not specify other resources";
+        context.invalid("resources", &given, vec![detail.into()], errors);
+    }
+    // Only the last one without a part counts.
+    let last = resources.iter().rfind(|resource| !resource.is_empty() && !resource.contains('/'));
+    if resources.contains(&"*") && last.is_some_and(|last| *last != "*") {
+        let detail = "if '*' is present, must not specify other resources without subresources";
+        context.invalid("resources", &given, vec![detail.into()], errors);
     }
 }
 
@@ -122,14 +160,20 @@ pub(crate) fn validation(context: &Context<'_>, errors: &mut FieldErrors) {
         }
         false => expression(context, "expression", &seen, Wanted::Truth, errors),
     }
-    if !context.text("messageExpression").trim().is_empty() {
+    let blank = "must be non-empty if specified".to_string();
+    let message = context.text("messageExpression");
+    if !message.trim().is_empty() {
         expression(context, "messageExpression", &seen, Wanted::Text, errors);
+    } else if !message.is_empty() {
+        context.invalid("messageExpression", &message.into(), vec![blank.clone()], errors);
     }
     let message = context.text("message");
-    if message.contains('\n') {
-        let detail = "must not contain line breaks";
-        errors.push(context.fault("message", FieldErrorKind::Invalid, &message.into(), detail));
-    }
+    let fault = match message.trim() {
+        "" if !message.is_empty() => Some(blank),
+        text if text.contains(['\n', '\r']) => Some("must not contain line breaks".into()),
+        _ => None,
+    };
+    context.invalid("message", &message.into(), Vec::from_iter(fault), errors);
 }
 
 /// Validates a variable of a policy.
@@ -137,13 +181,17 @@ pub(crate) fn variable(context: &Context<'_>, errors: &mut FieldErrors) {
     let name = context.text("name");
     let mut letters = name.chars();
     let begins = letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_');
-    if name.is_empty() {
-        errors.push(context.fault("name", FieldErrorKind::Required, &Value::Null, ""));
+    if name.trim().is_empty() {
+        errors.push(context.required("name", "name is not specified"));
     } else if !begins || !letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_') {
-        let detail = "name is not a valid CEL identifier";
+        let detail = "must be a valid CEL identifier";
         errors.push(context.fault("name", FieldErrorKind::Invalid, &name.into(), detail));
     }
-    expression(context, "expression", &seen(context, &["variables"]), Wanted::Anything, errors);
+    if context.text("expression").trim().is_empty() {
+        errors.push(context.required("expression", "expression is not specified"));
+    } else {
+        expression(context, "expression", &seen(context, &["variables"]), Wanted::Anything, errors);
+    }
 }
 
 /// Validates a policy as a whole.
@@ -220,10 +268,18 @@ const MOST_ANNOTATION: usize = 5 * 1024;
 /// Validates an audit annotation of a policy: its key follows the name of the policy.
 pub(crate) fn audit_annotation(context: &Context<'_>, errors: &mut FieldErrors) {
     let policy = context.root.at(["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
-    let key = format!("{policy}/{}", context.text("key"));
-    let verdict = format::qualified_name(&key);
-    context.invalid("key", &key.into(), verdict, errors);
-    if context.text("valueExpression").trim().len() > MOST_ANNOTATION {
+    if policy.is_empty() {
+        let detail = "requires metadata.name be non-empty";
+        context.invalid("key", &context.text("key").into(), vec![detail.into()], errors);
+    } else {
+        let key = format!("{policy}/{}", context.text("key"));
+        let verdict = format::qualified_name(&key);
+        context.invalid("key", &key.into(), verdict, errors);
+    }
+    let source = context.text("valueExpression").trim();
+    if source.is_empty() {
+        errors.push(context.required("valueExpression", "valueExpression is not specified"));
+    } else if source.len() > MOST_ANNOTATION {
         let detail = format!("must not exceed {MOST_ANNOTATION} bytes in length");
         errors.push(context.fault("valueExpression", FieldErrorKind::Required, &Value::Null, &detail));
     } else {
@@ -234,11 +290,15 @@ pub(crate) fn audit_annotation(context: &Context<'_>, errors: &mut FieldErrors) 
 /// Validates a mutating policy as a whole.
 pub(crate) fn mutating_policy(context: &Context<'_>, errors: &mut FieldErrors) {
     matching(context, errors);
+    mutated_operations(context, "matchConstraints", errors);
     if context.items("mutations").is_empty() {
         let detail = "mutations must contain at least one item";
         errors.push(context.fault("mutations", FieldErrorKind::Required, &Value::Null, detail));
     }
 }
+
+/// The types of patches of a mutation.
+const PATCH_TYPES: [&str; 2] = ["ApplyConfiguration", "JSONPatch"];
 
 /// Validates a mutation of a policy.
 pub(crate) fn mutation(context: &Context<'_>, errors: &mut FieldErrors) {
@@ -250,33 +310,74 @@ pub(crate) fn mutation(context: &Context<'_>, errors: &mut FieldErrors) {
                 let field = format!("{name}.expression");
                 check_expression(context, (&field, &source), &seen, Wanted::Anything, errors);
             }
-            (true, None) => errors.push(context.fault(name, FieldErrorKind::Required, &Value::Null, "")),
-            (false, Some(_)) => {
-                let detail = format!("must not be set unless patchType is {kind}");
-                errors.push(context.fault(name, FieldErrorKind::Forbidden, &Value::Null, &detail));
+            (true, None) => {
+                let detail = format!("must be specified when patchType is {kind}");
+                errors.push(context.required(name, &detail));
             }
+            (false, Some(_)) if PATCH_TYPES.contains(&context.text("patchType")) => {
+                let detail = format!("must not be specified when patchType is {}", context.text("patchType"));
+                context.invalid(name, &format!("{{{name}}}").into(), vec![detail], errors);
+            }
+            (false, Some(_)) => {}
             (false, None) => {}
         }
     }
 }
 
+/// What a policy can mutate.
+const MUTATED: [&str; 4] = ["*", "CONNECT", "CREATE", "UPDATE"];
+
+/// Validates that a mutating policy is for requests that can be mutated.
+fn mutated_operations(context: &Context<'_>, matched: &str, errors: &mut FieldErrors) {
+    for rule in context.get(matched).map(|matched| matched.items("resourceRules")).unwrap_or_default() {
+        for operation in rule.items("operations").iter().filter_map(Value::as_str) {
+            if !MUTATED.contains(&operation) {
+                let path = format!("{matched}.resourceRules.operations");
+                errors.push(context.not_supported(&path, operation, &MUTATED));
+            }
+        }
+    }
+}
+
+/// Validates a binding of a mutating policy.
+pub(crate) fn mutating_binding(context: &Context<'_>, errors: &mut FieldErrors) {
+    binding(context, errors);
+    mutated_operations(context, "matchResources", errors);
+}
+
 /// Validates a policy binding.
-pub(crate) fn binding(context: &Context<'_>, errors: &mut FieldErrors) {
+fn binding(context: &Context<'_>, errors: &mut FieldErrors) {
     if context.text("policyName").is_empty() {
         errors.push(context.fault("policyName", FieldErrorKind::Required, &Value::Null, ""));
     }
     if let Some(parameters) = context.get("paramRef") {
-        let (named, chosen) = (!parameters.text("name").is_empty(), parameters.get("selector").is_some());
-        if named == chosen {
-            let detail = "one of name or selector must be specified";
-            errors.push(context.fault("paramRef.name", FieldErrorKind::Required, &Value::Null, detail));
+        let name = parameters.text("name");
+        let (is_named, is_chosen) =
+            (!name.is_empty(), parameters.get("selector").is_some_and(|part| !part.is_null()));
+        if is_named {
+            let value = Value::from(name.to_string());
+            context.invalid("paramRef.name", &value, format::path_segment(&name), errors);
         }
-        if parameters.text("parameterNotFoundAction").is_empty() {
-            errors.push(context.fault(
+        match (is_named, is_chosen) {
+            (true, true) => {
+                for field in ["paramRef.name", "paramRef.selector"] {
+                    let detail = "name and selector are mutually exclusive";
+                    errors.push(context.fault(field, FieldErrorKind::Forbidden, &Value::Null, detail));
+                }
+            }
+            (false, false) => {
+                errors.push(context.required("paramRef", "one of name or selector must be specified"));
+            }
+            _ => {}
+        }
+        let action = parameters.text("parameterNotFoundAction");
+        if action.is_empty() {
+            errors.push(context.required("paramRef.parameterNotFoundAction", ""));
+        } else if !["Deny", "Allow"].contains(&&*action) {
+            errors.push(context.not_supported(
                 "paramRef.parameterNotFoundAction",
-                FieldErrorKind::Required,
-                &Value::Null,
-                "",
+                &action,
+                &["Deny", "Allow"],
             ));
         }
     }
@@ -287,9 +388,6 @@ pub(crate) fn validating_binding(context: &Context<'_>, errors: &mut FieldErrors
     binding(context, errors);
     let actions: Vec<Text> =
         context.items("validationActions").iter().filter_map(Value::as_str).map(Text::new).collect();
-    if actions.is_empty() {
-        errors.push(context.fault("validationActions", FieldErrorKind::Required, &Value::Null, ""));
-    }
     let has = |word: &str| actions.iter().any(|action| action == word);
     if has("Deny") && has("Warn") {
         let given = context.get("validationActions").cloned().unwrap_or_default();
@@ -329,6 +427,16 @@ fn check_expression(
         Wanted::Anything => |_| true,
     };
     if let Some(detail) = fault(source, seen, is_right) {
+        let wanted = match wanted {
+            Wanted::Truth => "bool",
+            Wanted::Text => "string",
+            Wanted::TextOrNull => "one of [string null_type]",
+            Wanted::Anything => "a value",
+        };
+        let detail = match detail.strip_prefix(OTHER_TYPE) {
+            Some(found) => format!("must evaluate to {wanted} but got {found}"),
+            None => detail,
+        };
         errors.push(context.fault(field, FieldErrorKind::Invalid, &source.into(), &detail));
     }
 }

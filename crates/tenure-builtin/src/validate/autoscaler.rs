@@ -56,7 +56,15 @@ pub(crate) fn scales_to_zero(context: &Context<'_>, errors: &mut FieldErrors) {
 
 /// Validates that a metric has the source of its type, and a target.
 pub(crate) fn metric(context: &Context<'_>, errors: &mut FieldErrors) {
-    let Some((_, field)) = METRICS.iter().find(|(kind, _)| *kind == context.text("type")) else { return };
+    if context.text("type").is_empty() {
+        errors.push(context.required("type", "must specify a metric source type"));
+    }
+    let Some((_, field)) = METRICS.iter().find(|(kind, _)| *kind == context.text("type")) else {
+        let mut known = METRICS.map(|(kind, _)| kind);
+        known.sort_unstable();
+        errors.push(context.not_supported("type", context.text("type"), &known));
+        return;
+    };
     let Some(source) = context.get(field) else {
         let detail = "must populate information for the given metric source";
         errors.push(context.fault(field, FieldErrorKind::Required, &Value::Null, detail));
@@ -72,6 +80,13 @@ pub(crate) fn metric(context: &Context<'_>, errors: &mut FieldErrors) {
     let positive = |value: &Value| value.as_i64().is_none_or(|number| number > 0);
     let path = format!("{field}.target");
     let kind = target("type").and_then(Value::as_str).unwrap_or_default();
+    let is_resource = field.ends_with("esource");
+    if is_resource && source.get("name").and_then(Value::as_str).unwrap_or_default().is_empty() {
+        errors.push(context.required(&format!("{field}.name"), "must specify a resource name"));
+    }
+    if kind.is_empty() {
+        errors.push(context.required(&format!("{path}.type"), "must specify a metric target type"));
+    }
     if !matches!(kind, "Utilization" | "Value" | "AverageValue") {
         let detail = "must be either Utilization, Value, or AverageValue";
         errors.push(context.fault(&format!("{path}.type"), FieldErrorKind::Invalid, &kind.into(), detail));
@@ -79,7 +94,8 @@ pub(crate) fn metric(context: &Context<'_>, errors: &mut FieldErrors) {
     let given = ["averageUtilization", "averageValue", "value"].map(|name| target(name).is_some());
     if given == [false; 3] {
         let detail = "must set either a target raw value or a target utilization";
-        errors.push(context.fault(&path, FieldErrorKind::Required, &Value::Null, detail));
+        let path = if is_resource { format!("{path}.averageUtilization") } else { path.clone() };
+        errors.push(context.required(&path, detail));
     }
     for name in ["averageValue", "value"] {
         let amount = target(name).and_then(Value::as_str).and_then(Quantity::parse);
@@ -88,7 +104,7 @@ pub(crate) fn metric(context: &Context<'_>, errors: &mut FieldErrors) {
             errors.push(context.fault(&path, FieldErrorKind::Invalid, value, "must be positive"));
         }
     }
-    if field.ends_with("esource") && given[0] && given[1] {
+    if is_resource && given[0] && given[1] {
         let detail = "may not set both a target raw value and a target utilization";
         let path = format!("{path}.averageValue");
         errors.push(context.fault(&path, FieldErrorKind::Forbidden, &Value::Null, detail));
@@ -105,6 +121,38 @@ pub(crate) fn metric(context: &Context<'_>, errors: &mut FieldErrors) {
             "must be greater than 0",
         ));
     }
+}
+
+/// The longest period of a policy for scaling, in seconds.
+const MOST_PERIOD: i64 = 1800;
+/// The longest time that an autoscaler looks back, in seconds.
+const MOST_WINDOW: i64 = 3600;
+
+/// Validates a policy for scaling.
+pub(crate) fn scaling_policy(context: &Context<'_>, errors: &mut FieldErrors) {
+    let kind = context.text("type");
+    if !["Percent", "Pods"].contains(&kind) {
+        errors.push(context.not_supported("type", kind, &["Percent", "Pods"]));
+    }
+    for (name, most) in [("value", i64::MAX), ("periodSeconds", MOST_PERIOD)] {
+        positive_up_to(context, name, (1, most), errors);
+    }
+}
+
+/// Validates how long an autoscaler looks back.
+pub(crate) fn scaling_rules(context: &Context<'_>, errors: &mut FieldErrors) {
+    positive_up_to(context, "stabilizationWindowSeconds", (0, MOST_WINDOW), errors);
+}
+
+fn positive_up_to(context: &Context<'_>, name: &str, (least, most): (i64, i64), errors: &mut FieldErrors) {
+    let number = context.number(name).unwrap_or(0);
+    let fault = match number {
+        _ if number < least && least == 0 => "must be greater than or equal to zero".to_string(),
+        _ if number < least => "must be greater than zero".to_string(),
+        _ if number > most => format!("must be less than or equal to {most}"),
+        _ => return,
+    };
+    context.invalid(name, &number.into(), vec![fault], errors);
 }
 
 /// Returns the error in the API version of what an autoscaler scales.

@@ -31,6 +31,8 @@ pub(crate) struct Checks {
     pub(crate) updates: UpdateRules,
     pub(crate) status_updates: UpdateRules,
     pub(crate) order: Order,
+    /// The errors of checks that Kubernetes generates from declarations, and reports after all others.
+    pub(crate) declared: Order,
     pub(crate) steps: UpdateSteps,
     cells: Box<[OnceLock<Box<[Check]>>]>,
 }
@@ -50,6 +52,8 @@ struct Check {
     is_late: bool,
     /// Whether an error of an item is reported at its list.
     at_list: bool,
+    /// Whether an item that repeats another one is reported as such, and not its field.
+    at_item: bool,
     /// Whether the field is required, so that a zero is missing and in no range.
     is_required: bool,
 }
@@ -132,7 +136,8 @@ impl Checks {
             spec_only,
             updates: UpdateRules::new(registry, document, "updates")?,
             status_updates: UpdateRules::new(registry, document, "statusUpdates")?,
-            order: Order::new(document, find)?,
+            order: Order::new(document, "order", find)?,
+            declared: Order::new(document, "declared", find)?,
             steps: UpdateSteps::new(registry, document)?,
             cells: (0..shapes.count()).map(|_| OnceLock::new()).collect(),
         };
@@ -194,6 +199,7 @@ impl Checks {
                 from_schema: true,
                 is_late: false,
                 at_list: false,
+                at_item: false,
                 is_required: false,
             };
             let whole = match shapes.get(field.shape) {
@@ -224,9 +230,10 @@ impl Checks {
 }
 
 /// The members of a row.
-const MEMBERS: [&str; 26] = [
+const MEMBERS: [&str; 27] = [
     "at",
     "atLeast",
+    "atItem",
     "atList",
     "atMost",
     "atMostOneOf",
@@ -345,6 +352,7 @@ fn tests(shapes: &Shapes, shape: &StructShape, row: &Value) -> Result<Vec<Check>
             from_schema: false,
             is_late: row.flag("late"),
             at_list: row.flag("atList"),
+            at_item: row.flag("atItem"),
             is_required: row.flag("required"),
         })
     };
@@ -559,7 +567,7 @@ impl Walk<'_> {
             }
             (Test::MostItems(most), Some(Value::Array(items))) if items.len() > *most => {
                 report.fault(
-                    FieldErrorKind::Invalid,
+                    FieldErrorKind::TooMany,
                     &Value::from(items.len() as u64),
                     &format!("must have at most {most} items"),
                 );
@@ -664,7 +672,10 @@ fn unique(names: &[Text], counts_empty: bool, items: &[Value], mut report: Repor
         let Some(key) = key(item) else { continue };
         let first = key.first().cloned().unwrap_or_default();
         if !seen.insert(key) {
-            let below = if let [name] = names { format!("[{at}].{name}") } else { format!("[{at}]") };
+            let below = match names {
+                [name] if !report.check.at_item => format!("[{at}].{name}"),
+                _ => format!("[{at}]"),
+            };
             report.fault_at(&below, FieldErrorKind::Duplicate, &first, "");
         }
     }

@@ -84,6 +84,12 @@ impl Context<'_> {
         FieldError::required(self.path_to(below), detail)
     }
 
+    /// Creates the error of a word that is not one of those that are known.
+    pub fn not_supported(&self, below: &str, found: &str, known: &[&str]) -> FieldError {
+        let known: Vec<Value> = known.iter().copied().map(Value::from).collect();
+        FieldError::not_supported(self.path_to(below), &found.into(), &known)
+    }
+
     /// Creates an error below the node that shows a struct as Kubernetes does.
     pub fn fault_of_struct(&self, below: &str, value: &Value, detail: &str) -> FieldError {
         go_form::invalid_struct(&self.path_to(below), value, detail)

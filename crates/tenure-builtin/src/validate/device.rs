@@ -2,7 +2,7 @@
 
 use super::context::{Context, items, text};
 use std::collections::HashSet;
-use tenure_crd::rules::{Type, expression_fault};
+use tenure_crd::rules::{OTHER_TYPE, Type, expression_fault};
 use tenure_meta::{
     FieldError, FieldErrorKind, FieldErrors, Seen,
     format::{self, Verdict},
@@ -14,7 +14,9 @@ const MOST_EXPRESSION: usize = 10 * 1024;
 
 /// Validates the expression that selects devices.
 pub(crate) fn selector(context: &Context<'_>, errors: &mut FieldErrors) {
-    let Some(expression) = context.at(&["cel", "expression"]) else { return };
+    let empty = Value::from("");
+    let Some(selector) = context.get("cel") else { return };
+    let expression = selector.get("expression").filter(|value| !value.is_null()).unwrap_or(&empty);
     let source = expression.as_str().unwrap_or_default();
     if source.len() > MOST_EXPRESSION {
         let detail = format!("may not be more than {MOST_EXPRESSION} bytes");
@@ -22,7 +24,15 @@ pub(crate) fn selector(context: &Context<'_>, errors: &mut FieldErrors) {
     } else if let Some(fault) =
         expression_fault(source, &["device"], |result| matches!(result, Type::Bool | Type::Dyn))
     {
-        errors.push(context.fault("cel.expression", FieldErrorKind::Invalid, expression, &fault));
+        let detail = match fault.strip_prefix(OTHER_TYPE) {
+            Some(found) => format!("must evaluate to bool or the unknown type, not {found}"),
+            // Nothing has no first column, and no line that is shown.
+            None if source.is_empty() => {
+                fault.lines().next().unwrap_or_default().replace("<input>:1:1:", "<input>:1:0:")
+            }
+            None => fault,
+        };
+        errors.push(context.fault("cel.expression", FieldErrorKind::Invalid, expression, &detail));
     }
 }
 
@@ -41,6 +51,161 @@ pub(crate) fn feature_name(text: &str) -> Verdict {
         format!("invalid feature name {text:?}: must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters")
     });
     Vec::from_iter(wrong)
+}
+
+/// The values of an attribute of a device: of one item, and since 1.37 of lists.
+const ATTRIBUTE_VALUES: [&str; 8] =
+    ["int", "bool", "string", "version", "ints", "bools", "strings", "versions"];
+
+/// Validates that an attribute has one value.
+pub(crate) fn attribute(context: &Context<'_>, errors: &mut FieldErrors) {
+    if ATTRIBUTE_VALUES.iter().filter(|name| context.get(name).is_some()).count() != 1 {
+        context.invalid("", &"".into(), vec!["exactly one value must be specified".into()], errors);
+    }
+}
+
+/// The same, as a declared check reports it.
+pub(crate) fn attributes(context: &Context<'_>, errors: &mut FieldErrors) {
+    let given: Vec<&str> = ATTRIBUTE_VALUES.into_iter().filter(|name| context.get(name).is_some()).collect();
+    let quoted = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let (shown, detail) = match given.len() {
+        0 => (String::new(), format!("must specify one of: {}", quoted(&ATTRIBUTE_VALUES))),
+        1 => return,
+        _ => (
+            format!("{{{}}}", given.join(", ")),
+            format!("must specify exactly one of: {}", quoted(&ATTRIBUTE_VALUES)),
+        ),
+    };
+    context.invalid("", &shown.into(), vec![detail], errors);
+}
+
+/// How many devices a request is for.
+const ALLOCATION_MODES: [&str; 2] = ["All", "ExactCount"];
+
+/// Validates how many devices a request is for.
+pub(crate) fn count(context: &Context<'_>, errors: &mut FieldErrors) {
+    let count = context.number("count").unwrap_or(0);
+    let detail = match context.text("allocationMode") {
+        "All" if count != 0 => "must not be specified when allocationMode is 'All'",
+        "ExactCount" if count <= 0 => "must be greater than zero",
+        mode if !ALLOCATION_MODES.contains(&mode) => {
+            errors.push(context.not_supported("allocationMode", mode, &ALLOCATION_MODES));
+            return;
+        }
+        _ => return,
+    };
+    context.invalid("count", &count.into(), vec![detail.into()], errors);
+}
+
+/// Validates the requests that constraints and configurations of a claim name.
+pub(crate) fn request_references(context: &Context<'_>, errors: &mut FieldErrors) {
+    let known = request_names(items(context.get("requests")));
+    let detail = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
+    for list in ["constraints", "config"] {
+        for (at, part) in context.items(list).iter().enumerate() {
+            let mut seen = Seen::default();
+            for (number, request) in items(part.get("requests")).iter().enumerate() {
+                let (path, name) =
+                    (format!("{list}[{at}].requests[{number}]"), request.as_str().unwrap_or_default());
+                let segments: Vec<&str> = name.split('/').collect();
+                if segments.len() <= 2 {
+                    for segment in &segments {
+                        context.invalid(&path, &(*segment).into(), format::dns_label(segment), errors);
+                    }
+                }
+                if segments.len() > 2 || !known.contains(name) {
+                    context.invalid(&path, &name.into(), vec![detail.into()], errors);
+                }
+                if !seen.insert(name) {
+                    errors.push(context.fault(&path, FieldErrorKind::Duplicate, &name.into(), ""));
+                }
+            }
+        }
+    }
+}
+
+/// Returns the names of requests, and of their alternatives.
+fn request_names(requests: &[Value]) -> HashSet<String> {
+    let mut names = HashSet::new();
+    for request in requests {
+        let name = text(request, "name");
+        names.insert(name.to_string());
+        let alternatives = items(request.get("firstAvailable")).iter().map(|request| text(request, "name"));
+        names.extend(alternatives.map(|alternative| format!("{name}/{alternative}")));
+    }
+    names
+}
+
+/// Validates a pool of devices.
+pub(crate) fn pool(context: &Context<'_>, errors: &mut FieldErrors) {
+    for part in context.text("name").split('/').filter(|_| !context.text("name").is_empty()) {
+        context.invalid("name", &part.into(), format::dns_subdomain(part), errors);
+    }
+    let (slices, generation) =
+        (context.number("resourceSliceCount").unwrap_or(0), context.number("generation").unwrap_or(0));
+    if slices <= 0 {
+        context.invalid(
+            "resourceSliceCount",
+            &slices.into(),
+            vec!["must be greater than zero".into()],
+            errors,
+        );
+    }
+    if generation < 0 {
+        let detail = "must be greater than or equal to zero";
+        context.invalid("generation", &generation.into(), vec![detail.into()], errors);
+    }
+}
+
+/// Validates where the devices of a slice can be used, which is said in one way.
+pub(crate) fn slice(context: &Context<'_>, errors: &mut FieldErrors) {
+    let mut given = Vec::new();
+    if let Some(node) = context.get("nodeName") {
+        let name = node.as_str().unwrap_or_default();
+        match name {
+            "" => {
+                let detail = "must be either unset or set to a non-empty string";
+                context.invalid("nodeName", node, vec![detail.into()], errors);
+            }
+            _ => {
+                given.push("`nodeName`");
+                context.invalid("nodeName", node, format::dns_subdomain(name), errors);
+            }
+        }
+    }
+    if let Some(selector) = context.get("nodeSelector") {
+        given.push("`nodeSelector`");
+        let terms = selector.get("nodeSelectorTerms").cloned().unwrap_or_default();
+        if items(Some(&terms)).len() != 1 {
+            let detail = "must have exactly one node selector term";
+            context.invalid("nodeSelector.nodeSelectorTerms", &terms, vec![detail.into()], errors);
+        }
+    }
+    for (name, quoted) in [("allNodes", "`allNodes`"), ("perDeviceNodeSelection", "`perDeviceNodeSelection`")]
+    {
+        match context.get(name) {
+            Some(Value::Bool(true)) => given.push(quoted),
+            Some(value) => {
+                context.invalid(name, value, vec!["must be either unset or set to true".into()], errors);
+            }
+            None => {}
+        }
+    }
+    let detail =
+        "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
+    match given.len() {
+        0 => errors.push(context.required("", detail)),
+        1 => {}
+        _ => {
+            let (shown, detail) =
+                (format!("{{{}}}", given.join(", ")), format!("{detail}, but multiple fields are set"));
+            context.invalid("", &shown.into(), vec![detail], errors);
+        }
+    }
+    if context.get("sharedCounters").is_some() && context.get("devices").is_some() {
+        let detail = "only one of `sharedCounters` or `devices` is allowed";
+        context.invalid("", &"".into(), vec![detail.into()], errors);
+    }
 }
 
 /// Validates that the resource claims in the status of a pod are those of its spec.
@@ -108,13 +273,7 @@ fn allocated_requests(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
     if old.at(["status", "allocation"]).is_some_and(|allocation| !allocation.is_null()) {
         return;
     }
-    let mut names = HashSet::new();
-    for request in items(new.at(["spec", "devices", "requests"])) {
-        let name = text(request, "name");
-        names.insert(name.to_string());
-        let alternatives = items(request.get("firstAvailable")).iter().map(|request| text(request, "name"));
-        names.extend(alternatives.map(|alternative| format!("{name}/{alternative}")));
-    }
+    let names = request_names(items(new.at(["spec", "devices", "requests"])));
     let mut check = |path: String, name: &Value| {
         if !name.as_str().is_some_and(|name| names.contains(name)) {
             let detail = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";

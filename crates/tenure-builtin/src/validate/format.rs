@@ -1,10 +1,10 @@
 //! The formats that the data refers to, by name.
 
-use super::{cron, device, volume};
+use super::{cron, device, placement, volume};
 use tenure_meta::format::{self, Format};
 
 /// The formats by name.
-pub const FORMATS: [(&str, Format); 39] = [
+pub const FORMATS: [(&str, Format); 40] = [
     ("dnsLabel", format::dns_label),
     ("dnsSubdomain", format::dns_subdomain),
     ("dns1035", format::dns1035),
@@ -22,7 +22,6 @@ pub const FORMATS: [(&str, Format); 39] = [
     ("cron", cron::schedule),
     ("timeZone", cron::time_zone),
     ("wildcardHost", format::wildcard_host),
-    ("domainPath", format::domain_path),
     ("headerName", format::header_name),
     ("standardOrQualified", format::standard_or_qualified),
     ("taintValue", format::label_value),
@@ -34,12 +33,14 @@ pub const FORMATS: [(&str, Format); 39] = [
     ("sysctl", format::sysctl),
     ("noParentSegments", format::no_parent_segments),
     ("driverName", format::driver_name),
+    ("caselessName", format::caseless_name),
     ("endpointAddress", format::endpoint_address),
     ("notNegative", format::not_negative),
     ("plainPath", format::plain_path),
     ("hostNotAddress", format::host_not_address),
     ("iscsiName", volume::iscsi_name),
     ("poolName", device::pool_name),
+    ("nodeOperator", placement::node_operator),
     ("featureName", device::feature_name),
     ("claimResource", volume::claim_resource),
     ("resizeStatus", volume::resize_status),
@@ -53,7 +54,7 @@ mod tests {
     #[test]
     fn formats_accept_valid_and_reject_invalid_values() {
         let long = "a".repeat(64);
-        let table: [(&str, &[&str], &[&str]); 28] = [
+        let table: [(&str, &[&str], &[&str]); 27] = [
             ("dnsLabel", &["a", "a-b", "1a"], &["", "A", "a_b", "-a", "a-", "a.b", &long]),
             ("dnsSubdomain", &["a.b", "a-b.c", "1"], &["", "a..b", ".a", "A.b", "a_b"]),
             ("qualifiedName", &["a", "A_b.c", "a.b/C"], &["", "/a", "a/", "a/b/c", "A/b", "a b", &long]),
@@ -83,7 +84,6 @@ mod tests {
             ("claimResource", &["storage", "a.b/c"], &["a", "kubernetes.io/a", "A b!"]),
             ("resizeStatus", &["NodeResizePending"], &["", "a"]),
             ("poolName", &["a", "a.b/c"], &["A b!", "a/", "a//b"]),
-            ("domainPath", &["a.b/c"], &["a.b", "/c", "A/b"]),
             (
                 "cron",
                 &["* * * * *", "@daily", "*/5 0 1,15 * 1-5"],

@@ -2,8 +2,8 @@
 
 use super::{
     admission, aggregation, autoscaler, certificate, conditions, content, context::Context, device, event,
-    flow, job, placement, pod, pod_certificate, pod_parts, projection, quota, resources, selector, service,
-    signer_name, source, trust_bundle, volume, workload,
+    flow, job, placement, pod, pod_certificate, pod_parts, prefixed_path, projection, quota, resources,
+    selector, service, signer_name, source, trust_bundle, volume, workload,
 };
 use tenure_meta::{FieldErrors, NameFilter};
 
@@ -17,7 +17,7 @@ pub(crate) struct Function {
 type Body = fn(&Context<'_>, &mut FieldErrors);
 
 /// The functions by name.
-const FUNCTIONS: [(&str, Body); 96] = [
+const FUNCTIONS: [(&str, Body); 113] = [
     ("projectionSource", projection::source),
     ("listedConditions", conditions::listed_conditions),
     ("clusterTrustBundleProjection", projection::cluster_trust_bundle),
@@ -36,6 +36,7 @@ const FUNCTIONS: [(&str, Body); 96] = [
     ("aggregatedSelectors", selector::aggregated),
     ("provisioner", volume::provisioner),
     ("podSpec", pod::spec),
+    ("podMounts", pod::mounts),
     ("container", pod::container),
     ("env", pod::env),
     ("envFrom", pod::env_from),
@@ -68,12 +69,12 @@ const FUNCTIONS: [(&str, Body); 96] = [
     ("statefulUpdate", workload::stateful_update),
     ("statefulClaims", workload::stateful_claims),
     ("job", job::job),
-    ("exitCodes", job::exit_codes),
     ("budget", workload::budget),
     ("metric", autoscaler::metric),
     ("mostReplicas", autoscaler::most_replicas),
     ("moreThanLeast", autoscaler::more_than_least),
     ("scalesToZero", autoscaler::scales_to_zero),
+    ("ingressController", prefixed_path::controller),
     ("ingressContent", workload::ingress_content),
     ("service", service::service),
     ("serviceCidr", service::service_cidr),
@@ -96,7 +97,7 @@ const FUNCTIONS: [(&str, Body); 96] = [
     ("admissionPolicy", admission::policy),
     ("mutatingPolicy", admission::mutating_policy),
     ("admissionMutation", admission::mutation),
-    ("admissionBinding", admission::binding),
+    ("admissionBinding", admission::mutating_binding),
     ("validatingBinding", admission::validating_binding),
     ("templateMetadata", selector::template_metadata),
     ("endpointPorts", workload::endpoint_ports),
@@ -107,11 +108,27 @@ const FUNCTIONS: [(&str, Body); 96] = [
     ("auditAnnotation", admission::audit_annotation),
     ("azureDisk", volume::azure_disk),
     ("quobyte", volume::quobyte),
+    ("attachmentSource", volume::attachment_source),
+    ("fibreChannel", volume::fibre_channel),
+    ("driverName", volume::driver_name),
+    ("httpGet", pod::http_get),
+    ("sizeLimit", pod::size_limit),
+    ("scalingPolicy", autoscaler::scaling_policy),
+    ("scalingRules", autoscaler::scaling_rules),
     ("claimSources", volume::claim_sources),
     ("flowResourceRule", flow::resource_rule),
     ("flowPathRule", flow::path_rule),
-    ("flowHandSize", flow::hand_size),
+    ("flowLevel", flow::level),
+    ("flowQueuing", flow::queuing),
+    ("flowSchema", flow::schema),
+    ("flowSubject", flow::subject),
     ("deviceSelector", device::selector),
+    ("deviceAttribute", device::attribute),
+    ("deviceAttributes", device::attributes),
+    ("deviceCount", device::count),
+    ("devicePool", device::pool),
+    ("deviceSlice", device::slice),
+    ("requestReferences", device::request_references),
     ("conditions", conditions::conditions),
     ("podClaims", device::pod_claims),
 ];

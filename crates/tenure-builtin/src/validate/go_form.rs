@@ -12,7 +12,8 @@ const MOST_BYTES: usize = 16 << 10;
 type Fields = &'static [&'static str];
 
 /// The types inside of a pod template, by the field that has them.
-const TYPES: [(&str, Fields); 5] = [
+const TYPES: [(&str, Fields); 6] = [
+    ("rollingUpdate", &["MaxUnavailable=0", "MaxSurge=0"]),
     ("spec", POD_SPEC),
     ("containers", CONTAINER),
     ("initContainers", CONTAINER),
@@ -86,6 +87,47 @@ const CONTAINER: Fields = &[
     "StdinOnce=false",
     "TTY=false",
 ];
+
+/// Fields whose content has no names of Go.
+const KEPT: [&str; 8] = [
+    "limits",
+    "requests",
+    "selector",
+    "capacity",
+    "allocatedResources",
+    "allocatedResourceStatuses",
+    "nodeSelector",
+    "overhead",
+];
+
+const CLAIM_RESOURCES: Fields = &["Limits", "Requests"];
+
+/// A claim of volumes.
+const CLAIM: Fields = &[
+    "AccessModes",
+    "Selector",
+    "Resources={\"Limits\":null,\"Requests\":null}",
+    "VolumeName=\"\"",
+    "StorageClassName",
+    "VolumeMode",
+    "DataSource",
+    "DataSourceRef",
+    "VolumeAttributesClassName",
+];
+
+const CLAIM_STATUS: Fields = &[
+    "Phase=\"\"",
+    "AccessModes",
+    "Capacity",
+    "Conditions",
+    "AllocatedResources",
+    "AllocatedResourceStatuses",
+    "CurrentVolumeAttributesClassName",
+    "ModifyVolumeStatus",
+    "HealthStatus",
+];
+
+const STRATEGY: Fields = &["Type=\"\"", "RollingUpdate"];
 
 /// The security context of a pod, which has fields that the API has in the pod.
 const POD_SECURITY: Fields = &[
@@ -197,6 +239,32 @@ pub(super) fn of_struct(value: &Value) -> String {
     cut(out)
 }
 
+/// Returns the strategy of a deployment or a daemon set, as errors show it.
+pub(super) fn of_strategy(value: &Value) -> String {
+    let mut out = String::new();
+    listed(value, STRATEGY, &mut out);
+    out
+}
+
+/// Returns the claims of a stateful set, as errors show them.
+pub(super) fn of_claims(value: &Value) -> String {
+    let claims = value.as_array().map(|claims| claims.items()).unwrap_or_default();
+    let shown: Vec<String> = claims.iter().map(of_claim).collect();
+    cut(format!("[{}]", shown.join(",")))
+}
+
+fn of_claim(claim: &Value) -> String {
+    let mut out = String::from("{");
+    embedded_metadata(claim, &mut out);
+    for (name, fields) in [("Spec", CLAIM), ("Status", CLAIM_STATUS)] {
+        out.push_str(&format!("{}\"{name}\":", if name == "Spec" { "" } else { "," }));
+        let none = Value::Object(Object::default());
+        listed(claim.get(&json_name(name)).unwrap_or(&none), fields, &mut out);
+    }
+    out.push('}');
+    out
+}
+
 /// Returns the template of pods, or their spec, as errors show it.
 pub(super) fn of_template(value: &Value, layout: PodLayout) -> String {
     let mut out = String::new();
@@ -204,28 +272,26 @@ pub(super) fn of_template(value: &Value, layout: PodLayout) -> String {
         (None, Some(_)) => pod_spec(value, layout, &mut out),
         (spec, _) => {
             out.push('{');
-            // Metadata has names for JSON, and is embedded.
-            let metadata = value.get("metadata").and_then(Value::as_object);
-            let fields = metadata.map(Object::fields).unwrap_or_default();
-            for name in [
-                "name",
-                "generateName",
-                "namespace",
-                "labels",
-                "annotations",
-                "ownerReferences",
-                "finalizers",
-            ] {
-                if let Some((_, part)) = fields.iter().find(|(known, _)| known == name) {
-                    out.push_str(&format!("\"{name}\":{part},"));
-                }
-            }
+            embedded_metadata(value, &mut out);
             out.push_str("\"Spec\":");
             pod_spec(spec.unwrap_or(&Value::Null), layout, &mut out);
             out.push('}');
         }
     }
     cut(out)
+}
+
+/// Writes metadata, which has names for JSON and is embedded.
+fn embedded_metadata(value: &Value, out: &mut String) {
+    let metadata = value.get("metadata").and_then(Value::as_object);
+    let fields = metadata.map(Object::fields).unwrap_or_default();
+    let names =
+        ["name", "generateName", "namespace", "labels", "annotations", "ownerReferences", "finalizers"];
+    for name in names {
+        if let Some((_, part)) = fields.iter().find(|(known, _)| known == name) {
+            out.push_str(&format!("\"{name}\":{part},"));
+        }
+    }
 }
 
 fn pod_spec(spec: &Value, layout: PodLayout, out: &mut String) {
@@ -251,12 +317,15 @@ fn listed(value: &Value, fields: Fields, out: &mut String) {
         let name = json_name(go);
         let part_fields = match name.as_str() {
             "securityContext" if fields == POD_SPEC => Some(POD_SECURITY),
+            "resources" if fields == CLAIM => Some(CLAIM_RESOURCES),
             "securityContext" if fields == FLAT_POD_SPEC => Some(FLAT_POD_SECURITY),
             name => TYPES.iter().find(|(known, _)| *known == name).map(|(_, fields)| *fields),
         };
         match (value.get(&name).filter(|value| !value.is_null()), part_fields) {
             (None, _) => out.push_str(zero),
             (Some(part), Some(fields)) => each(part, fields, out),
+            // Amounts have the names of their resources, and selectors names for JSON.
+            (Some(part), None) if KEPT.contains(&name.as_str()) => out.push_str(&part.to_string()),
             (Some(part), None) => any(part, out),
         }
     }

@@ -229,7 +229,7 @@ fn indexes(old: &Job<'_>, new: &Job<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Returns the intervals of a list such as `1,3-5`, in which indexes grow.
-fn intervals(text: &str, completions: i64) -> Result<Vec<(i64, i64)>, String> {
+pub(super) fn intervals(text: &str, completions: i64) -> Result<Vec<(i64, i64)>, String> {
     let mut intervals: Vec<(i64, i64)> = Vec::new();
     for part in text.split(',').filter(|_| !text.is_empty()) {
         let interval = interval(part, completions)?;

@@ -16,6 +16,8 @@ pub(crate) enum Step {
     MetadataChanges,
     /// The selector that the server generates for a job.
     GeneratedSelector,
+    /// The names of the pods of an indexed job.
+    PodNames,
     /// The content of the object.
     Content,
     /// What may not change.
@@ -23,10 +25,11 @@ pub(crate) enum Step {
 }
 
 /// The letters of the steps in the data.
-const LETTERS: [(char, Step); 5] = [
+const LETTERS: [(char, Step); 6] = [
     ('m', Step::Metadata),
     ('u', Step::MetadataChanges),
     ('g', Step::GeneratedSelector),
+    ('n', Step::PodNames),
     ('s', Step::Content),
     ('i', Step::Changes),
 ];

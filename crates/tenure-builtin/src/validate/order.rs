@@ -23,12 +23,13 @@ enum Step<'p> {
 }
 
 impl Order {
-    /// Compiles the rows of the data.
+    /// Compiles the rows of a section of the data.
     pub(crate) fn new(
         document: &Value,
+        section: &str,
         find: impl Fn(&str) -> Result<ShapeId, DataError>,
     ) -> Result<Order, DataError> {
-        let rows = data::members(VALIDATION, document, "order")?;
+        let rows = data::members(VALIDATION, document, section)?;
         let rows = rows.iter().map(|(name, _)| Ok((find(name)?, rows_of(rows, name))));
         Ok(Order(rows.collect::<Result<_, DataError>>()?))
     }
@@ -66,19 +67,41 @@ impl Order {
         key
     }
 
+    /// Whether an error is of a field that a type lists: of the last type on its path, and in the way that the entry says.
+    pub(crate) fn has(&self, shapes: &Shapes, root: ShapeId, error: &FieldError) -> bool {
+        let (mut shape, mut listed) = (Some(root), None);
+        for step in steps(&error.path) {
+            let Some(id) = shape else { break };
+            (shape, listed) = match (shapes.get(id), step) {
+                (Shape::Struct(structure), Step::Name(name, _)) => {
+                    (structure.field(name).map(|field| field.shape), Some((id, name)))
+                }
+                (Shape::List(inner) | Shape::Map(inner), _) => (Some(*inner), None),
+                _ => (None, None),
+            };
+        }
+        listed.is_some_and(|(id, field)| {
+            let order = self.0.get(&id).map(|order| &order[..]).unwrap_or_default();
+            order.iter().any(|entry| entry == field) || told_apart(order, field, &error.message).is_some()
+        })
+    }
+
     fn rank(&self, id: ShapeId, field: &str, path: &str, message: Option<&str>) -> usize {
         let Some(order) = self.0.get(&id) else { return 0 };
         let place = |wanted: &str| order.iter().position(|entry| entry == wanted);
-        let told_apart = message.and_then(|message| {
-            let kind = message.split(": ").next().unwrap_or_default();
-            order.iter().position(|entry| {
-                let rest = entry.strip_prefix(field).and_then(|rest| rest.strip_prefix(' '));
-                rest.is_some_and(|rest| rest == kind || message.ends_with(rest))
-            })
-        });
+        let told_apart = message.and_then(|message| told_apart(order, field, message));
         let known = told_apart.or_else(|| place(path)).or_else(|| place(field));
         known.unwrap_or(if field.is_empty() { 0 } else { order.len() })
     }
+}
+
+/// Returns the place of the entry for a field and a kind of error, or the end of its message.
+fn told_apart(order: &[Text], field: &str, message: &str) -> Option<usize> {
+    let kind = message.split(": ").next().unwrap_or_default();
+    order.iter().position(|entry| {
+        let rest = entry.strip_prefix(field).and_then(|rest| rest.strip_prefix(' '));
+        rest.is_some_and(|rest| rest == kind || message.ends_with(rest))
+    })
 }
 
 fn rows_of(rows: &tenure_value::Object, name: &str) -> Box<[Text]> {

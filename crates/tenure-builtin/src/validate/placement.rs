@@ -210,3 +210,9 @@ pub(crate) fn topologies(context: &Context<'_>, errors: &mut FieldErrors) {
         }
     }
 }
+
+/// Returns the error in the operator of a node selector.
+pub(crate) fn node_operator(text: &str) -> Vec<String> {
+    let known = ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
+    Vec::from_iter((!known.contains(&text)).then(|| "not a valid selector operator".into()))
+}

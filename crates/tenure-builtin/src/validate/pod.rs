@@ -20,9 +20,6 @@ fn claimed_volumes(object: &Value) -> impl Iterator<Item = &str> {
 /// Validates properties that span the containers and volumes of a pod.
 pub(crate) fn spec(context: &Context<'_>, errors: &mut FieldErrors) {
     let mut names: Seen<&str> = Seen::default();
-    let mut volumes: Seen<&str> =
-        context.items("volumes").iter().map(|volume| text(volume, "name")).collect();
-    volumes.extend(claimed_volumes(context.root));
     let mut host_ports = Seen::default();
     let host_network = context.get("hostNetwork") == Some(&Value::Bool(true));
     let grace = context.number("terminationGracePeriodSeconds").unwrap_or(30);
@@ -45,20 +42,6 @@ pub(crate) fn spec(context: &Context<'_>, errors: &mut FieldErrors) {
                         format!("must be non-negative and less than terminationGracePeriodSeconds ({grace})");
                     let path = below(&format!("lifecycle.{hook}.sleep"));
                     errors.push(context.fault(&path, FieldErrorKind::Invalid, &seconds.into(), &detail));
-                }
-            }
-            for (number, mount) in items(container.get("volumeMounts")).iter().enumerate() {
-                let volume = text(mount, "name");
-                if !volumes.contains(&volume) {
-                    let path = below(&format!("volumeMounts[{number}].name"));
-                    errors.push(context.fault(&path, FieldErrorKind::NotFound, &volume.into(), ""));
-                }
-            }
-            for (number, device) in items(container.get("volumeDevices")).iter().enumerate() {
-                let volume = text(device, "name");
-                if !volumes.contains(&volume) {
-                    let path = below(&format!("volumeDevices[{number}].name"));
-                    errors.push(context.fault(&path, FieldErrorKind::NotFound, &volume.into(), ""));
                 }
             }
             // Init containers run one after the other.
@@ -97,9 +80,20 @@ pub(crate) fn spec(context: &Context<'_>, errors: &mut FieldErrors) {
     if context.root.get("kind").and_then(Value::as_str) == Some("Pod") {
         source::tokens(context, errors);
     }
-    if context.text("dnsPolicy") == "None" && context.at(&["dnsConfig", "nameservers"]).is_none() {
-        let detail = "must provide at least one DNS nameserver when `dnsPolicy` is None";
-        errors.push(context.fault("dnsConfig", FieldErrorKind::Required, &Value::Null, detail));
+    match context.get("dnsConfig").filter(|_| context.text("dnsPolicy") == "None") {
+        None if context.text("dnsPolicy") == "None" => {
+            errors.push(context.required("dnsConfig", "must provide `dnsConfig` when `dnsPolicy` is None"));
+        }
+        Some(config) if items(config.get("nameservers")).is_empty() => {
+            let detail = "must provide at least one DNS nameserver when `dnsPolicy` is None";
+            errors.push(context.required("dnsConfig.nameservers", detail));
+        }
+        _ => {}
+    }
+    for (at, option) in items(context.at(&["dnsConfig", "options"])).iter().enumerate() {
+        if text(option, "name").is_empty() {
+            errors.push(context.required(&format!("dnsConfig.options[{at}]"), "must not be empty"));
+        }
     }
     let flag = |name: &str| context.get(name) == Some(&Value::Bool(true));
     if flag("shareProcessNamespace") && flag("hostPID") {
@@ -110,6 +104,177 @@ pub(crate) fn spec(context: &Context<'_>, errors: &mut FieldErrors) {
             &Value::Bool(true),
             detail,
         ));
+    }
+}
+
+/// Validates the mounts and the devices of containers, once the volumes are: one that is wrong cannot be used.
+pub(crate) fn mounts(context: &Context<'_>, errors: &mut FieldErrors) {
+    let list = context.path_to("volumes[");
+    let place = |error: &FieldError| {
+        let (at, rest) = error.path.strip_prefix(&list)?.split_once(']')?;
+        at.parse().ok().filter(|_: &usize| rest.is_empty() || rest.starts_with('.'))
+    };
+    let wrong: Seen<usize> = errors.iter().filter_map(place).collect();
+    let right = context.items("volumes").iter().enumerate().filter(|(at, _)| !wrong.contains(at));
+    let mut volumes: Seen<&str> = claimed_volumes(context.root).collect();
+    volumes.extend(right.map(|(_, volume)| text(volume, "name")));
+    for list in CONTAINERS {
+        for (at, container) in context.items(list).iter().enumerate() {
+            let part = Part {
+                context,
+                container,
+                path: format!("{list}[{at}]"),
+                volumes: &volumes,
+                mounted: Uses::of(container, "volumeMounts", "mountPath"),
+                attached: Uses::of(container, "volumeDevices", "devicePath"),
+            };
+            part.mounts(errors);
+            part.devices(errors);
+        }
+    }
+}
+
+/// A container and the volumes that it may use.
+struct Part<'p> {
+    context: &'p Context<'p>,
+    container: &'p Value,
+    path: String,
+    volumes: &'p Seen<&'p str>,
+    mounted: Uses<'p>,
+    attached: Uses<'p>,
+}
+
+/// Which volumes a list of a container uses, and under which paths; the last use of a volume counts.
+#[derive(Default)]
+struct Uses<'p> {
+    names: Seen<&'p str>,
+    paths: Seen<&'p str>,
+}
+
+impl<'p> Uses<'p> {
+    fn of(container: &'p Value, list: &str, path: &str) -> Uses<'p> {
+        let mut uses = Uses::default();
+        for part in items(container.get(list)).iter().rev() {
+            if uses.names.insert(text(part, "name")) {
+                uses.paths.insert(text(part, path));
+            }
+        }
+        uses
+    }
+}
+
+/// How mounts are shared with the node.
+const PROPAGATIONS: [&str; 3] = ["Bidirectional", "HostToContainer", "None"];
+const RECURSIVE_READ_ONLY: [&str; 3] = ["Disabled", "Enabled", "IfPossible"];
+
+impl Part<'_> {
+    fn invalid(&self, below: &str, value: &str, detail: &str, errors: &mut FieldErrors) {
+        let path = format!("{}.{below}", self.path);
+        self.context.invalid(&path, &value.into(), vec![detail.into()], errors);
+    }
+
+    fn mounts(&self, errors: &mut FieldErrors) {
+        let mut taken = Seen::default();
+        for (at, mount) in items(self.container.get("volumeMounts")).iter().enumerate() {
+            let below = |name: &str| format!("volumeMounts[{at}].{name}");
+            let (name, path) = (text(mount, "name"), text(mount, "mountPath"));
+            self.name(&below("name"), name, errors);
+            if path.is_empty() {
+                errors.push(self.context.required(&format!("{}.{}", self.path, below("mountPath")), ""));
+            }
+            if !taken.insert(path) {
+                self.invalid(&below("mountPath"), path, "must be unique", errors);
+            }
+            if self.attached.names.contains(&name) {
+                self.invalid(&below("name"), name, "must not already exist in volumeDevices", errors);
+            }
+            if self.attached.paths.contains(&path) {
+                let detail = "must not already exist as a path in volumeDevices";
+                self.invalid(&below("mountPath"), path, detail, errors);
+            }
+            let (sub, expression) = (text(mount, "subPath"), text(mount, "subPathExpr"));
+            // Kubernetes names the list here, and not the mount.
+            let whole = |field: &str| format!("{}.volumeMounts.{field}", self.path);
+            self.context.invalid(&whole("subPath"), &sub.into(), format::relative_path(sub), errors);
+            if !expression.is_empty() {
+                if !sub.is_empty() {
+                    let detail = "subPathExpr and subPath are mutually exclusive";
+                    self.invalid(&below("subPathExpr"), expression, detail, errors);
+                }
+                let faults = format::relative_path(expression);
+                self.context.invalid(&whole("subPathExpr"), &expression.into(), faults, errors);
+            }
+            self.propagation(mount, &whole, errors);
+        }
+    }
+
+    fn propagation(&self, mount: &Value, path: &dyn Fn(&str) -> String, errors: &mut FieldErrors) {
+        let mode = mount.get("mountPropagation").and_then(Value::as_str);
+        let mut forbid = |field: &str, detail: &str| {
+            let path = self.context.path_to(&path(field));
+            errors.push(FieldError::forbidden(path, detail));
+        };
+        let privileged = self.container.at(["securityContext", "privileged"]) == Some(&Value::Bool(true));
+        if mode == Some("Bidirectional") && !privileged {
+            let detail = "Bidirectional mount propagation is available only to privileged containers";
+            forbid("mountPropagation", detail);
+        }
+        let recursive = mount.get("recursiveReadOnly").and_then(Value::as_str);
+        if matches!(recursive, Some("Enabled" | "IfPossible")) {
+            if mount.get("readOnly") != Some(&Value::Bool(true)) {
+                forbid("recursiveReadOnly", "may only be specified when readOnly is true");
+            }
+            if mode.is_some_and(|mode| mode != "None") {
+                let detail = "may only be specified when mountPropagation is None or not specified";
+                forbid("recursiveReadOnly", detail);
+            }
+        }
+        let words =
+            [("mountPropagation", mode, PROPAGATIONS), ("recursiveReadOnly", recursive, RECURSIVE_READ_ONLY)];
+        for (field, word, known) in words {
+            if let Some(word) = word.filter(|word| !known.contains(word)) {
+                errors.push(self.context.not_supported(&path(field), word, &known));
+            }
+        }
+    }
+
+    /// Validates the name of a volume that is used.
+    fn name(&self, below: &str, name: &str, errors: &mut FieldErrors) {
+        let path = format!("{}.{below}", self.path);
+        if name.is_empty() {
+            errors.push(self.context.required(&path, ""));
+        }
+        if !self.volumes.contains(&name) {
+            errors.push(self.context.fault(&path, FieldErrorKind::NotFound, &name.into(), ""));
+        }
+    }
+
+    fn devices(&self, errors: &mut FieldErrors) {
+        let (mut names, mut paths) = (Seen::default(), Seen::default());
+        for (at, device) in items(self.container.get("volumeDevices")).iter().enumerate() {
+            let below = |name: &str| format!("volumeDevices[{at}].{name}");
+            let (name, path) = (text(device, "name"), text(device, "devicePath"));
+            if !name.is_empty() && !names.insert(name) {
+                self.invalid(&below("name"), name, "must be unique", errors);
+            }
+            self.name(&below("name"), name, errors);
+            if path.is_empty() {
+                errors.push(self.context.required(&format!("{}.{}", self.path, below("devicePath")), ""));
+            }
+            if !paths.insert(path) {
+                self.invalid(&below("devicePath"), path, "must be unique", errors);
+            }
+            if path.split('/').any(|part| part == "..") {
+                self.invalid(&below("devicePath"), path, "can not contain backsteps ('..')", errors);
+            }
+            if self.mounted.names.contains(&name) {
+                self.invalid(&below("name"), name, "must not already exist in volumeMounts", errors);
+            }
+            if self.mounted.paths.contains(&path) {
+                let detail = "must not already exist as a path in volumeMounts";
+                self.invalid(&below("devicePath"), path, detail, errors);
+            }
+        }
     }
 }
 
@@ -176,7 +341,7 @@ pub(crate) fn container(context: &Context<'_>, errors: &mut FieldErrors) {
     for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
         let Some(value) = context.get(probe) else { continue };
         let number = |name: &str| value.get(name).and_then(Value::as_i64);
-        if probe != "readinessProbe" && number("successThreshold").is_some_and(|number| number > 1) {
+        if probe != "readinessProbe" && number("successThreshold").is_some_and(|number| number != 1) {
             let path = format!("{probe}.successThreshold");
             let value = number("successThreshold").unwrap_or(0).into();
             errors.push(context.fault(&path, FieldErrorKind::Invalid, &value, "must be 1"));
@@ -199,14 +364,6 @@ pub(crate) fn container(context: &Context<'_>, errors: &mut FieldErrors) {
         }
     }
     let security = |name: &str| context.at(&["securityContext", name]);
-    for (at, mount) in context.items("volumeMounts").iter().enumerate() {
-        let both_ways = text(mount, "mountPropagation") == "Bidirectional";
-        if both_ways && security("privileged") != Some(&Value::Bool(true)) {
-            let path = format!("volumeMounts[{at}].mountPropagation");
-            let detail = "Bidirectional mount propagation is available only to privileged containers";
-            errors.push(context.fault(&path, FieldErrorKind::Forbidden, &Value::Null, detail));
-        }
-    }
     if security("allowPrivilegeEscalation") == Some(&Value::Bool(false)) {
         let added = context.at(&["securityContext", "capabilities", "add"]).and_then(Value::as_array);
         let admin = added.is_some_and(|added| {
@@ -243,8 +400,7 @@ pub(crate) fn env(context: &Context<'_>, errors: &mut FieldErrors) {
     let kinds = ["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"];
     match source.iter().filter(|(name, value)| kinds.contains(&name.as_str()) && !value.is_null()).count() {
         0 => {
-            let detail =
-                "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`";
+            let detail = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`";
             errors.push(context.fault("valueFrom", FieldErrorKind::Invalid, &"".into(), detail));
         }
         1 => {}
@@ -254,15 +410,8 @@ pub(crate) fn env(context: &Context<'_>, errors: &mut FieldErrors) {
         }
     }
     if let Some(path) = source.get("fieldRef").and_then(|reference| reference.get("fieldPath")) {
-        let text = path.as_str().unwrap_or_default();
-        if !source::is_subscript(text) && !ENV_FIELDS.contains(&text) {
-            errors.push(context.fault(
-                "valueFrom.fieldRef.fieldPath",
-                FieldErrorKind::NotSupported,
-                path,
-                "supported values: metadata.name, metadata.namespace, and others of the pod",
-            ));
-        }
+        let named = path.as_str().unwrap_or_default();
+        source::field_path(context, "valueFrom.fieldRef.fieldPath", named, &ENV_FIELDS, errors);
     }
 }
 
@@ -401,6 +550,7 @@ const VOLUME_SOURCES: [&str; 30] = [
 /// Validates that a volume has exactly one source.
 pub(crate) fn volume(context: &Context<'_>, errors: &mut FieldErrors) {
     let sources: Vec<&str> = fields(context.node).filter(|name| *name != "name").collect();
+    claim_name(context, errors);
     if sources.is_empty() {
         errors.push(context.fault("", FieldErrorKind::Required, &Value::Null, "must specify a volume type"));
     }
@@ -411,6 +561,38 @@ pub(crate) fn volume(context: &Context<'_>, errors: &mut FieldErrors) {
     for extra in sources.iter().filter(|name| Some(**name) != first) {
         let detail = "may not specify more than 1 volume type";
         errors.push(context.fault(extra, FieldErrorKind::Forbidden, &Value::Null, detail));
+    }
+}
+
+/// Validates the name of the claim that is made for an ephemeral volume of a pod.
+fn claim_name(context: &Context<'_>, errors: &mut FieldErrors) {
+    let (pod, volume) = (context.root.at(["metadata", "name"]).and_then(Value::as_str), context.text("name"));
+    let is_pod = context.root.get("kind").and_then(Value::as_str) == Some("Pod");
+    if let Some(pod) = pod.filter(|pod| is_pod && !pod.is_empty() && !volume.is_empty())
+        && context.get("ephemeral").is_some()
+    {
+        let name = format!("{pod}-{volume}");
+        let faults = format::dns_subdomain(&name).into_iter();
+        let faults = faults.map(|fault| format!("PVC name {name:?}: {fault}")).collect();
+        context.invalid("name", &volume.into(), faults, errors);
+    }
+}
+
+/// Validates a request of HTTP: its headers are reported at their list.
+pub(crate) fn http_get(context: &Context<'_>, errors: &mut FieldErrors) {
+    number_or_name(context, "port", errors);
+    for header in context.items("httpHeaders") {
+        let name = text(header, "name");
+        context.invalid("httpHeaders", &name.into(), format::header_name(name), errors);
+    }
+}
+
+/// Validates that the size of an empty directory is an amount.
+pub(crate) fn size_limit(context: &Context<'_>, errors: &mut FieldErrors) {
+    let limit = context.text("sizeLimit");
+    if !format::not_negative(limit).is_empty() {
+        let detail = "SizeLimit field must be a valid resource quantity";
+        errors.push(context.fault("sizeLimit", FieldErrorKind::Forbidden, &Value::Null, detail));
     }
 }
 

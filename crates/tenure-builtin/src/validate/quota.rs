@@ -86,13 +86,10 @@ pub(super) fn overhead(context: &Context<'_>, name: &str, errors: &mut FieldErro
             errors.push(context.fault(name, FieldErrorKind::Invalid, &key.clone().into(), &fault));
         }
         if amount(context, name, key).is_some_and(|amount| amount.nanos() < 0) {
-            let path = format!("{name}[{key}]");
-            errors.push(context.fault(
-                &path,
-                FieldErrorKind::Invalid,
-                value,
-                "must be greater than or equal to 0",
-            ));
+            // Kubernetes names the limits of a container here.
+            let list = if name == "podFixed" { "limits" } else { name };
+            let detail = "must be greater than or equal to 0";
+            context.invalid(&format!("{list}[{key}]"), value, vec![detail.into()], errors);
         }
     }
 }

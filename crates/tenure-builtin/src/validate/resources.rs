@@ -126,6 +126,12 @@ pub(crate) fn capacity(context: &Context<'_>, errors: &mut FieldErrors) {
         errors.push(context.fault("capacity", FieldErrorKind::NotSupported, &value, detail));
     }
     if has_storage {
+        let amount = context.at(&["capacity", "storage"]).and_then(Value::as_str).and_then(Quantity::parse);
+        if let Some(amount) = amount.filter(|amount| amount.nanos() < 0) {
+            let number = Value::from((amount.nanos() / 1_000_000_000) as i64);
+            let detail = "must be a valid resource quantity";
+            context.invalid("capacity[storage]", &number, vec![detail.into()], errors);
+        }
         storage(context, &["capacity", "storage"], "capacity[storage]", errors);
     }
 }

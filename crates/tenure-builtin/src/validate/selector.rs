@@ -166,14 +166,15 @@ pub(super) fn matches_template(context: &Context<'_>, errors: &mut FieldErrors) 
 pub(crate) fn selects_template_by_map(context: &Context<'_>, errors: &mut FieldErrors) {
     let selector = context.get("selector").and_then(Value::as_object).cloned().unwrap_or_default();
     let labels = context.at(&["template", "metadata", "labels"]);
+    if selector.is_empty() {
+        errors.push(context.required("selector", ""));
+    }
     if context.get("template").is_none() {
-        errors.push(context.fault("template", FieldErrorKind::Required, &Value::Null, ""));
+        errors.push(context.required("template", ""));
         return;
     }
     let have = labels.and_then(Value::as_object).cloned().unwrap_or_default();
-    if selector.is_empty() {
-        errors.push(context.fault("selector", FieldErrorKind::Required, &Value::Null, ""));
-    } else if !selector.iter().all(|(name, value)| have.get(name) == Some(value)) {
+    if !selector.iter().all(|(name, value)| have.get(name) == Some(value)) {
         mismatch(context, labels, errors);
     }
 }

@@ -1,22 +1,45 @@
 //! Validation of sources of values and files in pods: fields of the pod, resources of a container, projected
 //! volumes. Environment variables and files support different fields.
 
-use super::{context::Context, projection::CERTIFICATE_PATHS};
+use super::{
+    context::{Context, text},
+    projection::CERTIFICATE_PATHS,
+};
 use tenure_meta::{FieldErrorKind, FieldErrors, Quantity, Seen};
 use tenure_value::Value;
 
 /// Fields of a pod that a file may refer to.
 const FILE_FIELDS: [&str; 5] =
-    ["metadata.name", "metadata.namespace", "metadata.labels", "metadata.annotations", "metadata.uid"];
+    ["metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"];
+
+/// Fields of a pod that can be referred to.
+const POD_FIELDS: [&str; 16] = [
+    "metadata.annotations",
+    "metadata.labels",
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "spec.hostNetwork",
+    "spec.nodeName",
+    "spec.restartPolicy",
+    "spec.schedulerName",
+    "spec.serviceAccountName",
+    "status.hostIP",
+    "status.hostIPs",
+    "status.nominatedNodeName",
+    "status.phase",
+    "status.podIP",
+    "status.podIPs",
+];
 
 /// Resources of a container that can be referred to, without huge pages.
 const AMOUNTS: [&str; 6] = [
     "limits.cpu",
-    "limits.memory",
     "limits.ephemeral-storage",
+    "limits.memory",
     "requests.cpu",
-    "requests.memory",
     "requests.ephemeral-storage",
+    "requests.memory",
 ];
 
 /// Divisors of CPU.
@@ -34,22 +57,44 @@ pub(super) fn is_subscript(path: &str) -> bool {
 
 /// Validates a downward API file.
 pub(crate) fn file(context: &Context<'_>, errors: &mut FieldErrors) {
+    let part = |name: &str| context.get(name);
+    match (part("fieldRef"), part("resourceFieldRef")) {
+        (None, None) => errors.push(context.required("", "one of fieldRef and resourceFieldRef is required")),
+        (Some(_), Some(_)) => {
+            let detail = "fieldRef and resourceFieldRef can not be specified simultaneously";
+            context.invalid("", &"resource".into(), vec![detail.into()], errors);
+        }
+        _ => {}
+    }
     if let Some(path) = context.at(&["fieldRef", "fieldPath"]) {
-        let text = path.as_str().unwrap_or_default();
-        if !text.is_empty() && !is_subscript(text) && !FILE_FIELDS.contains(&text) {
-            let detail = format!("supported values: {}", FILE_FIELDS.join(", "));
-            errors.push(context.fault("fieldRef.fieldPath", FieldErrorKind::NotSupported, path, &detail));
+        let named = path.as_str().unwrap_or_default();
+        field_path(context, "fieldRef.fieldPath", named, &FILE_FIELDS, errors);
+    }
+    if let Some(reference) = part("resourceFieldRef") {
+        // What is missing is reported one by one.
+        let missing = ["containerName", "resource"].into_iter().find(|name| text(reference, name).is_empty());
+        if let Some(name) = missing {
+            errors.push(context.required(&format!("resourceFieldRef.{name}"), ""));
         }
     }
-    let container =
-        context.at(&["resourceFieldRef", "containerName"]).and_then(Value::as_str).unwrap_or_default();
-    if context.get("resourceFieldRef").is_some() && container.is_empty() {
-        errors.push(context.fault(
-            "resourceFieldRef.containerName",
-            FieldErrorKind::Required,
-            &Value::Null,
-            "",
-        ));
+}
+
+/// Validates the path of a field of a pod, which is one that can be referred to at all, and from here.
+pub(super) fn field_path(
+    context: &Context<'_>,
+    at: &str,
+    path: &str,
+    known: &[&str],
+    errors: &mut FieldErrors,
+) {
+    if path.is_empty() || is_subscript(path) || known.contains(&path) {
+        return;
+    }
+    if POD_FIELDS.contains(&path) {
+        errors.push(context.not_supported(at, path, known));
+    } else {
+        let detail = format!("error converting fieldPath: field label not supported: {path}");
+        context.invalid(at, &path.into(), vec![detail], errors);
     }
 }
 
@@ -61,8 +106,7 @@ pub(crate) fn amount(context: &Context<'_>, errors: &mut FieldErrors) {
     }
     let huge = ["limits.hugepages-", "requests.hugepages-"].iter().any(|start| name.starts_with(start));
     if !huge && !AMOUNTS.contains(&name) {
-        let detail = format!("supported values: {}", AMOUNTS.join(", "));
-        errors.push(context.fault("resource", FieldErrorKind::NotSupported, &name.into(), &detail));
+        errors.push(context.not_supported("resource", name, &AMOUNTS));
         return;
     }
     let units: &[&str] = if name.ends_with(".cpu") { &PROCESSOR_UNITS } else { &BYTE_UNITS };

@@ -86,6 +86,8 @@ enum Shown {
     Struct,
     /// As a template of pods, or their spec.
     Template(PodLayout),
+    /// As the claims of a stateful set.
+    Claims,
     /// Not at all, as the generated checks of Kubernetes do.
     Nothing,
 }
@@ -248,9 +250,10 @@ impl UpdateRule {
                 Some("struct") => Shown::Struct,
                 Some("template") => Shown::Template(PodLayout::Nested),
                 Some("flatTemplate") => Shown::Template(PodLayout::Flat),
+                Some("claims") => Shown::Claims,
                 Some("nothing") => Shown::Nothing,
                 Some(other) => {
-                    let known = "struct, template, flatTemplate or nothing";
+                    let known = "struct, template, flatTemplate, claims or nothing";
                     return Err(format!("unknown form {other:?}; use {known}"));
                 }
             },
@@ -319,6 +322,7 @@ impl ImmutableField {
                 let quoted = match shown {
                     Shown::Nothing => "null".into(),
                     _ if value.is_null() => "null".into(),
+                    Shown::Claims => go_form::of_claims(value),
                     Shown::Template(layout) => go_form::of_template(value, layout),
                     _ => go_form::of_struct(value),
                 };

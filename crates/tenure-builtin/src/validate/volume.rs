@@ -1,6 +1,9 @@
 //! Validation of volumes: names of iSCSI targets, disks and registries, sources of claims, and the placement of a volume.
 
-use super::context::{Context, text};
+use super::{
+    context::{Context, text},
+    go_form,
+};
 use tenure_meta::{
     FieldError, FieldErrorKind, FieldErrors,
     format::{self, Verdict},
@@ -12,6 +15,27 @@ pub(crate) fn provisioner(context: &Context<'_>, errors: &mut FieldErrors) {
     let name = context.text("provisioner").to_lowercase();
     if !name.is_empty() {
         context.invalid("provisioner", &name.as_str().into(), format::qualified_name(&name), errors);
+    }
+}
+
+/// Validates the name of the driver of a class of attributes, in the same way.
+pub(crate) fn driver_name(context: &Context<'_>, errors: &mut FieldErrors) {
+    let name = context.text("driverName").to_lowercase();
+    if !name.is_empty() {
+        context.invalid("driverName", &name.as_str().into(), format::qualified_name(&name), errors);
+    }
+}
+
+/// Validates that a volume of a Fibre Channel has one kind of names.
+pub(crate) fn fibre_channel(context: &Context<'_>, errors: &mut FieldErrors) {
+    let detail = "must specify either targetWWNs or wwids, but not both";
+    match (context.items("targetWWNs").is_empty(), context.items("wwids").is_empty()) {
+        (true, true) => errors.push(context.required("targetWWNs", detail)),
+        (false, false) => {
+            let value = context.get("targetWWNs").cloned().unwrap_or_default();
+            context.invalid("targetWWNs", &value, vec![detail.into()], errors);
+        }
+        _ => {}
     }
 }
 
@@ -81,21 +105,50 @@ pub(crate) fn quobyte(context: &Context<'_>, errors: &mut FieldErrors) {
     }
 }
 
-/// Validates the sources of a claim: without a group they are claims, and if both name one, they name the same.
+/// Validates the sources of a claim: without a group they are claims, and if both are given, they name the same.
 pub(crate) fn claim_sources(context: &Context<'_>, errors: &mut FieldErrors) {
     for name in ["dataSource", "dataSourceRef"] {
         let Some(source) = context.get(name) else { continue };
-        let kind = text(source, "kind");
-        if text(source, "apiGroup").is_empty() && kind != "PersistentVolumeClaim" {
+        let (kind, group) = (text(source, "kind"), text(source, "apiGroup"));
+        if group.is_empty() && kind != "PersistentVolumeClaim" {
             let detail = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
             errors.push(context.fault(name, FieldErrorKind::Invalid, &kind.into(), detail));
         }
+        let fault = if group.is_empty() { Verdict::new() } else { format::dns_subdomain(group) };
+        context.invalid(&format!("{name}.apiGroup"), &group.into(), fault, errors);
+        let namespace = text(source, "namespace");
+        let fault = if namespace.is_empty() { Verdict::new() } else { format::dns_label(namespace) };
+        context.invalid(&format!("{name}.namespace"), &namespace.into(), fault, errors);
     }
-    if let (Some(source), Some(reference)) = (context.get("dataSource"), context.get("dataSourceRef"))
-        && ["apiGroup", "kind", "name"].iter().any(|name| text(source, name) != text(reference, name))
-    {
-        let value = Value::Object(Object::default());
-        errors.push(context.fault("", FieldErrorKind::Invalid, &value, "must match dataSourceRef"));
+    let (Some(source), Some(reference)) = (context.get("dataSource"), context.get("dataSourceRef")) else {
+        return;
+    };
+    let detail = match () {
+        () if !text(reference, "namespace").is_empty() => {
+            "may not be specified when dataSourceRef.namespace is specified"
+        }
+        () if ["apiGroup", "kind", "name"].iter().any(|name| text(source, name) != text(reference, name)) => {
+            "must match dataSourceRef"
+        }
+        () => return,
+    };
+    errors.push(context.fault("", FieldErrorKind::Invalid, &Value::Object(Object::default()), detail));
+}
+
+/// Validates that a volume is attached that has a name, or is given.
+pub(crate) fn attachment_source(context: &Context<'_>, errors: &mut FieldErrors) {
+    let detail = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
+    match (context.get("persistentVolumeName"), context.get("inlineVolumeSpec")) {
+        (None, None) => errors.push(context.required("", detail)),
+        (Some(_), Some(_)) => {
+            errors.push(context.fault("", FieldErrorKind::Forbidden, &Value::Null, detail));
+        }
+        (Some(name), None) if name.as_str() == Some("") => {
+            errors.push(
+                context.required("persistentVolumeName", "must specify non empty persistentVolumeName"),
+            );
+        }
+        _ => {}
     }
 }
 
@@ -146,7 +199,15 @@ pub(crate) fn node_affinity(old: &Value, new: &Value) -> Vec<FieldError> {
         return Vec::new();
     }
     let detail = "field is immutable, except for updating from beta label to GA";
-    vec![FieldError::invalid("nodeAffinity", &is, detail)]
+    let shown = match &is {
+        Value::Null => "null".into(),
+        is => {
+            let required = is.get("required").filter(|required| !required.is_null());
+            format!("{{\"Required\":{}}}", required.map_or("null".into(), go_form::of_struct))
+        }
+    };
+    let message = format!("Invalid value: {shown}: {detail}");
+    vec![FieldError::with_message(FieldErrorKind::Invalid, "nodeAffinity", message)]
 }
 
 /// Whether a value is the same but for labels that were renamed.

@@ -7,54 +7,68 @@ use super::{
 use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, Seen, format};
 use tenure_value::{Object, Value};
 
-/// Parses a number or a percentage; returns an error message otherwise.
-fn share(value: &Value) -> Result<(i64, bool), &'static str> {
-    let percent = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%', regex used for validation is '[0-9]+%')";
-    match value {
-        Value::Int(number) if *number >= 0 => Ok((*number, false)),
-        Value::Int(_) => Err("must be greater than or equal to 0"),
-        Value::String(text) => {
-            let digits = text.strip_suffix('%').ok_or(percent)?;
-            if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-                return Err(percent);
-            }
-            digits.parse().map(|number| (number, true)).map_err(|_| percent)
+const PERCENT: &str = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
+
+/// A field that is a number or a percentage.
+#[derive(Clone, Copy)]
+struct Share {
+    number: i64,
+    is_percent: bool,
+}
+
+impl Share {
+    /// Reads a value, and says what is wrong with it.
+    fn read(value: &Value) -> (Share, Option<&'static str>) {
+        let plain = |number| Share { number, is_percent: false };
+        match value {
+            Value::Int(number) if *number >= 0 => (plain(*number), None),
+            Value::Int(number) => (plain(*number), Some("must be greater than or equal to 0")),
+            Value::String(text) => match text.strip_suffix('%').filter(|digits| is_number(digits)) {
+                // What has too many digits counts as zero.
+                Some(digits) => (Share { number: digits.parse().unwrap_or(0), is_percent: true }, None),
+                None => (plain(text.parse().unwrap_or(0)), Some(PERCENT)),
+            },
+            _ => (plain(0), Some("must be an integer or percentage (e.g '5%')")),
         }
-        _ => Err("must be an integer or percentage (e.g '5%')"),
+    }
+
+    fn is_too_much(self) -> bool {
+        self.is_percent && self.number > 100
     }
 }
 
-/// Validates a field that is a number or a percentage, and returns its number.
-fn checked_share(
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Validates the form of a field that is a number or a percentage, and returns it; an absent one is zero.
+fn share(context: &Context<'_>, below: &str, value: Option<&Value>, errors: &mut FieldErrors) -> Share {
+    let zero = Value::Int(0);
+    let value = value.filter(|value| !value.is_null()).unwrap_or(&zero);
+    let (share, fault) = Share::read(value);
+    context.invalid(below, value, Vec::from_iter(fault.map(String::from)), errors);
+    share
+}
+
+/// Validates that a percentage is not more than the whole.
+fn no_more_than_all(
     context: &Context<'_>,
     below: &str,
-    value: Option<&Value>,
+    (value, share): (Option<&Value>, Share),
     errors: &mut FieldErrors,
-) -> Option<i64> {
-    let value = value?;
-    match share(value) {
-        Ok((number, true)) if number > 100 => {
-            errors.push(context.fault(
-                below,
-                FieldErrorKind::Invalid,
-                value,
-                "must not be greater than 100%",
-            ));
-            None
-        }
-        Ok((number, _)) => Some(number),
-        Err(detail) => {
-            errors.push(context.fault(below, FieldErrorKind::Invalid, value, detail));
-            None
-        }
+) {
+    if share.is_too_much() {
+        let value = value.cloned().unwrap_or_default();
+        errors.push(context.fault(below, FieldErrorKind::Invalid, &value, "must not be greater than 100%"));
     }
 }
 
 /// Validates the strategy of a deployment.
 pub(crate) fn rolling_update(context: &Context<'_>, errors: &mut FieldErrors) {
     let update = context.at(&["strategy", "rollingUpdate"]).filter(|value| !value.is_null());
-    match context.at(&["strategy", "type"]).and_then(Value::as_str) {
-        Some("Recreate") if update.is_some() => {
+    match (context.at(&["strategy", "type"]).and_then(Value::as_str), update) {
+        (Some("Recreate"), None) => {}
+        (Some("Recreate"), Some(_)) => {
             let detail = "may not be specified when strategy `type` is 'Recreate'";
             errors.push(context.fault(
                 "strategy.rollingUpdate",
@@ -63,35 +77,26 @@ pub(crate) fn rolling_update(context: &Context<'_>, errors: &mut FieldErrors) {
                 detail,
             ));
         }
-        Some("RollingUpdate") => {
-            let part = |name: &str| update.and_then(|update| update.get(name));
-            let down = checked_share(
-                context,
-                "strategy.rollingUpdate.maxUnavailable",
-                part("maxUnavailable"),
-                errors,
-            );
-            let surge = part("maxSurge").map(share);
-            if let (Some(Err(detail)), Some(value)) = (&surge, part("maxSurge")) {
-                errors.push(context.fault(
-                    "strategy.rollingUpdate.maxSurge",
-                    FieldErrorKind::Invalid,
-                    value,
-                    detail,
-                ));
-            }
-            if let (Some(0), Some(Ok((0, _)))) = (down, surge) {
-                let detail = "may not be 0 when `maxSurge` is 0";
-                let value = part("maxUnavailable").cloned().unwrap_or_default();
-                errors.push(context.fault(
-                    "strategy.rollingUpdate.maxUnavailable",
-                    FieldErrorKind::Invalid,
-                    &value,
-                    detail,
-                ));
-            }
+        (Some("RollingUpdate"), None) => {
+            let detail = "this should be defaulted and never be nil";
+            errors.push(context.required("strategy.rollingUpdate", detail));
         }
-        _ => {}
+        (Some("RollingUpdate"), Some(update)) => {
+            let (most, surge) = ("strategy.rollingUpdate.maxUnavailable", "strategy.rollingUpdate.maxSurge");
+            let value = update.get("maxUnavailable");
+            let down = share(context, most, value, errors);
+            let up = share(context, surge, update.get("maxSurge"), errors);
+            if (down.number, up.number) == (0, 0) {
+                let detail = "may not be 0 when `maxSurge` is 0";
+                let shown = value.cloned().unwrap_or(0.into());
+                errors.push(context.fault(most, FieldErrorKind::Invalid, &shown, detail));
+            }
+            no_more_than_all(context, most, (value, down), errors);
+        }
+        _ => {
+            let kinds = ["Recreate", "RollingUpdate"];
+            errors.push(unknown_strategy(context, "strategy", kinds));
+        }
     }
     if let (Some(deadline), ready) =
         (context.number("progressDeadlineSeconds"), context.number("minReadySeconds").unwrap_or(0))
@@ -107,40 +112,41 @@ pub(crate) fn rolling_update(context: &Context<'_>, errors: &mut FieldErrors) {
     }
 }
 
+/// Returns the error of a strategy of another type, which is shown as a whole.
+fn unknown_strategy(context: &Context<'_>, field: &str, kinds: [&str; 2]) -> FieldError {
+    let shown = go_form::of_strategy(context.get(field).unwrap_or(&Value::Null));
+    let [first, second] = kinds;
+    let message = format!("Unsupported value: {shown}: supported values: \"{first}\", \"{second}\"");
+    FieldError::with_message(FieldErrorKind::NotSupported, context.path_to(field), message)
+}
+
 /// Validates the update strategy of a daemon set.
 pub(crate) fn daemon_update(context: &Context<'_>, errors: &mut FieldErrors) {
-    if context.at(&["updateStrategy", "type"]).and_then(Value::as_str) != Some("RollingUpdate") {
-        return;
+    match context.at(&["updateStrategy", "type"]).and_then(Value::as_str) {
+        Some("OnDelete") => return,
+        Some("RollingUpdate") => {}
+        _ => return errors.push(unknown_strategy(context, "updateStrategy", ["RollingUpdate", "OnDelete"])),
     }
-    let Some(update) = context.at(&["updateStrategy", "rollingUpdate"]) else {
-        errors.push(context.fault(
-            "updateStrategy.rollingUpdate",
-            FieldErrorKind::Required,
-            &Value::Null,
-            "",
-        ));
-        return;
+    let update = context.at(&["updateStrategy", "rollingUpdate"]).filter(|value| !value.is_null());
+    let Some(update) = update else {
+        return errors.push(context.required("updateStrategy.rollingUpdate", ""));
     };
-    let down = checked_share(
-        context,
-        "updateStrategy.rollingUpdate.maxUnavailable",
-        update.get("maxUnavailable"),
-        errors,
-    );
-    let surge =
-        checked_share(context, "updateStrategy.rollingUpdate.maxSurge", update.get("maxSurge"), errors);
-    let detail = match (down, surge.or(Some(0))) {
-        (Some(0), Some(0)) => "cannot be 0 when maxUnavailable is 0",
-        (Some(1..), Some(1..)) => "may not be set when maxUnavailable is non-zero",
-        _ => return,
-    };
-    let value = update.get("maxSurge").cloned().unwrap_or(0.into());
-    errors.push(context.fault(
-        "updateStrategy.rollingUpdate.maxSurge",
-        FieldErrorKind::Invalid,
-        &value,
-        detail,
-    ));
+    let (most, surge) =
+        ("updateStrategy.rollingUpdate.maxUnavailable", "updateStrategy.rollingUpdate.maxSurge");
+    let (value, surge_value) = (update.get("maxUnavailable"), update.get("maxSurge"));
+    let down = share(context, most, value, errors);
+    let up = share(context, surge, surge_value, errors);
+    no_more_than_all(context, most, (value, down), errors);
+    no_more_than_all(context, surge, (surge_value, up), errors);
+    match (down.number != 0, up.number != 0) {
+        (true, true) => {
+            let shown = surge_value.cloned().unwrap_or(0.into());
+            let detail = "may not be set when maxUnavailable is non-zero";
+            errors.push(context.fault(surge, FieldErrorKind::Invalid, &shown, detail));
+        }
+        (false, false) => errors.push(context.required(most, "cannot be 0 when maxSurge is 0")),
+        _ => {}
+    }
 }
 
 /// Checks a new stateful set: the name of its service never changes, so that an update tolerates the one that is stored.
@@ -166,8 +172,16 @@ pub(crate) fn stateful_claims(context: &Context<'_>, errors: &mut FieldErrors) {
     }
 }
 
-/// Validates the update strategy of a stateful set.
+/// Validates the update strategy of a stateful set, and how it manages its pods.
 pub(crate) fn stateful_update(context: &Context<'_>, errors: &mut FieldErrors) {
+    match context.text("podManagementPolicy") {
+        "OrderedReady" | "Parallel" => {}
+        "" => errors.push(context.required("podManagementPolicy", "")),
+        other => {
+            let detail = "must be 'OrderedReady' or 'Parallel'";
+            context.invalid("podManagementPolicy", &other.into(), vec![detail.into()], errors);
+        }
+    }
     let update = context.at(&["updateStrategy", "rollingUpdate"]).filter(|value| !value.is_null());
     let kind = context.at(&["updateStrategy", "type"]).and_then(Value::as_str);
     match (kind, update) {
@@ -181,16 +195,13 @@ pub(crate) fn stateful_update(context: &Context<'_>, errors: &mut FieldErrors) {
             errors.push(context.fault_of_struct("updateStrategy", &value, detail));
         }
         (Some("RollingUpdate"), Some(update)) => {
-            let down = update.get("maxUnavailable").filter(|value| !value.is_null());
-            if checked_share(context, "updateStrategy.rollingUpdate.maxUnavailable", down, errors) == Some(0)
-            {
-                let value = down.cloned().unwrap_or_default();
-                errors.push(context.fault(
-                    "updateStrategy.rollingUpdate.maxUnavailable",
-                    FieldErrorKind::Invalid,
-                    &value,
-                    "cannot be 0",
-                ));
+            let path = "updateStrategy.rollingUpdate.maxUnavailable";
+            if let Some(value) = update.get("maxUnavailable").filter(|value| !value.is_null()) {
+                let down = share(context, path, Some(value), errors);
+                if down.number == 0 {
+                    errors.push(context.fault(path, FieldErrorKind::Invalid, value, "cannot be 0"));
+                }
+                no_more_than_all(context, path, (Some(value), down), errors);
             }
         }
         _ => {}
@@ -204,7 +215,10 @@ pub(crate) fn budget(context: &Context<'_>, errors: &mut FieldErrors) {
         errors.push(context.fault("", FieldErrorKind::Invalid, &Value::Object(Object::default()), detail));
     }
     for name in ["minAvailable", "maxUnavailable"] {
-        checked_share(context, name, context.get(name), errors);
+        if let Some(value) = context.get(name) {
+            let part = share(context, name, Some(value), errors);
+            no_more_than_all(context, name, (Some(value), part), errors);
+        }
     }
 }
 
@@ -223,13 +237,13 @@ pub(crate) fn policy_rule(context: &Context<'_>, errors: &mut FieldErrors) {
     let mixed =
         ["apiGroups", "resources", "resourceNames"].iter().any(|name| !context.items(name).is_empty());
     if !context.items("nonResourceURLs").is_empty() {
-        let detail = match () {
-            () if namespaced => "namespaced rules cannot apply to non-resource URLs",
-            () if mixed => "rules cannot apply to both regular resources and non-resource URLs",
-            () => return,
-        };
         let value = context.get("nonResourceURLs").cloned().unwrap_or_default();
-        errors.push(context.fault("nonResourceURLs", FieldErrorKind::Invalid, &value, detail));
+        let faults = [
+            (namespaced, "namespaced rules cannot apply to non-resource URLs"),
+            (mixed, "rules cannot apply to both regular resources and non-resource URLs"),
+        ];
+        let faults = faults.iter().filter(|(is_wrong, _)| *is_wrong).map(|(_, detail)| detail.to_string());
+        context.invalid("nonResourceURLs", &value, faults.collect(), errors);
         return;
     }
     for (name, what) in [
@@ -425,6 +439,13 @@ const SYSTEM_CLASSES: [(&str, i64); 2] =
 
 /// Validates a priority class.
 pub(crate) fn priority_class(context: &Context<'_>, errors: &mut FieldErrors) {
+    match context.get("preemptionPolicy").and_then(Value::as_str) {
+        None | Some("PreemptLowerPriority" | "Never") => {}
+        Some("") => errors.push(context.required("preemptionPolicy", "")),
+        Some(other) => {
+            errors.push(context.not_supported("preemptionPolicy", other, &["PreemptLowerPriority", "Never"]));
+        }
+    }
     let name = context.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
     let value = context.number("value").unwrap_or(0);
     if name.starts_with("system-") {

@@ -5,6 +5,9 @@ use super::authorizer;
 use std::sync::{Arc, OnceLock};
 use tenure_cel::{Decl, Env, Error, ObjectTypes, Type};
 
+/// How the error of an expression of another type begins, before that type.
+pub const OTHER_TYPE: &str = "must evaluate to another type than ";
+
 /// Objects that mutations construct: parts of the object (`Object.spec{…}`) and operations of a JSON patch.
 struct MutationTypes;
 
@@ -39,7 +42,7 @@ pub fn expression_fault(source: &str, documents: &[&str], is_right: fn(&Type) ->
     match admission_env(documents).and_then(|env| env.compile(source)) {
         Err(error) => Some(crate::rule::compile_detail("", &error)),
         Ok(program) if !is_right(program.result_type()) => {
-            Some(format!("must evaluate to another type than {}", program.result_type()))
+            Some(format!("{OTHER_TYPE}{}", program.result_type()))
         }
         Ok(_) => None,
     }

@@ -8,7 +8,7 @@ mod budget;
 mod declare;
 mod definition;
 
-pub use admission::{admission_env, expression_fault};
+pub use admission::{OTHER_TYPE, admission_env, expression_fault};
 pub use authorizer::{AccessAttributes, Decide, Decision, authorizer, request_resource};
 pub use budget::Budget;
 pub use definition::check_definition;

@@ -39,7 +39,11 @@ impl GoField {
                 (Shape::Struct(structure), Some(name)) => {
                     let Some(inner) = structure.field(name) else { break };
                     let row = shapes.go_types(shape);
-                    field.owner = structure.name.to_string();
+                    // A type that one field changes has no name of its own, but that field's type has.
+                    field.owner = match structure.name.is_empty() {
+                        true => field.type_word.rsplit('.').next().unwrap_or_default().to_string(),
+                        false => structure.name.to_string(),
+                    };
                     field.names.extend(row.and_then(|row| embedding(row, name)).map(String::from));
                     field.names.push(name.into());
                     let named = row.and_then(|row| row.at(["types", name])).and_then(Value::as_str);

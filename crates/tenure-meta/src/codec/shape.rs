@@ -269,6 +269,11 @@ impl Shapes {
         name.map(|name| name.as_str()).unwrap_or_default()
     }
 
+    /// Returns how Go names the type of a field of a definition, where the schema does not say it.
+    pub fn go_type(&self, definition: &str, field: &str) -> Option<&'static str> {
+        self.go_types.get(definition)?.at(["types", field])?.as_str()
+    }
+
     /// Returns how Go names the types of the fields of a struct.
     pub(super) fn go_types(&self, id: ShapeId) -> Option<&'static Value> {
         self.go_types.get(self.name(id))

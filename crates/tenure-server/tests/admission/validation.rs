@@ -27,7 +27,7 @@ fn webhooks_that_cannot_be_called_are_refused() {
         ("https://", "http://", "webhooks[0].clientConfig.url: Invalid value"),
         (r#""url":"https://127.0.0.1/ask""#, "", "exactly one of url or service is required"),
         (r#"["pods"]"#, "[]", "webhooks[0].rules[0].resources: Required value"),
-        (r#"["CREATE"]"#, r#"["CREATE","*"]"#, "if '*' is present, must not specify other values"),
+        (r#"["CREATE"]"#, r#"["CREATE","*"]"#, "if '*' is present, must not specify other operations"),
         (
             r#""rules":"#,
             r#""matchConditions":[{"name":"c","expression":"object."}],"rules":"#,
