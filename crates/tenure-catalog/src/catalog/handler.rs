@@ -3,7 +3,7 @@
 use super::custom_kind::CustomKind;
 use std::sync::{Arc, OnceLock};
 use tenure_apply::{Emptied, Evolution, Requested};
-use tenure_builtin::{BuiltinStrategy, registry, role::Role};
+use tenure_builtin::{BuiltinStrategy, Kinds, registry, role::Role};
 use tenure_crd::{Conversion, CustomResourceStrategy, Definition};
 use tenure_meta::{
     ApiError, Cause, CreateContext, DecodeError, Decoded, Endpoint, FieldError, Previous, ResetFields,
@@ -292,7 +292,7 @@ impl ResourceHandler {
         if mismatch {
             let version = if version.is_empty() { &self.resource.api_version } else { version };
             let kind = if kind.is_empty() { &self.resource.kind } else { kind };
-            return Err(self.wrong_kind(kind, version));
+            return Err(self.wrong_kind(body, kind, version));
         }
         let fields = if version.is_empty() || fields_version.is_some() {
             fields.with("apiVersion", self.resource.api_version.clone())
@@ -306,8 +306,8 @@ impl ResourceHandler {
         }))
     }
 
-    /// Returns the error of a body of another kind or version.
-    fn wrong_kind(&self, kind: &str, api_version: &str) -> ApiError {
+    /// Returns the error of a body of another kind or version, which Kubernetes decodes as that kind first.
+    fn wrong_kind(&self, body: &Value, kind: &str, api_version: &str) -> ApiError {
         // Events are in two groups.
         let is_form = |other: &Resource| {
             other.kind == self.resource.kind
@@ -319,7 +319,24 @@ impl ResourceHandler {
                 self.resource.api_version
             ));
         }
-        unknown_conversion((kind, api_version), (&self.resource.kind, &self.resource.group))
+        let kinds = Kinds::builtin();
+        let decoded = match kind {
+            "Status" => kinds.decode_as(STATUS, body),
+            _ if registry().of_kind(api_version, kind).is_some() => {
+                kinds.decode_kind((api_version, kind), body)
+            }
+            _ => return unknown_conversion((kind, api_version), (&self.resource.kind, &self.resource.group)),
+        };
+        match decoded {
+            Err(error) => {
+                let version = api_version.rsplit('/').next().unwrap_or_default();
+                let wanted = &self.resource.kind;
+                ApiError::bad_request(format!(
+                    "{kind} in version {version:?} cannot be handled as a {wanted}: {error}"
+                ))
+            }
+            Ok(_) => unknown_conversion((kind, api_version), (&self.resource.kind, &self.resource.group)),
+        }
     }
 
     /// Returns the name of the Go type of a list of the resource, as errors of Kubernetes show it.
@@ -386,6 +403,9 @@ impl ResourceHandler {
         ApiError::invalid(&self.resource.group, &self.resource.kind, name, causes)
     }
 }
+
+/// The definition of a status, which is a kind of every group.
+const STATUS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Status";
 
 /// Returns the error of a body that cannot become an object of the `wanted` kind and group.
 pub fn unknown_conversion((kind, api_version): (&str, &str), wanted: (&str, &str)) -> ApiError {

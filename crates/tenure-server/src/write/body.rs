@@ -10,6 +10,7 @@ use bytes::Bytes;
 use memchr::memmem::Finder;
 use std::sync::LazyLock;
 use tenure_apply::State;
+use tenure_builtin::Kinds;
 use tenure_catalog::{
     Target,
     object::{Stored, bare, meta_text, metadata, with_metadata},
@@ -315,7 +316,8 @@ impl WriteRequest<'_> {
                     return Err(refused);
                 }
                 let resource = &handler.resource;
-                let why = conversion_error(&object, handler.type_ref()).unwrap_or(error.why);
+                let why = conversion_error(&object, handler.type_ref(), Kinds::at(self.profile.version()))
+                    .unwrap_or(error.why);
                 Err(refused.or_in_kubernetes(ApiError::unclassified(format!(
                     "failed to convert new object ({}) to proper version: unable to convert unstructured object to {}/{}, \
                      Kind={}: {why}",

@@ -62,7 +62,7 @@ impl ObjectUpdate for Patch<'_> {
                 .map_err(|error| self.of_other_kind(error, &patched, write))?,
         };
         let decoded = write.try_decode(&object, Some(live), &self.errors);
-        let mut body = decoded.map_err(|error| self.undecodable(target, error, &object))?;
+        let mut body = decoded.map_err(|error| self.undecodable(write, error, &object))?;
         let named = check_name(target, &object).and_then(|()| check_namespace(target, &object));
         named.map_err(|error| error.with_warnings(body.warnings.clone()))?;
         // The result of a patch is checked for duplicate owners together with what admission made of it.
@@ -137,7 +137,8 @@ impl Patch<'_> {
     }
 
     /// Returns the error of a patch whose result is not an object of its kind.
-    fn undecodable(&self, target: &Target, error: Undecodable, object: &Value) -> ApiError {
+    fn undecodable(&self, write: &WriteRequest<'_>, error: Undecodable, object: &Value) -> ApiError {
+        let target = write.target;
         let refused = match error.is_strict {
             true => target.handler.cannot_handle(object, &error.why),
             false => undecodable(&error.why, object),
@@ -145,8 +146,11 @@ impl Patch<'_> {
         // A strategic merge patch makes an object without text in between, and is quoted itself.
         refused.or_in_kubernetes(match self.kind {
             PatchKind::Strategic => {
-                let conversion =
-                    if error.is_strict { None } else { conversion_error(object, target.handler.type_ref()) };
+                let kinds = Kinds::at(write.profile.version());
+                let conversion = match error.is_strict {
+                    true => None,
+                    false => conversion_error(object, target.handler.type_ref(), kinds),
+                };
                 undecodable(&conversion.unwrap_or(error.why), go_text::Plain(self.patch))
             }
             _ => undecodable(&error.why, object),

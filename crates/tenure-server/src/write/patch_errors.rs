@@ -49,7 +49,27 @@ fn json_patch_answer(error: &PatchError) -> ApiError {
                 "Request entity too large: The allowed maximum operations in a JSON patch is {limit}, got {found}"
             ),
         ),
+        ErrorKind::TestFailed { expected, found: Some(found), .. } if meets_null_item(found, expected) => {
+            panicked()
+        }
         _ => ApiError::rejected(),
+    }
+}
+
+/// Whether comparing two values meets a list with an item that is `null`, which the code of Kubernetes cannot compare, before anything
+/// that differs.
+fn meets_null_item(found: &Value, expected: &Value) -> bool {
+    match (found, expected) {
+        (Value::Object(found), Value::Object(expected)) if found.len() == expected.len() => found
+            .iter()
+            .any(|(name, value)| expected.get(name).is_some_and(|expected| meets_null_item(value, expected))),
+        (Value::Array(found), Value::Array(expected)) if found.len() == expected.len() => {
+            let first = found.iter().zip(expected.iter()).find(|(found, expected)| found != expected);
+            first.is_some_and(|(found, expected)| {
+                found.is_null() || expected.is_null() || meets_null_item(found, expected)
+            })
+        }
+        _ => false,
     }
 }
 

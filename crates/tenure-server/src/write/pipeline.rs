@@ -128,6 +128,7 @@ impl Writer {
             && let Some(live) = live.filter(|live| self.is_final_noop(write, live, &state))
             && self.is_stored_as(write, live, None).await?
         {
+            warnings.extend(write.target.handler.strategy().warnings(&live.object, Some(&live.object)));
             self.remember_apply(write, live, warnings);
             return Ok(Some(self.unchanged(write, live, std::mem::take(warnings))));
         }

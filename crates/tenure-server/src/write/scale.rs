@@ -24,6 +24,7 @@ use tenure_apply::{
     ApplyError, Live, Presence, Requested, ResetFields, SCALE_VERSION, SingleVersion, State, Write,
     from_scale, kubernetes_type_errors, to_scale,
 };
+use tenure_builtin::Kinds;
 use tenure_catalog::{
     Target, Verb, invalid_object_type,
     object::{Stored, meta_text, partial},
@@ -81,7 +82,9 @@ impl ObjectUpdate for PatchScale {
         let (patched, _) = patched(write, &scale, &self.patch, self.kind)?;
         let patched = decoded(write, &patched, |why| {
             let conversion = match self.kind {
-                PatchKind::Strategic => conversion_error(&patched, scale_type()),
+                PatchKind::Strategic => {
+                    conversion_error(&patched, scale_type(), Kinds::at(write.profile.version()))
+                }
                 _ => None,
             };
             Some(undecodable(conversion.as_deref().unwrap_or(why), &patched))
