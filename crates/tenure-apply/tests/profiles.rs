@@ -318,4 +318,15 @@ fn a_field_that_the_version_of_a_manager_does_not_declare() {
     assert_eq!(outcome(Profile::tenure()), Ok(2));
     let error = outcome(Profile::kubernetes()).unwrap_err().to_string();
     assert_eq!(error, ".spec.x: field not declared in schema of example.com/v1");
+
+    // The version of the last apply of the same manager counts, also if nothing was left out since.
+    let live = with(&widget("{a: '1'}"), &[manager("bob", "v1", r#"{"f:spec":{"f:a":{}}}"#)]);
+    let outcome = |profile, spec| {
+        let applier = Applier::new("bob").versions(&kind).profile(profile);
+        applier.apply(&live, &widget(spec)).map(|applied| applied.managers.len())
+    };
+    assert_eq!(outcome(Profile::tenure(), "{a: '1', x: d}"), Ok(1));
+    assert_eq!(outcome(Profile::kubernetes(), "{a: '1'}"), Ok(1));
+    let error = outcome(Profile::kubernetes(), "{a: '1', x: d}").unwrap_err().to_string();
+    assert_eq!(error, ".spec.x: field not declared in schema of example.com/v1");
 }

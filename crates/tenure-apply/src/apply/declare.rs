@@ -2,7 +2,7 @@
 //! is walked along: equal parts of it are shared, so that applying the same fields again allocates little.
 
 use crate::{
-    document::check::check,
+    document::check::check_declared,
     document::field_nodes::FieldNodes,
     document::items::{self, Places},
     error::{Mismatch, MismatchKind},
@@ -63,7 +63,7 @@ impl Declaration {
                 let below = self.list(array, &list.topology, ty.slot(&list.item), last)?;
                 Ok(Declared { whole: false, below })
             }
-            _ => check(value, ty).map(|()| Declared::WHOLE),
+            _ => check_declared(value, ty).map(|()| Declared::WHOLE),
         }
     }
 

@@ -22,8 +22,8 @@ pub use kubectl::LAST_APPLIED;
 pub use trace::{ApplyRule, Decision, Trace, apply_traced};
 
 use crate::{
-    ApplyError, Conflict, Conflicts, Emptied, Identity, Live, Manager, Managers, Operation, Owner, Presence,
-    State, Write,
+    ApplyError, Conflict, Conflicts, Emptied, Evolution, Identity, Live, Manager, Managers, Operation, Owner,
+    Presence, State, Write,
     document::granularity::is_zero,
     tracking::{self, Differences, unowned},
 };
@@ -237,11 +237,27 @@ impl Request<'_> {
         self.managers.iter().filter(|manager| !manager.identity().is(&self.identity))
     }
 
+    /// Kubernetes reads the merged object at the version of the last apply, also if nothing was left out since: a field that this
+    /// version does not declare is an error.
+    fn check_last_version(&self, last: &Manager, merged: &Value) -> Result<(), ApplyError> {
+        let is_read = !self.profile().has(Improvement::ManagersSurviveVersions)
+            && self.write.versions.evolves() == Evolution::Possible
+            && last.api_version != self.write.api_version
+            && !last.fields.is_empty()
+            && self.write.versions.type_of(&last.api_version).is_some();
+        if is_read {
+            self.write.convert(merged, &last.api_version)?;
+        }
+        Ok(())
+    }
+
     /// Returns the merged object without what the applier has left out since its last apply.
     fn pruned(&self, merged: &Value) -> Result<Value, ApplyError> {
-        let Some(last) = self.last.as_ref().filter(|last| !last.fields.is_subset(&self.fields)) else {
+        let Some(last) = self.last.as_ref() else { return Ok(merged.clone()) };
+        if last.fields.is_subset(&self.fields) {
+            self.check_last_version(last, merged)?;
             return Ok(merged.clone());
-        };
+        }
         let (was, is) = (last.api_version.as_str(), self.write.api_version);
         let mut owned: Vec<(Text, FieldSet)> = vec![(is.into(), self.declared.clone())];
         for manager in self.others() {

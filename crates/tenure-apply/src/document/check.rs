@@ -1,37 +1,81 @@
 //! Whether a value fits its type.
 
-use super::granularity::below;
+use super::{granularity::below, items};
 use crate::error::{Mismatch, MismatchKind};
+use std::collections::BTreeMap;
 use tenure_fields::PathElement;
-use tenure_schema::{Relation, Scalar, ScalarKind, Struct, Type, TypeRef, UnknownFields};
+use tenure_schema::{ListTopology, Relation, Scalar, ScalarKind, Struct, Type, TypeRef, UnknownFields};
 use tenure_value::Value;
 
 /// Checks a value that is owned as a whole, and everything inside it.
 pub(crate) fn check(value: &Value, ty: TypeRef<'_>) -> Result<(), Box<Mismatch>> {
-    match (ty.get(), value) {
-        (_, Value::Null) | (Type::Untyped, _) => Ok(()),
-        (Type::Struct(structure), Value::Object(object)) => object.iter().try_for_each(|(name, value)| {
-            let step = || PathElement::Field(name.clone());
-            match structure.field(name) {
-                Some(_) => check(value, below(ty, name)).map_err(|mismatch| mismatch.under(step())),
-                None if structure.unknown == UnknownFields::Preserved => Ok(()),
-                None => Err(Box::<Mismatch>::from(MismatchKind::UnknownField).under(step())),
+    Check { items: Items::Any }.value(value, ty)
+}
+
+/// Checks a value of a configuration that is owned as a whole: the items of lists with keys inside of it are distinct, too.
+pub(crate) fn check_declared(value: &Value, ty: TypeRef<'_>) -> Result<(), Box<Mismatch>> {
+    Check { items: Items::Distinct }.value(value, ty)
+}
+
+/// What the items of a list with keys, or of a set, must be.
+#[derive(Clone, Copy, PartialEq)]
+enum Items {
+    Any,
+    Distinct,
+}
+
+struct Check {
+    items: Items,
+}
+
+impl Check {
+    fn value(&self, value: &Value, ty: TypeRef<'_>) -> Result<(), Box<Mismatch>> {
+        match (ty.get(), value) {
+            (_, Value::Null) | (Type::Untyped, _) => Ok(()),
+            (Type::Struct(structure), Value::Object(object)) => {
+                object.iter().try_for_each(|(name, value)| {
+                    let step = || PathElement::Field(name.clone());
+                    match structure.field(name) {
+                        Some(_) => {
+                            self.value(value, below(ty, name)).map_err(|mismatch| mismatch.under(step()))
+                        }
+                        None if structure.unknown == UnknownFields::Preserved => Ok(()),
+                        None => Err(Box::<Mismatch>::from(MismatchKind::UnknownField).under(step())),
+                    }
+                })
             }
-        }),
-        (Type::Map(map), Value::Object(object)) => object.iter().try_for_each(|(name, value)| {
-            check(value, ty.slot(&map.value))
-                .map_err(|mismatch| mismatch.under(PathElement::Field(name.clone())))
-        }),
-        (Type::List(list), Value::Array(array)) => array.iter().enumerate().try_for_each(|(index, item)| {
-            check(item, ty.slot(&list.item))
-                .map_err(|mismatch| mismatch.under(PathElement::Index(index as i64)))
-        }),
-        (Type::Scalar(scalar), value) if fits(scalar, value) => Ok(()),
-        (Type::Struct(structure), _) if is_raw(structure, ty) => Ok(()),
-        (expected_type, value) => {
-            Err(MismatchKind::WrongType { expected: expected(expected_type), found: value.kind() }.into())
+            (Type::Map(map), Value::Object(object)) => object.iter().try_for_each(|(name, value)| {
+                self.value(value, ty.slot(&map.value))
+                    .map_err(|mismatch| mismatch.under(PathElement::Field(name.clone())))
+            }),
+            (Type::List(list), Value::Array(array)) => {
+                if self.items == Items::Distinct && list.topology != ListTopology::Atomic {
+                    check_distinct(array, &list.topology)?;
+                }
+                array.iter().enumerate().try_for_each(|(index, item)| {
+                    self.value(item, ty.slot(&list.item))
+                        .map_err(|mismatch| mismatch.under(PathElement::Index(index as i64)))
+                })
+            }
+            (Type::Scalar(scalar), value) if fits(scalar, value) => Ok(()),
+            (Type::Struct(structure), _) if is_raw(structure, ty) => Ok(()),
+            (expected_type, value) => {
+                Err(MismatchKind::WrongType { expected: expected(expected_type), found: value.kind() }.into())
+            }
         }
     }
+}
+
+/// Checks that the items of a list have keys, and that no two have the same.
+fn check_distinct(array: &[Value], topology: &ListTopology) -> Result<(), Box<Mismatch>> {
+    let mut seen = BTreeMap::new();
+    for (second, item) in array.iter().enumerate() {
+        let element = items::element(item, topology, second).map_err(Box::<Mismatch>::from)?;
+        if let Some(first) = seen.insert(element.clone(), second) {
+            return Err(MismatchKind::Duplicate { element, first, second }.into());
+        }
+    }
+    Ok(())
 }
 
 /// Whether a struct stands for any JSON: the schema calls it an object, and the rules of the kind say what it must be.
