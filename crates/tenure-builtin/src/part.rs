@@ -38,6 +38,8 @@ const DECISIONS: [&str; 3] = ["Approved", "Denied", "Failed"];
 /// The lists of containers that can be resized, and their resizable fields.
 const RESIZED: [&str; 2] = ["containers", "initContainers"];
 const SIZES: [&str; 2] = ["resources", "resizePolicy"];
+/// The annotation of a pod that a node runs from a file.
+const MIRROR: &str = "kubernetes.io/config.mirror";
 /// The resources that can change while a container is running.
 const RESIZABLE: [&str; 2] = ["cpu", "memory"];
 
@@ -124,16 +126,18 @@ fn by_name(list: &[Value]) -> HashMap<Option<&Value>, &Value> {
     list.iter().rev().map(|item| (item.get("name"), item)).collect()
 }
 
-/// Returns a spec with the container sizes of another, matched by name.
+/// Returns a spec with the container sizes of another. Containers that are not the same are taken as they are, to be refused.
 fn resized(spec: &Object, wanted: &Object, list: &str) -> Object {
     let (live, wanted) = (items(spec.get(list)), items(wanted.get(list)));
+    let is_same = |(live, wanted): (&Value, &Value)| live.get("name") == wanted.get("name");
+    if live.len() != wanted.len() || !live.iter().zip(wanted).all(is_same) {
+        return spec.with(list, Value::array(wanted.iter().cloned()));
+    }
     if live.is_empty() {
         return spec.clone();
     }
-    let wanted = by_name(wanted);
-    let changed = live.iter().map(|container| {
-        let wanted = wanted.get(&container.get("name"));
-        match (container.as_object(), wanted.and_then(|wanted| wanted.as_object())) {
+    let changed = live.iter().zip(wanted).map(|(container, wanted)| {
+        match (container.as_object(), wanted.as_object()) {
             (Some(container), Some(wanted)) => Value::from(
                 SIZES.iter().fold(container.clone(), |container, size| carry(&container, wanted, size)),
             ),
@@ -177,48 +181,111 @@ fn check_joined(old: &Value, new: &Value, errors: &mut FieldErrors) {
 
 /// Only CPU and memory can change; requests and limits cannot be removed, and the QoS class must not change.
 fn check_sizes(old: &Value, new: &Value, errors: &mut FieldErrors) {
+    let mut forbid = |path: &str, detail: &str| {
+        errors.push(FieldError::new(FieldErrorKind::Forbidden, path, &Value::Null, detail));
+    };
+    if old.at(["metadata", "annotations", MIRROR]).is_some() {
+        return forbid("", "static pods cannot be resized");
+    }
+    if old.at(["spec", "os", "name"]).and_then(Value::as_str) == Some("windows") {
+        return forbid("", "windows pods cannot be resized");
+    }
     let class = |pod: &Value| pod.get("spec").map(qos_class);
     if class(old) != class(new) {
         let class = Value::from(class(old).unwrap_or_default());
         let detail = "Pod QOS Class may not change as a result of resizing";
         errors.push(FieldError::invalid("spec", &class, detail));
     }
+    check_node_resizes(old, errors);
     check_pod_sizes(old, new, errors);
-    for list in RESIZED {
-        let after = by_name(items(new.at(["spec", list])));
-        for (at, container) in items(old.at(["spec", list])).iter().enumerate() {
-            let Some(resized) = after.get(&container.get("name")) else { continue };
-            for kind in ["limits", "requests"] {
-                let amounts =
-                    |container: &Value| container.at(["resources", kind]).and_then(Value::as_object).cloned();
-                let (was, is) =
-                    (amounts(container).unwrap_or_default(), amounts(resized).unwrap_or_default());
-                let path = format!("spec.{list}[{at}].resources.{kind}");
-                if was.iter().any(|(name, _)| !is.contains(name)) {
-                    let detail = format!("resource {kind} cannot be removed");
-                    errors.push(FieldError::new(FieldErrorKind::Forbidden, &path, &Value::Null, detail));
+    if !check_container_order(old, new, errors) {
+        return;
+    }
+    let pairs = |list: &str| {
+        let before = items(old.at(["spec", list])).iter();
+        before.zip(items(new.at(["spec", list]))).enumerate()
+    };
+    let amounts = |container: &Value, kind: &str| {
+        container.at(["resources", kind]).and_then(Value::as_object).cloned().unwrap_or_default()
+    };
+    let mut forbid = |path: String, detail: &str| {
+        errors.push(FieldError::new(FieldErrorKind::Forbidden, path, &Value::Null, detail));
+    };
+    for list in ["initContainers", "containers"] {
+        for (at, (was, is)) in pairs(list) {
+            for kind in ["requests", "limits"] {
+                let kept = amounts(is, kind);
+                if amounts(was, kind).iter().any(|(name, _)| !kept.contains(name)) {
+                    let path = format!("spec.{list}[{at}].resources.{kind}");
+                    forbid(path, &format!("resource {kind} cannot be removed"));
                 }
-            }
-            // Beside a container in which anything else changes, the pod is named.
-            let fixed = |container: &Value| {
-                let kinds = ["limits", "requests"].map(|kind| {
-                    let amounts = container.at(["resources", kind]).and_then(Value::as_object).cloned();
-                    RESIZABLE.iter().fold(amounts.unwrap_or_default(), |amounts, name| amounts.without(name))
-                });
-                (kinds, container.at(["resources", "claims"]).cloned())
-            };
-            if fixed(container) != fixed(resized) {
-                let (path, detail) = match list {
-                    "containers" => ("spec".into(), "only cpu and memory resources are mutable"),
-                    _ => (
-                        format!("spec.{list}[{at}]"),
-                        "only cpu and memory resources for init or sidecar containers are mutable",
-                    ),
-                };
-                errors.push(FieldError::new(FieldErrorKind::Forbidden, path, &Value::Null, detail));
             }
         }
     }
+    // What is not resized: other resources, claims and what a resize does to the container.
+    let fixed = |container: &Value| {
+        let kinds = ["limits", "requests"].map(|kind| {
+            RESIZABLE.iter().fold(amounts(container, kind), |amounts, name| amounts.without(name))
+        });
+        let list = |path: &[&str]| items(container.at(path.iter().copied())).to_vec();
+        (kinds, list(&["resources", "claims"]), list(&["resizePolicy"]))
+    };
+    for (_, (was, is)) in pairs("containers") {
+        if fixed(was) != fixed(is) {
+            forbid("spec".into(), "only cpu and memory resources are mutable");
+        }
+    }
+    for (at, (was, is)) in pairs("initContainers") {
+        let path = || format!("spec.initContainers[{at}]");
+        if fixed(was) != fixed(is) {
+            forbid(path(), "only cpu and memory resources for init or sidecar containers are mutable");
+        }
+        let is_sidecar = is.get("restartPolicy").and_then(Value::as_str) == Some("Always");
+        let restarts =
+            |policy: &&Value| policy.get("restartPolicy").and_then(Value::as_str) == Some("RestartContainer");
+        if was != is && !is_sidecar {
+            for _ in items(is.get("resizePolicy")).iter().filter(restarts) {
+                forbid(
+                    path(),
+                    "non-sidecar init containers with a resize policy of RestartContainer cannot be resized",
+                );
+            }
+        }
+    }
+}
+
+/// A node that shows no resources of a running container cannot resize it.
+fn check_node_resizes(pod: &Value, errors: &mut FieldErrors) {
+    let statuses = items(pod.at(["status", "containerStatuses"])).iter();
+    let is_given = |value: Option<&Value>| value.is_some_and(|value| !value.is_null());
+    let running = statuses.into_iter().find(|status| is_given(status.at(["state", "running"])));
+    if running.is_some_and(|status| !is_given(status.get("resources"))) {
+        let detail = "Pod running on node without support for resize";
+        errors.push(FieldError::new(FieldErrorKind::Forbidden, "spec", &Value::Null, detail));
+    }
+}
+
+/// Containers are not added, removed, renamed or reordered; whether they are the same.
+fn check_container_order(old: &Value, new: &Value, errors: &mut FieldErrors) -> bool {
+    let mut is_same = true;
+    let mut forbid = |path: String, detail: String| {
+        is_same = false;
+        errors.push(FieldError::new(FieldErrorKind::Forbidden, path, &Value::Null, detail));
+    };
+    for list in RESIZED {
+        let (before, after) = (items(old.at(["spec", list])), items(new.at(["spec", list])));
+        if before.len() != after.len() {
+            forbid(format!("spec.{list}"), format!("{list} may not be added or removed on resize"));
+            continue;
+        }
+        for (at, (was, is)) in before.iter().zip(after).enumerate() {
+            if was.get("name") != is.get("name") {
+                let path = format!("spec.{list}[{at}].name");
+                forbid(path, format!("{list} may not be renamed or reordered on resize"));
+            }
+        }
+    }
+    is_same
 }
 
 /// The resources of a whole pod follow the same rules as those of a container.
@@ -334,6 +401,60 @@ mod tests {
         assert_eq!(
             faults(Part::Resize, POD, &disk),
             ["spec: Forbidden: only cpu and memory resources are mutable"]
+        );
+        let claimed =
+            POD.replace(r#""requests":{"cpu":"1"}"#, r#""claims":[{"name":"x"}],"requests":{"cpu":"1"}"#);
+        let restarted = POD.replace(
+            r#""image":"i","resources""#,
+            r#""image":"i","resizePolicy":[{"resourceName":"cpu","restartPolicy":"NotRequired"}],"resources""#,
+        );
+        let renamed = POD.replace(r#"[{"name":"c""#, r#"[{"name":"d""#);
+        let more = POD.replace(r#"[{"name":"c""#, r#"[{"name":"b"},{"name":"c""#);
+        let init = |amount: &str| {
+            POD.replace(
+                r#""containers""#,
+                &format!(
+                    r#""initContainers":[{{"name":"i","resizePolicy":[{{"resourceName":"cpu","restartPolicy":"RestartContainer"}}],"resources":{{"requests":{{"cpu":"{amount}"}}}}}}],"containers""#
+                ),
+            )
+        };
+        let with = |part: &str| POD.replace(r#""status":{"#, &format!(r#""status":{{{part},"#));
+        let running = with(r#""containerStatuses":[{"state":{"running":{}}}]"#);
+        let mirror =
+            POD.replace(r#""labels""#, r#""annotations":{"kubernetes.io/config.mirror":"h"},"labels""#);
+        let windows = POD.replace(r#""containers""#, r#""os":{"name":"windows"},"containers""#);
+        for (old, new, expected) in [
+            (POD, &*claimed, vec!["spec: Forbidden: only cpu and memory resources are mutable"]),
+            (POD, &restarted, vec!["spec: Forbidden: only cpu and memory resources are mutable"]),
+            (
+                POD,
+                &renamed,
+                vec![
+                    "spec.containers[0].name: Forbidden: containers may not be renamed or reordered on resize",
+                ],
+            ),
+            (
+                POD,
+                &more,
+                vec!["spec.containers: Forbidden: containers may not be added or removed on resize"],
+            ),
+            (&init("1"), &init("1"), vec![]),
+            (
+                &init("1"),
+                &init("2"),
+                vec![
+                    "spec.initContainers[0]: Forbidden: non-sidecar init containers with a resize policy of RestartContainer cannot be resized",
+                ],
+            ),
+            (&running, &running, vec!["spec: Forbidden: Pod running on node without support for resize"]),
+            (&mirror, &mirror, vec![": Forbidden: static pods cannot be resized"]),
+            (&windows, &windows, vec![": Forbidden: windows pods cannot be resized"]),
+        ] {
+            assert_eq!(faults(Part::Resize, old, new), expected, "{new}");
+        }
+        assert_eq!(
+            taken(Part::Resize, POD, &more).at(["spec", "containers"]),
+            parse(&more).at(["spec", "containers"])
         );
 
         let sized = |resources: &str| {
