@@ -138,7 +138,10 @@ impl Strategy for BuiltinStrategy {
     fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
         let warnings = warnings::of_object(&self.resource, object, old, self.definitions.version());
         match self.is_definition() {
-            true => warnings.into_iter().chain(tenure_crd::format_warnings(object, old)).collect(),
+            true => {
+                let version = self.definitions.version();
+                warnings.into_iter().chain(tenure_crd::schema_warnings(version, object, old)).collect()
+            }
             false => warnings,
         }
     }

@@ -50,7 +50,7 @@ mod validate;
 pub use definition::{
     CLEANUP_FINALIZER, Conversion, Definition, NameUse, NamesInUse, ResourceNames, Version,
     WEBHOOK_TIMEOUT_SECONDS, Webhook, WebhookTarget, accept, accepted_names, check_create, check_update,
-    format_warnings, merge_changes, terminating, version_rank,
+    merge_changes, schema_warnings, terminating, version_rank,
 };
 pub use format::{duration, duration_nanoseconds};
 pub use json_path::JsonPath;

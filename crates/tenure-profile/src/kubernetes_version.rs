@@ -150,6 +150,10 @@ behaviours! {
     ReviewsHiddenFromWebhooks = V1_37,
     /// Webhooks and policies can be read from files, and names that end with `.static.k8s.io` are theirs.
     AdmissionManifests = V1_37,
+    /// A definition with a set of objects or of lists is warned of.
+    UnmergedSetsAnnounced = V1_37,
+    /// An access review that names neither a resource nor a path, or both, is wrong as a whole.
+    ReviewsWrongAsWhole = V1_37,
 }
 
 #[cfg(test)]
