@@ -7,6 +7,7 @@ use tenure_meta::{
     Attributes, FieldError, FieldErrorKind, FieldSelector, LabelSelector, ResourceAttributes, UserInfo,
     format,
 };
+use tenure_profile::{Behaviour, KubernetesVersion};
 use tenure_value::{Limits, Object, Text, Value, yaml};
 
 /// The annotation of a review that lists the fields a write would change, as one path or a list of paths.
@@ -111,18 +112,23 @@ impl AccessReview {
     ///
     /// ```
     /// use tenure_authorization::{AccessReview, ReviewScope};
+    /// use tenure_profile::KubernetesVersion;
     ///
     /// let review = r#"{"spec": {"user": "ann", "resourceAttributes": {"verb": "list", "resource": "pods"}}}"#;
-    /// let review = AccessReview::read(ReviewScope::User, &review.parse()?).unwrap();
+    /// let review = AccessReview::read(ReviewScope::User, &review.parse()?, KubernetesVersion::DEFAULT).unwrap();
     /// assert_eq!(review.user.name, "ann");
     /// assert_eq!(review.attributes.verb(), "list");
     /// # Ok::<(), tenure_value::Error>(())
     /// ```
-    pub fn read(scope: ReviewScope<'_>, review: &Value) -> Result<AccessReview, Vec<FieldError>> {
+    pub fn read(
+        scope: ReviewScope<'_>,
+        review: &Value,
+        version: KubernetesVersion,
+    ) -> Result<AccessReview, Vec<FieldError>> {
         let spec = review.get("spec").unwrap_or(&Value::Null);
         let mut errors = Vec::new();
         let user = named_user(spec);
-        check_kind(scope, spec, &mut errors);
+        check_kind(spec, version, &mut errors);
         if scope != ReviewScope::Client && user.name.is_empty() && user.groups.is_empty() {
             let detail = "at least one of user or group must be specified";
             errors.push(FieldError::invalid("spec.user", &Value::from(""), detail));
@@ -138,6 +144,9 @@ impl AccessReview {
         }
         let write = ReviewedWrite::read(review, &mut errors);
         check_metadata(scope, review, &mut errors);
+        if let ReviewScope::UserInNamespace(namespace) = scope {
+            check_namespace(namespace, spec, &mut errors);
+        }
         match errors.is_empty() {
             true => Ok(AccessReview { user, attributes: attributes(spec), write, evaluation_errors }),
             false => Err(errors),
@@ -232,43 +241,44 @@ fn requirements(selector: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// Checks that a review names either a resource or a path.
-fn check_kind(scope: ReviewScope<'_>, spec: &Value, errors: &mut Vec<FieldError>) {
-    let path = "spec.nonResourceAttributes";
+fn check_kind(spec: &Value, version: KubernetesVersion, errors: &mut Vec<FieldError>) {
+    const ONE: &str = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+    let is_whole = version.has(Behaviour::ReviewsWrongAsWhole);
     match (given(spec, "resourceAttributes"), given(spec, "nonResourceAttributes")) {
+        (Some(_), Some(attributes)) if is_whole => errors.push(invalid_struct("spec", attributes, ONE)),
         (Some(_), Some(attributes)) => {
-            errors.push(invalid_struct(
-                path,
-                attributes,
-                "cannot be specified in combination with resourceAttributes",
-            ));
+            let detail = "cannot be specified in combination with resourceAttributes";
+            errors.push(invalid_struct("spec.nonResourceAttributes", attributes, detail));
         }
-        (None, None) => errors.push(FieldError::invalid(
-            "spec.resourceAttributes",
-            &Value::Null,
-            "exactly one of nonResourceAttributes or resourceAttributes must be specified",
-        )),
-        (None, Some(attributes)) if matches!(scope, ReviewScope::UserInNamespace(_)) => {
-            errors.push(invalid_struct(path, attributes, "disallowed on this kind of request"));
+        (None, None) => {
+            let path = if is_whole { "spec" } else { "spec.resourceAttributes" };
+            errors.push(FieldError::invalid(path, &Value::Null, ONE));
         }
         _ => {}
     }
-    if let (ReviewScope::UserInNamespace(namespace), Some(attributes)) =
-        (scope, given(spec, "resourceAttributes"))
-    {
-        let requested = text(attributes, "namespace");
-        if requested != namespace {
-            let path = "spec.resourceAttributes.namespace";
-            errors.push(FieldError::invalid(path, &Value::from(requested), "must match metadata.namespace"));
-        }
+}
+
+/// Checks that a review in a namespace is about a resource in that namespace.
+fn check_namespace(namespace: &str, spec: &Value, errors: &mut Vec<FieldError>) {
+    let resource = given(spec, "resourceAttributes").map(|resource| text(resource, "namespace"));
+    if let Some(requested) = resource.filter(|requested| requested != namespace) {
+        let path = "spec.resourceAttributes.namespace";
+        errors.push(FieldError::invalid(path, &Value::from(requested), "must match metadata.namespace"));
+    }
+    if let Some(attributes) = given(spec, "nonResourceAttributes") {
+        let path = "spec.nonResourceAttributes";
+        errors.push(invalid_struct(path, attributes, "disallowed on this kind of request"));
     }
 }
 
 /// Checks that a review has no metadata of its own.
 fn check_metadata(scope: ReviewScope<'_>, review: &Value, errors: &mut Vec<FieldError>) {
     let metadata = review.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
-    let metadata = match scope {
-        ReviewScope::UserInNamespace(_) => metadata.without("namespace"),
-        _ => metadata,
+    let (metadata, detail) = match scope {
+        ReviewScope::UserInNamespace(namespace) => {
+            (metadata.with("namespace", namespace), "must be empty except for namespace")
+        }
+        _ => (metadata, "must be empty"),
     };
     let metadata = match metadata.get("annotations").and_then(Value::as_object) {
         Some(annotations) if annotations.iter().all(|(key, _)| key.starts_with("tenure.dev/")) => {
@@ -276,8 +286,10 @@ fn check_metadata(scope: ReviewScope<'_>, review: &Value, errors: &mut Vec<Field
         }
         _ => metadata,
     };
-    if !metadata.without("managedFields").without("creationTimestamp").is_empty() {
-        let message = format!("Invalid value: {}: must be empty", ordered(&metadata, &METADATA));
+    let own = metadata.without("managedFields").without("creationTimestamp");
+    let is_own = |name: &str| name != "namespace" || !matches!(scope, ReviewScope::UserInNamespace(_));
+    if own.iter().any(|(name, _)| is_own(name)) {
+        let message = format!("Invalid value: {}: {detail}", ordered(&metadata, &METADATA));
         errors.push(FieldError::with_message(FieldErrorKind::Invalid, "metadata", message));
     }
 }

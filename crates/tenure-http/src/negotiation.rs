@@ -171,7 +171,8 @@ impl MediaTypes {
             return Ok(Encoding::Json);
         }
         let essence = essence(given);
-        self.encodings(optional).find(|encoding| encoding.media_type() == essence).ok_or_else(|| {
+        let mut known = self.encodings(optional).filter(|_| has_readable_parameters(given));
+        known.find(|encoding| encoding.media_type() == essence).ok_or_else(|| {
             ApiError::new(
                 Reason::UnsupportedMediaType,
                 format!(
@@ -388,6 +389,63 @@ pub fn essence(content_type: &str) -> Cow<'_, str> {
     }
 }
 
+/// Whether the parameters of a media type can be read: names with values, each name with one value, and a semicolon before each.
+fn has_readable_parameters(content_type: &str) -> bool {
+    let start = memchr(b';', content_type.as_bytes()).unwrap_or(content_type.len());
+    let mut rest = content_type[start..].trim_start();
+    let mut seen: Vec<(String, String)> = Vec::new();
+    while !rest.is_empty() {
+        let Some(parameter) = rest.strip_prefix(';').map(str::trim_start) else { return false };
+        if parameter.is_empty() {
+            return true;
+        }
+        let (name, after) = token(parameter);
+        let Some(value) = after.trim_start().strip_prefix('=').map(str::trim_start) else { return false };
+        let read = match value.strip_prefix('"') {
+            Some(quoted) => unquoted(quoted),
+            None => Some(token(value))
+                .filter(|(value, _)| !value.is_empty())
+                .map(|(v, rest)| (v.to_owned(), rest)),
+        };
+        let Some((value, after)) = read.filter(|_| !name.is_empty()) else { return false };
+        let name = name.to_ascii_lowercase();
+        if seen.iter().any(|(other, known)| *other == name && *known != value) {
+            return false;
+        }
+        seen.push((name, value));
+        rest = after.trim_start();
+    }
+    true
+}
+
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !b"()<>@,;:\\\"/[]?=".contains(&byte)
+}
+
+/// Splits a token of RFC 2045 from what follows; it may be empty.
+fn token(text: &str) -> (&str, &str) {
+    text.split_at(text.bytes().position(|byte| !is_token(byte)).unwrap_or(text.len()))
+}
+
+/// Reads the rest of a quoted string; `None` if it does not end.
+fn unquoted(text: &str) -> Option<(String, &str)> {
+    let mut value = String::new();
+    let mut characters = text.char_indices().peekable();
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '"' => return Some((value, &text[at + 1..])),
+            '\r' | '\n' => return None,
+            // A backslash before a character that needs none is itself.
+            '\\' => match characters.next_if(|(_, next)| !next.is_ascii() || !is_token(*next as u8)) {
+                Some((_, escaped)) => value.push(escaped),
+                None => value.push(character),
+            },
+            other => value.push(other),
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -495,10 +553,19 @@ mod tests {
             415
         );
         assert_eq!(MediaTypes::All.body(None, NONE).unwrap(), Encoding::Json);
-        assert_eq!(
-            MediaTypes::All.body(Some("application/JSON; charset=utf-8"), NONE).unwrap(),
-            Encoding::Json
-        );
+    }
+
+    #[test]
+    fn the_media_type_of_a_body_must_be_readable() {
+        let taken = |parameters: &str| {
+            MediaTypes::All.body(Some(&format!("application/JSON{parameters}")), NONE).is_ok()
+        };
+        for parameters in ["; charset=utf-8", ";", " ; a=\"b;\\\"c\" ; ", ";a=b;A=b", ";a=\"\"", "; a = b"] {
+            assert!(taken(parameters), "{parameters}");
+        }
+        for parameters in [";;", "; charset", ";=b", ";a=", ";a=\"b", ";a=b c", ";a=b;a=c", ";a=b,c"] {
+            assert!(!taken(parameters), "{parameters}");
+        }
     }
 
     #[test]

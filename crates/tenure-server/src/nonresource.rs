@@ -3,17 +3,18 @@
 use crate::{admission::Admission, statusz};
 use hyper::{Method, StatusCode, header};
 use tenure_authentication::TokenIssuer;
+use tenure_builtin::registry_at;
 use tenure_catalog::{
     Catalog,
     discovery::{self, Published, page_not_found},
     history::{History, MayRead},
 };
 use tenure_http::{
-    Metrics, PLAIN, Request, RequestPath, Response,
+    DiscoveryPath, Metrics, PLAIN, Request, RequestPath, Response,
     health::{self, Check},
 };
 use tenure_meta::{ApiError, Reason, Registry, Timestamp};
-use tenure_profile::Profile;
+use tenure_profile::{KubernetesVersion, Profile};
 use tenure_store::Store;
 use tenure_value::Value;
 
@@ -21,6 +22,10 @@ use tenure_value::Value;
 const HEALTH: [&str; 3] = ["healthz", "livez", "readyz"];
 /// Further endpoints whose documents are small.
 const SMALL: [&str; 4] = ["version", "statusz", "openid", ".well-known"];
+/// The paths that are read with GET and HEAD alone.
+const READ_ONLY: [&str; 3] = ["/version", "/openid/v1/jwks", "/.well-known/openid-configuration"];
+/// The group of APIServices, which the server answers itself.
+const AGGREGATION: &str = "apiregistration.k8s.io";
 /// The paths of metrics: those of the server, and those of its health. `DELETE` resets the counters.
 const METRICS: [&str; 2] = ["/metrics", "/metrics/slis"];
 const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -36,6 +41,20 @@ pub(crate) fn is_small(address: &RequestPath) -> bool {
     HEALTH.contains(&first) || SMALL.contains(&first)
 }
 
+/// Whether a path is answered whatever the method is, as Kubernetes does where it has no routes by method.
+fn takes_every_method(address: &RequestPath, version: KubernetesVersion) -> bool {
+    match address {
+        RequestPath::Other(path) => !READ_ONLY.contains(&path.as_str()) && !path.starts_with("/history/"),
+        RequestPath::Discovery(DiscoveryPath::Core) | RequestPath::Resource(_) => false,
+        RequestPath::Discovery(DiscoveryPath::Groups) => true,
+        RequestPath::Discovery(DiscoveryPath::Group(group)) => *group != AGGREGATION,
+        RequestPath::Discovery(DiscoveryPath::Version(group, version_name)) => {
+            let builtin = registry_at(version).resources();
+            !builtin.iter().any(|known| known.group == *group && known.version == *version_name)
+        }
+    }
+}
+
 /// Answers a request for a path that names no resource.
 pub(crate) async fn respond(
     (catalog, published): (&Catalog, &Published<'_>),
@@ -48,7 +67,8 @@ pub(crate) async fn respond(
 ) -> Result<Response, ApiError> {
     let is_reset = request.method == Method::DELETE
         && matches!(&address, RequestPath::Other(path) if METRICS.contains(&path.as_str()));
-    if !is_reset && !matches!(request.method, Method::GET | Method::HEAD) {
+    let is_read = matches!(request.method, Method::GET | Method::HEAD);
+    if !is_read && !takes_every_method(&address, published.kubernetes()) {
         return Err(ApiError::method_not_allowed());
     }
     let path = match address {
@@ -59,7 +79,9 @@ pub(crate) async fn respond(
     let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
     Ok(match first {
         "" => Response::document(StatusCode::OK, &index(published.registry()), PLAIN),
-        "version" => Response::document(StatusCode::OK, &version(catalog.profile()), PLAIN),
+        "version" if matches!(path.trim_end_matches('/'), "/version") => {
+            Response::document(StatusCode::OK, &version(catalog.profile()), PLAIN)
+        }
         "livez" | "readyz" | "healthz" => {
             let checks = health_checks(first, store).await;
             let endpoint = HEALTH.into_iter().find(|name| *name == first).unwrap_or_default();

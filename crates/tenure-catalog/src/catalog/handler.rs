@@ -400,7 +400,9 @@ impl ResourceHandler {
 
     /// Returns the error for an invalid object.
     pub fn invalid(&self, name: &str, causes: Vec<Cause>) -> ApiError {
-        ApiError::invalid(&self.resource.group, &self.resource.kind, name, causes)
+        // Events are those of the core in both of their groups.
+        let group = if self.resource.group == EVENTS { "" } else { &*self.resource.group };
+        ApiError::invalid(group, &self.resource.kind, name, causes)
     }
 }
 

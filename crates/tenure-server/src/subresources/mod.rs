@@ -149,7 +149,7 @@ impl Subresources {
                 Box::pin(self.evict(target, request, options.dry_run, posted)).await?;
                 Ok(success(format))
             }
-            _ => Box::pin(self.create_token(target, request, posted, format)).await,
+            _ => Box::pin(self.create_token(target, (request, options), posted, format)).await,
         }
     }
 }

@@ -6,6 +6,7 @@ use tenure_authorization::{AccessReview, ReviewScope, Verdict, rbac::PolicyRule}
 use tenure_catalog::{Target, object::seconds};
 use tenure_http::{Format, Request, Response};
 use tenure_meta::{ApiError, Attributes, UserInfo};
+use tenure_profile::KubernetesVersion;
 use tenure_value::{Object, Value};
 
 impl Subresources {
@@ -18,60 +19,49 @@ impl Subresources {
         format: Format,
     ) -> Result<Response, ApiError> {
         let kind = target.handler.resource.kind.as_str();
-        let tracked = self.with_managers(target, request, posted)?;
-        let checked = tracked.as_ref().unwrap_or(posted);
+        let options = request.query.write_options("CreateOptions")?;
+        let managers = self.writer.managers_of_posted(target, request, options, posted);
+        let review = posted.as_object().cloned().unwrap_or_default();
+        let metadata = review.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
+        let metadata = match managers.as_array() {
+            Some(managers) if !managers.is_empty() => metadata.with("managedFields", managers.clone()),
+            _ => metadata,
+        };
+        // An error shows the managers, too.
+        let tracked = Value::from(review.with("metadata", metadata.clone()));
+        let read = |scope| read(scope, &tracked, self.writer.profile.version());
         let status = match kind {
             "SelfSubjectAccessReview" => {
-                let review = AccessReview {
-                    user: request.user.as_ref().clone(),
-                    ..read(ReviewScope::Client, checked)?
-                };
+                let review =
+                    AccessReview { user: request.user.as_ref().clone(), ..read(ReviewScope::Client)? };
                 self.access_status(&review, ReviewScope::Client).await
             }
-            "SubjectAccessReview" => {
-                self.access_status(&read(ReviewScope::User, checked)?, ReviewScope::User).await
-            }
+            "SubjectAccessReview" => self.access_status(&read(ReviewScope::User)?, ReviewScope::User).await,
             "LocalSubjectAccessReview" => {
                 let scope = ReviewScope::UserInNamespace(&target.namespace);
-                self.access_status(&read(scope, checked)?, scope).await
+                self.access_status(&read(scope)?, scope).await
             }
             "SelfSubjectRulesReview" => self.rules_status(posted, &request.user)?,
             "SelfSubjectReview" => Value::object([("userInfo", request.user.to_value())]),
             "TokenReview" => self.token_status(posted).await?,
             _ => return Err(ApiError::method_not_allowed()),
         };
-        let review = posted.as_object().cloned().unwrap_or_default().with("status", status);
-        let review =
-            if review.contains("metadata") { review } else { review.with("metadata", Object::default()) };
-        let metadata = review.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
+        let review = review.with("status", status);
         let review = match kind {
             "SelfSubjectReview" => {
                 let now = seconds(self.writer.objects.clock.now());
-                review.with("metadata", metadata.with("creationTimestamp", now))
+                review.with("metadata", Object::default().with("creationTimestamp", now))
             }
-            // The spec of a rules review is not repeated.
-            "SelfSubjectRulesReview" => review.with("spec", Object::default()),
+            // Neither the spec nor the metadata of a rules review are repeated.
+            "SelfSubjectRulesReview" => {
+                review.with("metadata", Object::default()).with("spec", Object::default())
+            }
             "LocalSubjectAccessReview" => {
                 review.with("metadata", metadata.with("namespace", target.namespace.clone()))
             }
-            _ => review,
+            _ => review.with("metadata", metadata),
         };
         Ok(Response::document(StatusCode::CREATED, &review.into(), format))
-    }
-
-    /// Returns a review with its managers, as an error shows it; `None` if it has no metadata, as it should.
-    fn with_managers(
-        &self,
-        target: &Target,
-        request: &Request,
-        posted: &Value,
-    ) -> Result<Option<Value>, ApiError> {
-        let metadata =
-            posted.get("metadata").and_then(Value::as_object).filter(|metadata| !metadata.is_empty());
-        let (Some(metadata), Some(review)) = (metadata, posted.as_object()) else { return Ok(None) };
-        let options = request.query.write_options("CreateOptions")?;
-        let managers = self.writer.managers_of_posted(target, request, options, posted);
-        Ok(Some(review.with("metadata", metadata.with("managedFields", managers)).into()))
     }
 
     /// Returns whether a user has the access that a review checks.
@@ -157,8 +147,12 @@ impl Subresources {
 }
 
 /// Reads an access review; an invalid one is a 422.
-fn read(scope: ReviewScope<'_>, posted: &Value) -> Result<AccessReview, ApiError> {
-    AccessReview::read(scope, posted).map_err(|errors| {
+fn read(
+    scope: ReviewScope<'_>,
+    posted: &Value,
+    version: KubernetesVersion,
+) -> Result<AccessReview, ApiError> {
+    AccessReview::read(scope, posted, version).map_err(|errors| {
         // As recorded: the kind is left out of the message.
         let causes = errors.iter().map(|error| error.cause()).collect();
         ApiError::invalid("authorization.k8s.io", "", "", causes)

@@ -8,12 +8,14 @@ use tenure_catalog::{
     Target, Verb,
     object::{meta_text, seconds},
 };
-use tenure_http::{Format, Request, Response};
+use tenure_http::{Format, Request, Response, WriteOptions};
 use tenure_meta::{ApiError, Cause, FieldError, GroupVersionResource, Timestamp};
 use tenure_value::{Text, Value};
 
 const GROUP: &str = "authentication.k8s.io";
+const API_VERSION: &str = "authentication.k8s.io/v1";
 const KIND: &str = "TokenRequest";
+const NULL: Value = Value::Null;
 /// The default, shortest and longest lifetime of a token, in seconds.
 const DEFAULT: i64 = 3600;
 const SHORTEST: i64 = 600;
@@ -28,7 +30,7 @@ impl Subresources {
     pub(super) async fn create_token(
         &self,
         target: &Target,
-        posted: &Request,
+        (posted, options): (&Request, WriteOptions),
         asked: &Value,
         format: Format,
     ) -> Result<Response, ApiError> {
@@ -76,27 +78,31 @@ impl Subresources {
         };
         posted.audit.annotate([(ISSUED_CREDENTIAL, format!("JTI={}", request.id))]);
         let expires = Timestamp { seconds: now.seconds.saturating_add(lasts), nanos: 0 };
-        let metadata = [
-            ("name", Value::from(target.name.clone())),
-            ("namespace", target.namespace.clone().into()),
-            ("creationTimestamp", seconds(now).into()),
-            ("uid", uid.into()),
-        ];
+        let object = |name: &str| asked.get(name).and_then(Value::as_object).cloned().unwrap_or_default();
+        let managers = self.managers_of_request(target, posted, options, asked);
+        let metadata = object("metadata")
+            .with("name", target.name.clone())
+            .with("namespace", target.namespace.clone())
+            .with("creationTimestamp", seconds(now))
+            .with("uid", uid);
+        let metadata = match managers.is_null() {
+            true => metadata,
+            false => metadata.with("managedFields", managers),
+        };
         let bound = spec.get("boundObjectRef").cloned().unwrap_or(Value::Null);
-        let spec = [
-            ("audiences", Value::array(request.audiences.iter().cloned().map(Value::from))),
-            ("expirationSeconds", Value::from(lasts)),
-            ("boundObjectRef", bound),
-        ];
+        let spec = object("spec")
+            .with("audiences", Value::array(request.audiences.iter().cloned().map(Value::from)))
+            .with("expirationSeconds", lasts)
+            .with("boundObjectRef", bound);
         let status = [
             ("token", Value::from(tokens.issue(&request)?)),
             ("expirationTimestamp", seconds(expires).into()),
         ];
         let answer = Value::object([
-            ("apiVersion", Value::from("authentication.k8s.io/v1")),
+            ("apiVersion", Value::from(API_VERSION)),
             ("kind", KIND.into()),
-            ("metadata", Value::object(metadata)),
-            ("spec", Value::object(spec)),
+            ("metadata", Value::from(metadata)),
+            ("spec", Value::from(spec)),
             ("status", Value::object(status)),
         ]);
         Ok(Response::document(StatusCode::CREATED, &answer, format).with_warnings(&warnings))
@@ -104,6 +110,33 @@ impl Subresources {
 }
 
 impl Subresources {
+    /// Returns the managers of a token request, which owns the default of its lifetime.
+    fn managers_of_request(
+        &self,
+        target: &Target,
+        request: &Request,
+        options: WriteOptions,
+        asked: &Value,
+    ) -> Value {
+        let unset = [
+            ("spec", vec![("audiences", NULL), ("boundObjectRef", NULL), ("expirationSeconds", NULL)]),
+            ("status", vec![("expirationTimestamp", NULL), ("token", Value::from(""))]),
+        ];
+        let mut document =
+            asked.as_object().cloned().unwrap_or_default().with("apiVersion", API_VERSION).with("kind", KIND);
+        for (part, fields) in &unset {
+            let given = document.get(part).and_then(Value::as_object).cloned().unwrap_or_default();
+            let filled = fields.iter().fold(given, |given, (field, zero)| match given.get(field) {
+                Some(value) if !value.is_null() => given,
+                _ if *field == "expirationSeconds" => given.with(*field, DEFAULT),
+                _ => given.with(*field, zero.clone()),
+            });
+            document = document.with(*part, filled);
+        }
+        let empty = Value::object(unset.map(|(part, fields)| (part, Value::object(fields))));
+        self.writer.managers_of_part(target, request, options, (&document.into(), &empty))
+    }
+
     /// Returns the objects that a token is bound to: the one that is asked for and, for a pod, the node that it runs on.
     async fn bound_objects(
         &self,

@@ -4,13 +4,14 @@ use super::{Writer, request::WriteRequest, retry::MODIFIED};
 use crate::read::parse_version;
 use std::{collections::HashMap, sync::atomic::Ordering::Relaxed};
 use tenure_apply::{
-    ApplyError, Conflict, Conflicts, Live, Managers, Owner, Presence, Requested, Write,
-    kubernetes_type_errors,
+    ApplyError, Conflict, Conflicts, Live, Managers, Owner, Presence, Requested, ResetFields, SingleVersion,
+    Write, kubernetes_type_errors,
 };
 use tenure_catalog::{KindVersions, Target, history::RefusedApply, object::Stored};
 use tenure_http::{Request, WriteOptions, query::manager_errors};
 use tenure_meta::{ApiError, Cause, Endpoint, Reason};
 use tenure_profile::Behaviour;
+use tenure_schema::Schema;
 use tenure_store::Revision;
 use tenure_value::{Value, go_text};
 
@@ -26,7 +27,7 @@ pub(super) fn as_live(live: &Stored) -> Live<'_> {
 }
 
 impl Writer {
-    /// Returns the managers that an object would have which is posted and not stored; errors about its metadata show them.
+    /// Returns the managers of an object that is posted and not stored.
     pub(crate) fn managers_of_posted(
         &self,
         target: &Target,
@@ -40,6 +41,36 @@ impl Writer {
         let state = write.ownership("", UNWRITTEN, |ownership| {
             tenure_apply::update(live, object, Requested::Live, ownership)
         });
+        state.map_or(Value::Null, |state| state.managers.to_value())
+    }
+
+    /// Returns the managers that a document of another kind than the object's has, which is posted to a subresource.
+    pub(crate) fn managers_of_part(
+        &self,
+        target: &Target,
+        request: &Request,
+        options: WriteOptions,
+        (document, empty): (&Value, &Value),
+    ) -> Value {
+        let write = WriteRequest::new(self, target, request, options);
+        let text = |name: &str| document.get(name).and_then(Value::as_str).unwrap_or_default();
+        let (api_version, kind) = (text("apiVersion"), text("kind"));
+        let schema = Schema::builtin_at(self.profile.version());
+        let Some(ty) = schema.kind(api_version, kind) else { return Value::Null };
+        let (versions, reset, none) =
+            (SingleVersion::new(api_version, ty), ResetFields::default(), Managers::default());
+        let live = Live { object: empty, managers: &none, presence: Presence::New };
+        let ownership = Write {
+            manager: &write.manager,
+            api_version,
+            subresource: &target.subresource,
+            now: Some(tenure_apply::Timestamp::from_unix(write.now.seconds)),
+            versions: &versions,
+            reset: &reset,
+            empty,
+            profile: self.profile,
+        };
+        let state = tenure_apply::update(live, document, Requested::Live, &ownership);
         state.map_or(Value::Null, |state| state.managers.to_value())
     }
 }

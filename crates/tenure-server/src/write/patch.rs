@@ -16,9 +16,7 @@ use super::{
 use tenure_builtin::Kinds;
 use tenure_catalog::{Target, object::Stored, why_unconvertible};
 use tenure_fields::Path;
-use tenure_http::{
-    Encoding, FieldValidation, Request, TextErrors, WriteOptions, negotiation::essence, operation_errors,
-};
+use tenure_http::{Encoding, FieldValidation, Request, TextErrors, WriteOptions, operation_errors};
 use tenure_meta::{ApiError, FieldError, Reason};
 use tenure_patch::strategic;
 use tenure_profile::{Behaviour, Improvement, Profile};
@@ -178,7 +176,9 @@ impl Writer {
 
     /// Returns the kind of the patch in a request, if the resource accepts it.
     pub(super) fn patch_kind(&self, target: &Target, request: &Request) -> Result<PatchKind, ApiError> {
-        let given = essence(request.content_type().unwrap_or_default());
+        // Names of patches are compared as they are written.
+        let content_type = request.content_type().unwrap_or_default();
+        let given = content_type.split(';').next().unwrap_or(content_type);
         let accepted = |(name, kind): &&(&str, PatchKind)| match *kind {
             PatchKind::Strategic => {
                 self.profile.has(Improvement::PatchCustomResources) || !target.handler.is_custom()
@@ -191,7 +191,12 @@ impl Writer {
             let message = "the body of the request was in an unknown format - accepted media types include";
             let refused =
                 ApiError::new(Reason::UnsupportedMediaType, format!("{message}: {}", known.join(", ")));
-            match target.handler.is_custom() {
+            // Kubernetes routes patches of built-in kinds by any media type in a list of them.
+            let is_routed = content_type
+                .split(',')
+                .filter_map(|one| one.split(';').next())
+                .any(|one| known.contains(&one.trim()));
+            match target.handler.is_custom() || is_routed {
                 true => refused,
                 false => refused.or_in_kubernetes(ApiError::unrouted(
                     Reason::UnsupportedMediaType,
