@@ -423,38 +423,39 @@ mod tests {
         let mirror =
             POD.replace(r#""labels""#, r#""annotations":{"kubernetes.io/config.mirror":"h"},"labels""#);
         let windows = POD.replace(r#""containers""#, r#""os":{"name":"windows"},"containers""#);
+        let (one, two) = (init("1"), init("2"));
         for (old, new, expected) in [
             (POD, &*claimed, vec!["spec: Forbidden: only cpu and memory resources are mutable"]),
-            (POD, &restarted, vec!["spec: Forbidden: only cpu and memory resources are mutable"]),
+            (POD, &*restarted, vec!["spec: Forbidden: only cpu and memory resources are mutable"]),
             (
                 POD,
-                &renamed,
+                &*renamed,
                 vec![
                     "spec.containers[0].name: Forbidden: containers may not be renamed or reordered on resize",
                 ],
             ),
             (
                 POD,
-                &more,
+                &*more,
                 vec!["spec.containers: Forbidden: containers may not be added or removed on resize"],
             ),
-            (&init("1"), &init("1"), vec![]),
+            (&*one, &*one, vec![]),
             (
-                &init("1"),
-                &init("2"),
+                &*one,
+                &*two,
                 vec![
                     "spec.initContainers[0]: Forbidden: non-sidecar init containers with a resize policy of RestartContainer cannot be resized",
                 ],
             ),
-            (&running, &running, vec!["spec: Forbidden: Pod running on node without support for resize"]),
-            (&mirror, &mirror, vec![": Forbidden: static pods cannot be resized"]),
-            (&windows, &windows, vec![": Forbidden: windows pods cannot be resized"]),
+            (&*running, &*running, vec!["spec: Forbidden: Pod running on node without support for resize"]),
+            (&*mirror, &*mirror, vec![": Forbidden: static pods cannot be resized"]),
+            (&*windows, &*windows, vec![": Forbidden: windows pods cannot be resized"]),
         ] {
             assert_eq!(faults(Part::Resize, old, new), expected, "{new}");
         }
         assert_eq!(
-            taken(Part::Resize, POD, &more).at(["spec", "containers"]),
-            parse(&more).at(["spec", "containers"])
+            taken(Part::Resize, POD, &more).at(["spec", "containers"]).cloned(),
+            parse(&more).at(["spec", "containers"]).cloned()
         );
 
         let sized = |resources: &str| {
