@@ -109,6 +109,12 @@ pub(crate) fn spec(context: &Context<'_>, errors: &mut FieldErrors) {
 
 /// Validates the mounts and the devices of containers, once the volumes are: one that is wrong cannot be used.
 pub(crate) fn mounts(context: &Context<'_>, errors: &mut FieldErrors) {
+    let uses = |container: &Value| {
+        ["volumeMounts", "volumeDevices"].iter().any(|list| container.get(list).is_some())
+    };
+    if !CONTAINERS.iter().any(|list| context.items(list).iter().any(uses)) {
+        return;
+    }
     let list = context.path_to("volumes[");
     let place = |error: &FieldError| {
         let (at, rest) = error.path.strip_prefix(&list)?.split_once(']')?;
@@ -119,7 +125,8 @@ pub(crate) fn mounts(context: &Context<'_>, errors: &mut FieldErrors) {
     let mut volumes: Seen<&str> = claimed_volumes(context.root).collect();
     volumes.extend(right.map(|(_, volume)| text(volume, "name")));
     for list in CONTAINERS {
-        for (at, container) in context.items(list).iter().enumerate() {
+        for (at, container) in context.items(list).iter().enumerate().filter(|(_, container)| uses(container))
+        {
             let part = Part {
                 context,
                 container,
@@ -178,7 +185,7 @@ impl Part<'_> {
         for (at, mount) in items(self.container.get("volumeMounts")).iter().enumerate() {
             let below = |name: &str| format!("volumeMounts[{at}].{name}");
             let (name, path) = (text(mount, "name"), text(mount, "mountPath"));
-            self.name(&below("name"), name, errors);
+            self.name(&below, name, errors);
             if path.is_empty() {
                 errors.push(self.context.required(&format!("{}.{}", self.path, below("mountPath")), ""));
             }
@@ -195,7 +202,9 @@ impl Part<'_> {
             let (sub, expression) = (text(mount, "subPath"), text(mount, "subPathExpr"));
             // Kubernetes names the list here, and not the mount.
             let whole = |field: &str| format!("{}.volumeMounts.{field}", self.path);
-            self.context.invalid(&whole("subPath"), &sub.into(), format::relative_path(sub), errors);
+            if !sub.is_empty() {
+                self.context.invalid(&whole("subPath"), &sub.into(), format::relative_path(sub), errors);
+            }
             if !expression.is_empty() {
                 if !sub.is_empty() {
                     let detail = "subPathExpr and subPath are mutually exclusive";
@@ -239,13 +248,13 @@ impl Part<'_> {
     }
 
     /// Validates the name of a volume that is used.
-    fn name(&self, below: &str, name: &str, errors: &mut FieldErrors) {
-        let path = format!("{}.{below}", self.path);
+    fn name(&self, below: &dyn Fn(&str) -> String, name: &str, errors: &mut FieldErrors) {
+        let path = || format!("{}.{}", self.path, below("name"));
         if name.is_empty() {
-            errors.push(self.context.required(&path, ""));
+            errors.push(self.context.required(&path(), ""));
         }
         if !self.volumes.contains(&name) {
-            errors.push(self.context.fault(&path, FieldErrorKind::NotFound, &name.into(), ""));
+            errors.push(self.context.fault(&path(), FieldErrorKind::NotFound, &name.into(), ""));
         }
     }
 
@@ -257,7 +266,7 @@ impl Part<'_> {
             if !name.is_empty() && !names.insert(name) {
                 self.invalid(&below("name"), name, "must be unique", errors);
             }
-            self.name(&below("name"), name, errors);
+            self.name(&below, name, errors);
             if path.is_empty() {
                 errors.push(self.context.required(&format!("{}.{}", self.path, below("devicePath")), ""));
             }
