@@ -21,6 +21,11 @@ fn immutable_path(error: &FieldError) -> Option<&str> {
     error.message.ends_with("field is immutable").then_some(error.path.as_str())
 }
 
+/// Whether a path leads below one of others.
+fn is_below(path: &str, others: &HashSet<String>) -> bool {
+    !others.is_empty() && path.match_indices(['.', '[']).any(|(end, _)| others.contains(&path[..end]))
+}
+
 /// Returns the path of an error in a downward API file, which Kubernetes reports without the file.
 fn of_downward_file(path: &str) -> Option<String> {
     let (volume, file) = path.split_once(".downwardAPI.items[")?;
@@ -116,16 +121,11 @@ impl Kinds {
         let mut errors = errors.into_vec();
         if let Some(shape) = self.shape_of(resource).filter(|_| errors.len() > 1) {
             let declared = &self.checks().declared;
-            let changed: Vec<String> = errors.iter().filter_map(immutable_path).map(String::from).collect();
+            let changed: HashSet<String> =
+                errors.iter().filter_map(immutable_path).map(String::from).collect();
             errors.sort_by_cached_key(|error| {
                 // Where something may not change, the declared checks of its parts do not run.
-                let is_within = immutable_path(error).is_none()
-                    && changed.iter().any(|path| {
-                        error
-                            .path
-                            .strip_prefix(path.as_str())
-                            .is_some_and(|rest| rest.starts_with(['.', '[']))
-                    });
+                let is_within = immutable_path(error).is_none() && is_below(&error.path, &changed);
                 !is_within && declared.has(self.shapes(), shape, error)
             });
         }
@@ -194,14 +194,12 @@ impl Kinds {
         }
         // A path of an ingress without a type is not looked at further.
         if (&*resource.api_version, &*resource.kind) == ("networking.k8s.io/v1", "Ingress") {
-            let untyped: Vec<String> = found
+            let untyped: HashSet<String> = found
                 .iter()
                 .filter(|error| error.message.starts_with("Required value"))
-                .filter_map(|error| error.path.strip_suffix("pathType").map(String::from))
+                .filter_map(|error| error.path.strip_suffix(".pathType").map(String::from))
                 .collect();
-            found.retain(|error| {
-                error.path.ends_with(".pathType") || !untyped.iter().any(|path| error.path.starts_with(path))
-            });
+            found.retain(|error| error.path.ends_with(".pathType") || !is_below(&error.path, &untyped));
         }
         // What is refused as a whole is not looked at.
         if (&*resource.api_version, &*resource.kind) == ("v1", "Service")

@@ -318,8 +318,7 @@ pub(crate) fn mutation(context: &Context<'_>, errors: &mut FieldErrors) {
                 let detail = format!("must not be specified when patchType is {}", context.text("patchType"));
                 context.invalid(name, &format!("{{{name}}}").into(), vec![detail], errors);
             }
-            (false, Some(_)) => {}
-            (false, None) => {}
+            (false, _) => {}
         }
     }
 }

@@ -188,7 +188,7 @@ fn failure_policy(context: &Context<'_>, errors: &mut FieldErrors) {
         }
         return;
     };
-    let containers: Vec<&str> = ["containers", "initContainers"]
+    let containers: Seen<&str> = ["containers", "initContainers"]
         .iter()
         .flat_map(|list| items(context.at(&["template", "spec", list])))
         .map(|container| text(container, "name"))
@@ -243,7 +243,7 @@ fn exit_codes(
     context: &Context<'_>,
     path: &str,
     rule: &Value,
-    containers: &[&str],
+    containers: &Seen<&str>,
     errors: &mut FieldErrors,
 ) {
     let operator = text(rule, "operator");

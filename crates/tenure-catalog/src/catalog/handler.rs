@@ -9,7 +9,7 @@ use tenure_meta::{
     ApiError, Cause, CreateContext, DecodeError, Decoded, Endpoint, FieldError, Previous, ResetFields,
     Resource, ScalePaths, Strategy, SystemMetadata, Timestamp,
 };
-use tenure_profile::Profile;
+use tenure_profile::{KubernetesVersion, Profile};
 use tenure_schema::TypeRef;
 use tenure_store::Revision;
 use tenure_value::{Object, Value};
@@ -31,6 +31,7 @@ struct Shared {
     kind: Option<Arc<CustomKind>>,
     has_conversion_webhook: bool,
     has_protobuf: bool,
+    version: KubernetesVersion,
     empty: OnceLock<Value>,
     reset_on_main: OnceLock<Arc<ResetFields>>,
     reset_on_status: OnceLock<Arc<ResetFields>>,
@@ -56,6 +57,7 @@ impl ResourceHandler {
             kind,
             has_conversion_webhook,
             has_protobuf,
+            version: profile.version(),
             empty: OnceLock::new(),
             reset_on_main: OnceLock::new(),
             reset_on_status: OnceLock::new(),
@@ -313,18 +315,17 @@ impl ResourceHandler {
             other.kind == self.resource.kind
                 && internal_package(&other.group) == internal_package(&self.resource.group)
         };
-        if registry().of_kind(api_version, kind).is_some_and(|other| is_form(other)) {
+        let kinds = Kinds::at(self.shared.version);
+        let known = kinds.registry().of_kind(api_version, kind);
+        if known.is_some_and(|other| is_form(other)) {
             return ApiError::bad_request(format!(
                 "the API version in the data ({api_version}) does not match the expected API version ({})",
                 self.resource.api_version
             ));
         }
-        let kinds = Kinds::builtin();
         let decoded = match kind {
             "Status" => kinds.decode_as(STATUS, body),
-            _ if registry().of_kind(api_version, kind).is_some() => {
-                kinds.decode_kind((api_version, kind), body)
-            }
+            _ if known.is_some() => kinds.decode_kind((api_version, kind), body),
             _ => return unknown_conversion((kind, api_version), (&self.resource.kind, &self.resource.group)),
         };
         match decoded {

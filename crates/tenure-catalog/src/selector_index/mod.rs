@@ -142,6 +142,8 @@ impl SelectorIndexes {
             state.bound();
             index.weight.store(state.postings.weight(), Relaxed);
         }
+        drop(state);
+        self.evict();
         Ok(())
     }
 
