@@ -119,6 +119,7 @@ impl Strategy for BuiltinStrategy {
         new: &Value,
         previous: Previous<'_>,
         now: Timestamp,
+        _: &mut Vec<String>,
     ) -> Vec<FieldError> {
         let mut errors = self.kinds.validate_update_after(&self.resource, endpoint, old, new, previous, now);
         if self.is_definition() && endpoint == Endpoint::Main {

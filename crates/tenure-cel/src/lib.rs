@@ -26,5 +26,5 @@ pub use pattern_syntax::SyntaxError as PatternSyntaxError;
 pub use program::{Evaluation, Program, Variables};
 pub use source::Source;
 pub use syntax::{Ast, Comprehension, Entry, Expr, ExprId, Field, Literal, parse};
-pub use types::{Decl, ListSemantics, Type, escape, unescape};
+pub use types::{Decl, Equality, ListSemantics, Type, escape, unescape};
 pub use value::{Duration, List, Made, Map, MapKey, Opaque, Timestamp, Val};

@@ -86,6 +86,14 @@ impl Rule {
         Ok(Program { rule, message, is_transition })
     }
 
+    /// Returns what errors call the rule: its message, or its expression.
+    pub fn name(&self) -> &str {
+        match self.message.trim() {
+            "" => self.source.trim(),
+            message => message,
+        }
+    }
+
     /// Returns the message of a violated rule.
     pub fn words(&self) -> String {
         match self.message.trim() {

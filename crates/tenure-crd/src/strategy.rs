@@ -145,6 +145,7 @@ impl Strategy for CustomResourceStrategy {
         new: &Value,
         _: Previous<'_>,
         _: Timestamp,
+        warnings: &mut Vec<String>,
     ) -> Vec<FieldError> {
         let mut errors = FieldErrors::default();
         object_meta::check_update(&self.resource, old, new, &mut errors);
@@ -153,8 +154,10 @@ impl Strategy for CustomResourceStrategy {
             object_meta::check_changes(&self.resource, old, new, &mut errors);
         }
         errors.extend(match endpoint {
-            Endpoint::Status => self.version().validate_status_update(new, old),
-            Endpoint::Main | Endpoint::Scale | Endpoint::Other(_) => self.version().validate_update(new, old),
+            Endpoint::Status => self.version().validate_status_update(new, old, warnings),
+            Endpoint::Main | Endpoint::Scale | Endpoint::Other(_) => {
+                self.version().validate_update(new, old, warnings)
+            }
         });
         errors.into_vec()
     }
@@ -201,8 +204,8 @@ impl Strategy for CustomResourceStrategy {
     }
 
     fn noop_apply_is_final(&self) -> bool {
-        // The result of a webhook is unpredictable, and a transition rule may reject an unchanged object.
-        self.definition.conversion == Conversion::None && !self.version().has_transitions()
+        // The result of a webhook is unpredictable, and a rule may reject an unchanged object or warn of it.
+        self.definition.conversion == Conversion::None && !self.version().has_rules()
     }
 
     fn scale_paths(&self) -> Option<ScalePaths> {

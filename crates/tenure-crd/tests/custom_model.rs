@@ -362,6 +362,6 @@ proptest! {
         let again = version.complete(&decoded.value).unwrap();
         prop_assert!(again.strict_errors.is_empty());
         prop_assert_eq!(&again.value, &decoded.value);
-        prop_assert!(version.validate_update(&decoded.value, &decoded.value).is_empty());
+        prop_assert!(version.validate_update(&decoded.value, &decoded.value, &mut Vec::new()).is_empty());
     }
 }

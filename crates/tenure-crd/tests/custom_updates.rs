@@ -69,7 +69,7 @@ fn a_list_with_keys_is_unchanged_in_another_order() {
             ],
         ),
     ] {
-        assert_eq!(texts(version.validate_update(&object(new), &old)), expected, "{new}");
+        assert_eq!(texts(version.validate_update(&object(new), &old, &mut Vec::new())), expected, "{new}");
     }
 }
 
@@ -80,10 +80,10 @@ fn an_object_with_duplicates_may_have_others() {
     let (without, with) = (object(r#""s":["a"]"#), object(r#""s":["a","a"]"#));
     let new = object(r#""s":["a","a","b","b"]"#);
     assert_eq!(
-        texts(version.validate_update(&new, &without)),
+        texts(version.validate_update(&new, &without, &mut Vec::new())),
         ["s[1]: Duplicate value: \"a\"", "s[3]: Duplicate value: \"b\""]
     );
-    assert_eq!(texts(version.validate_update(&new, &with)), Vec::<String>::new());
+    assert_eq!(texts(version.validate_update(&new, &with, &mut Vec::new())), Vec::<String>::new());
     assert_eq!(texts(version.validate_create(&with)), ["s[1]: Duplicate value: \"a\""]);
 }
 
@@ -92,7 +92,8 @@ fn version_and_kind_are_validated_also_if_they_do_not_change() {
     let schema = r#"{"type":"object","properties":{"a":{"type":"string"},"apiVersion":{"type":"string","pattern":"^example.com/v2$"}}}"#;
     let definition = compiled(schema, "");
     for new in [r#""a":"new""#, r#""a":"old""#] {
-        let errors = definition.versions[0].validate_update(&object(new), &object(r#""a":"old""#));
+        let errors =
+            definition.versions[0].validate_update(&object(new), &object(r#""a":"old""#), &mut Vec::new());
         assert_eq!(
             texts(errors),
             [
@@ -113,11 +114,11 @@ fn an_update_of_the_status_validates_the_status() {
     let new = object(r#""spec":{"n":9},"status":{"n":9,"replicas":-1}"#);
     let replicas = ".status.replicas: Invalid value: -1: should be a non-negative integer";
     assert_eq!(
-        texts(version.validate_status_update(&new, &old)),
+        texts(version.validate_status_update(&new, &old, &mut Vec::new())),
         ["status.n: Invalid value: 9: n in body should be less than or equal to 5", replicas]
     );
     assert_eq!(
-        texts(version.validate_update(&new, &old)),
+        texts(version.validate_update(&new, &old, &mut Vec::new())),
         [
             "spec.n: Invalid value: 9: spec.n in body should be less than or equal to 5",
             "status.n: Invalid value: 9: status.n in body should be less than or equal to 5",
@@ -236,7 +237,7 @@ fn rules_for_items_of_an_object_cannot_be_evaluated() {
     let definition = Definition::read(&definition(&[("v1", schema)], ""), Profile::kubernetes()).unwrap();
     let (old, new) = (object(r#""l":[{"n":1}]"#), object(r#""l":[{"n":1}],"a":1"#));
     assert_eq!(
-        texts(definition.versions[0].validate_update(&new, &old)),
+        texts(definition.versions[0].validate_update(&new, &old, &mut Vec::new())),
         [
             "l[0]: Invalid value: \"object\": rule compiler initialization error: failed to convert to declType for CEL validation rules"
         ]

@@ -150,7 +150,7 @@ pub trait Strategy: Send + Sync {
     /// Returns the errors of a new, prepared object.
     fn validate(&self, object: &Value) -> Vec<FieldError>;
 
-    /// Returns the errors of an updated, prepared object.
+    /// Returns the errors of an updated, prepared object, and adds warnings of what is invalid, but was so before.
     fn validate_update(
         &self,
         endpoint: Endpoint<'_>,
@@ -158,6 +158,7 @@ pub trait Strategy: Send + Sync {
         new: &Value,
         previous: Previous<'_>,
         now: Timestamp,
+        warnings: &mut Vec<String>,
     ) -> Vec<FieldError>;
 
     /// Returns the warning about every request for a deprecated version; empty for any other.

@@ -144,6 +144,9 @@ behaviours! {
     /// Rules of custom resources count `matches(text, pattern)` as they count the method, and `startsWith` and `endsWith` by the length of
     /// what is looked for.
     TextCosts = V1_37,
+    /// In rules of custom resources, sets and keyed lists are equal if each has every item of the other; before, if the left one has every
+    /// item of the right one and both are of the same length.
+    MutualEquality = V1_37,
     /// The option to delete an object that cannot be read has an effect: one that can be read is not deleted.
     UnsafeDeletion = V1_37,
     /// Webhooks do not see reviews of tokens and of access.

@@ -90,7 +90,14 @@ pub fn builtin(bytes: &[u8]) {
     let (Some(old), Some(new)) = (create(&strategy, &first), create(&strategy, &second)) else { return };
     for endpoint in [Endpoint::Main, Endpoint::Status] {
         let prepared = strategy.prepare_for_update(endpoint, &old, &new, &mut Context);
-        let _ = strategy.validate_update(endpoint, &old, &prepared, Previous::of(&old), Context.now());
+        let _ = strategy.validate_update(
+            endpoint,
+            &old,
+            &prepared,
+            Previous::of(&old),
+            Context.now(),
+            &mut Vec::new(),
+        );
     }
 }
 

@@ -197,15 +197,16 @@ impl ResourceHandler {
         causes(&self.strategy().validate(object))
     }
 
-    /// Returns what is invalid about a changed object.
+    /// Returns what is invalid about a changed object, and adds warnings of what is invalid, but was so before.
     pub fn validate_update(
         &self,
         endpoint: Endpoint<'_>,
         old: &Value,
         new: &Value,
         now: Timestamp,
+        warnings: &mut Vec<String>,
     ) -> Vec<Cause> {
-        causes(&self.strategy().validate_update(endpoint, old, new, self.previous(Some(old)), now))
+        causes(&self.strategy().validate_update(endpoint, old, new, self.previous(Some(old)), now, warnings))
     }
 
     /// Returns a valid object that replaces a live one, if there is one, as the next read will return it.

@@ -179,13 +179,16 @@ fn parse_failure(text: &str) -> &'static str {
 fn parse_network(text: &str) -> Result<Network, String> {
     let failed = |why: &str| {
         Err(format!(
-            "network address parse error during conversion from string: netip.ParsePrefix({text:?}): {why}"
+            "network address parse error during conversion from string: \
+             network address parse error during conversion from string: netip.ParsePrefix({text:?}): {why}"
         ))
     };
     let Some((address, length)) = text.rsplit_once('/') else { return failed("no '/'") };
     let Ok(address) = address.parse::<IpAddr>() else { return failed(parse_failure(address)) };
     if matches!(address, IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some()) {
-        return Err(format!("IPv4-mapped IPv6 address {text:?} is not allowed"));
+        return Err(format!(
+            "network address parse error during conversion from string: IPv4-mapped IPv6 address {text:?} is not allowed"
+        ));
     }
     let digits =
         length.bytes().all(|byte| byte.is_ascii_digit()) && !(length.len() > 1 && length.starts_with('0'));

@@ -2,11 +2,12 @@
 
 use super::{ONE, Row, fail, no_such_overload, regex};
 use crate::{
+    Error,
     cost::Cost,
     function::EvalResult,
     meter::Meter,
-    types::ListSemantics,
-    value::{Index, List, MapKey, Val, key_of},
+    types::{Equality, ListSemantics},
+    value::{Index, List, MapKey, Val, check_scalars, key_of},
 };
 use std::{cmp::Ordering, collections::HashMap};
 
@@ -63,7 +64,7 @@ pub(super) const OPERATORS: &[Row] = &[
         _ => no_such_overload(),
     }),
     ("`_!=_`(T, T): bool", Cost::Compare, |meter, args| match args {
-        [a, b] => a.equals(b, meter).map(|equal| Val::Bool(!equal)),
+        [a, b] => is_equal(meter, a, b).map(|equal| Val::Bool(!equal)),
         _ => no_such_overload(),
     }),
     ("`@in`(T, list(T)): bool", Cost::In, |meter, args| match args {
@@ -189,11 +190,19 @@ fn compare<'v>(args: &[Val<'v>], holds: fn(Ordering) -> bool) -> EvalResult<'v> 
 
 pub(super) fn contains<'v>(meter: &mut Meter, list: &List<'v>, item: &Val<'v>) -> EvalResult<'v> {
     for other in list.iter() {
-        if other?.equals(item, meter)? {
+        if is_equal(meter, item, &other?)? {
             return Ok(Val::Bool(true));
         }
     }
     Ok(Val::Bool(false))
+}
+
+/// Whether a value equals another; what cannot be compared does not.
+fn is_equal<'v>(meter: &mut Meter, a: &Val<'v>, b: &Val<'v>) -> Result<bool, Error> {
+    match a.equals(b, meter) {
+        Err(error) if error.is_absorbable() => Ok(false),
+        result => result,
+    }
 }
 
 /// Concatenates lists; sets become their union, keyed lists are merged by key.
@@ -202,7 +211,10 @@ fn concatenate<'v>(meter: &mut Meter, a: &List<'v>, b: &List<'v>) -> EvalResult<
     let mut items = a.to_vec()?;
     match a.declared().and_then(|decl| decl.semantics()) {
         None | Some(ListSemantics::Ordered) => items.extend(b.to_vec()?),
-        Some(ListSemantics::Set) => {
+        Some(ListSemantics::Set(equality)) => {
+            if *equality == Equality::Mutual {
+                check_scalars(a, b)?;
+            }
             let mut index = Index::new(a, meter)?;
             for item in b.to_vec()? {
                 if !index.contains(&item, meter)? {
@@ -211,7 +223,7 @@ fn concatenate<'v>(meter: &mut Meter, a: &List<'v>, b: &List<'v>) -> EvalResult<
                 }
             }
         }
-        Some(ListSemantics::Keyed(keys)) => {
+        Some(ListSemantics::Keyed(keys, _)) => {
             let mut places: HashMap<_, usize> =
                 items.iter().enumerate().map(|(at, item)| (key_of(item, keys), at)).collect();
             for item in b.to_vec()? {
@@ -225,7 +237,7 @@ fn concatenate<'v>(meter: &mut Meter, a: &List<'v>, b: &List<'v>) -> EvalResult<
             }
         }
     }
-    Ok(Val::list(items))
+    Ok(Val::List(a.extended(items)))
 }
 
 fn insert<'v>(args: &[Val<'v>]) -> EvalResult<'v> {

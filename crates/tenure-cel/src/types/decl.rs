@@ -17,9 +17,18 @@ pub enum ListSemantics {
     /// By their position.
     Ordered,
     /// By their values: order does not matter to equality, and `+` is a union.
-    Set,
+    Set(Equality),
     /// By the values of these properties: order does not matter to equality, and `+` merges by key.
-    Keyed(Box<[Text]>),
+    Keyed(Box<[Text]>, Equality),
+}
+
+/// When a list whose order does not matter equals another of the same length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Equality {
+    /// It has every item of the other: `['a', 'b']` equals `['a', 'a']`.
+    Covers,
+    /// Each has every item of the other.
+    Mutual,
 }
 
 /// A declared type with bounds on its values.

@@ -5,7 +5,7 @@ mod escape;
 mod signature;
 
 pub(crate) use decl::MAX_DOCUMENT_BYTES;
-pub use decl::{Decl, ListSemantics};
+pub use decl::{Decl, Equality, ListSemantics};
 pub use escape::{escape, unescape};
 pub(crate) use signature::Signature;
 

@@ -12,6 +12,8 @@ pub enum List<'v> {
     Document(&'v Array, Option<&'v Decl>),
     /// A list created by an expression.
     Made(Arc<Made<Vec<Val<'v>>>>),
+    /// A list to which an expression added items, with the declaration that says how they are identified.
+    Extended(Arc<Made<Vec<Val<'v>>>>, &'v Decl),
 }
 
 /// A map, or an object with named fields.
@@ -98,7 +100,7 @@ impl<'v> List<'v> {
     pub fn len(&self) -> usize {
         match self {
             List::Document(array, _) => array.len(),
-            List::Made(items) => items.len(),
+            List::Made(items) | List::Extended(items, _) => items.len(),
         }
     }
 
@@ -114,7 +116,7 @@ impl<'v> List<'v> {
                 let item = array.get(at)?;
                 Some(Val::from_document(item, decl.and_then(Decl::element)))
             }
-            List::Made(items) => items.get(at).cloned().map(Ok),
+            List::Made(items) | List::Extended(items, _) => items.get(at).cloned().map(Ok),
         }
     }
 
@@ -126,7 +128,7 @@ impl<'v> List<'v> {
     /// Returns the items.
     pub fn to_vec(&self) -> Result<Vec<Val<'v>>, Error> {
         match self {
-            List::Made(items) => Ok(items.to_vec()),
+            List::Made(items) | List::Extended(items, _) => Ok(items.to_vec()),
             List::Document(..) => self.iter().collect(),
         }
     }
@@ -134,7 +136,7 @@ impl<'v> List<'v> {
     pub(super) fn depth(&self) -> usize {
         match self {
             List::Document(..) => 1,
-            List::Made(items) => items.depth,
+            List::Made(items) | List::Extended(items, _) => items.depth,
         }
     }
 
@@ -142,6 +144,16 @@ impl<'v> List<'v> {
         match self {
             List::Document(_, decl) => *decl,
             List::Made(_) => None,
+            List::Extended(_, decl) => Some(decl),
+        }
+    }
+
+    /// Returns the list with items added to it, which are identified as those before.
+    pub(crate) fn extended(&self, items: Vec<Val<'v>>) -> List<'v> {
+        let items = Arc::new(Made::list(items));
+        match self.declared() {
+            Some(decl) => List::Extended(items, decl),
+            None => List::Made(items),
         }
     }
 }

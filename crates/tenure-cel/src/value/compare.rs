@@ -1,7 +1,11 @@
 //! Equality and order of values.
 
 use super::{List, Map, MapKey, Val};
-use crate::{Error, meter::Meter, types::ListSemantics};
+use crate::{
+    Error,
+    meter::Meter,
+    types::{Equality, ListSemantics},
+};
 use std::{
     cmp::Ordering,
     collections::{BTreeSet, HashMap, HashSet},
@@ -88,13 +92,15 @@ fn lists_equal<'v>(a: &List<'v>, b: &List<'v>, meter: &mut Meter) -> Result<bool
     if a.len() != b.len() {
         return Ok(false);
     }
+    let semantics = a.declared().and_then(|decl| decl.semantics());
     if let (List::Document(left, m), List::Document(right, n)) = (a, b)
+        && !matches!(semantics, Some(ListSemantics::Set(_)))
         && left.ptr_eq(right)
         && m.map(std::ptr::from_ref) == n.map(std::ptr::from_ref)
     {
         return Ok(true);
     }
-    let semantics = a.declared().or(b.declared()).and_then(|decl| decl.semantics());
+    // The left list says what is equal to it.
     match semantics {
         None | Some(ListSemantics::Ordered) => {
             for (x, y) in a.iter().zip(b.iter()) {
@@ -104,21 +110,33 @@ fn lists_equal<'v>(a: &List<'v>, b: &List<'v>, meter: &mut Meter) -> Result<bool
             }
             Ok(true)
         }
-        Some(ListSemantics::Set) => sets_equal(a, b, meter),
-        Some(ListSemantics::Keyed(keys)) => keyed_equal(a, b, keys, meter),
+        Some(ListSemantics::Set(equality)) => sets_equal(a, b, *equality, meter),
+        Some(ListSemantics::Keyed(keys, equality)) => keyed_equal(a, b, keys, *equality, meter),
     }
 }
 
-/// Compares sets: every item of each is in the other.
-fn sets_equal<'v>(a: &List<'v>, b: &List<'v>, meter: &mut Meter) -> Result<bool, Error> {
-    let index = Index::new(b, meter)?;
-    for item in a.iter() {
-        if !index.contains(&item?, meter)? {
-            return Ok(false);
-        }
+/// Compares sets of the same length, which are sets of scalars.
+fn sets_equal<'v>(a: &List<'v>, b: &List<'v>, equality: Equality, meter: &mut Meter) -> Result<bool, Error> {
+    if equality == Equality::Covers {
+        return covers(a, b, meter);
     }
-    let index = Index::new(a, meter)?;
-    for item in b.iter() {
+    check_scalars(a, b)?;
+    Ok(covers(a, b, meter)? && covers(b, a, meter)?)
+}
+
+/// Refuses sets with lists or maps among their items.
+pub(crate) fn check_scalars<'v>(a: &List<'v>, b: &List<'v>) -> Result<(), Error> {
+    let is_nested = |item: Result<Val<'v>, Error>| matches!(item, Ok(Val::List(_) | Val::Map(_)));
+    match a.iter().chain(b.iter()).any(is_nested) {
+        true => Err(Error::evaluate("listSet operations are only supported on lists of scalar values")),
+        false => Ok(()),
+    }
+}
+
+/// Whether a list has every item of another.
+fn covers<'v>(list: &List<'v>, other: &List<'v>, meter: &mut Meter) -> Result<bool, Error> {
+    let index = Index::new(list, meter)?;
+    for item in other.iter() {
         if !index.contains(&item?, meter)? {
             return Ok(false);
         }
@@ -126,29 +144,27 @@ fn sets_equal<'v>(a: &List<'v>, b: &List<'v>, meter: &mut Meter) -> Result<bool,
     Ok(true)
 }
 
-/// Compares keyed lists: each item with the one of the same key.
+/// Compares keyed lists of the same length: each item with the one of the same key.
 fn keyed_equal<'v>(
     a: &List<'v>,
     b: &List<'v>,
     keys: &[tenure_value::Text],
+    equality: Equality,
     meter: &mut Meter,
 ) -> Result<bool, Error> {
-    let mut by_key: HashMap<Vec<Option<Value>>, Val<'v>> = HashMap::with_capacity(b.len());
-    for item in b.iter() {
-        let item = item?;
-        by_key.insert(key_of(&item, keys), item);
-    }
-    if by_key.len() != b.len() {
-        return Ok(false);
-    }
+    let mut by_key: HashMap<Vec<Option<Value>>, (Val<'v>, bool)> = HashMap::with_capacity(a.len());
     for item in a.iter() {
         let item = item?;
-        match by_key.get(&key_of(&item, keys)) {
-            Some(other) if item.equals(other, meter)? => {}
+        by_key.insert(key_of(&item, keys), (item, false));
+    }
+    for other in b.iter() {
+        let other = other?;
+        match by_key.get_mut(&key_of(&other, keys)) {
+            Some((item, is_seen)) if item.equals(&other, meter)? => *is_seen = true,
             _ => return Ok(false),
         }
     }
-    Ok(true)
+    Ok(equality == Equality::Covers || by_key.values().all(|(_, is_seen)| *is_seen))
 }
 
 /// Returns the values of the keys of an item.

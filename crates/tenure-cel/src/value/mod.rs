@@ -8,7 +8,7 @@ mod opaque;
 mod time;
 
 pub use collection::{List, Made, Map, MapKey};
-pub(crate) use compare::{Index, key_of};
+pub(crate) use compare::{Index, check_scalars, key_of};
 pub(crate) use number::go_float;
 pub use opaque::Opaque;
 pub use time::{Duration, Timestamp};

@@ -1,6 +1,6 @@
 //! Declares the values of an OpenAPI schema, as users of the crate do.
 
-use tenure_cel::{Decl, ListSemantics};
+use tenure_cel::{Decl, Equality, ListSemantics};
 use tenure_value::Value;
 
 /// Returns the declaration of a schema; `None` if expressions cannot access its values.
@@ -17,11 +17,14 @@ pub fn decl(schema: &Value, name: &str) -> Option<Decl> {
         "array" => {
             let list = Decl::list(decl(schema.get("items")?, &format!("{name}.@items"))?);
             let list = match schema.get("x-kubernetes-list-type").and_then(Value::as_str) {
-                Some("set") => list.list_semantics(ListSemantics::Set),
+                Some("set") => list.list_semantics(ListSemantics::Set(Equality::Covers)),
                 Some("map") => {
                     let keys = schema.get("x-kubernetes-list-map-keys").and_then(Value::as_array);
                     let keys = keys.into_iter().flat_map(|keys| keys.iter().filter_map(Value::as_str));
-                    list.list_semantics(ListSemantics::Keyed(keys.map(Into::into).collect()))
+                    list.list_semantics(ListSemantics::Keyed(
+                        keys.map(Into::into).collect(),
+                        Equality::Covers,
+                    ))
                 }
                 _ => list,
             };

@@ -180,8 +180,7 @@ fn check_default(
     let mut inner = FieldErrors::default();
     validate::check_default(node, &filled, &FieldPath::root(), &mut inner);
     if inner.is_empty() {
-        let mut budget = rules::Budget::of_object();
-        rules::check(node, &filled, None, &FieldPath::root(), &mut budget, &mut inner);
+        rules::Validation::run(node, &filled, None, &mut inner);
     }
     errors.extend(inner.into_vec().into_iter().map(|error| error.below(path)));
 }

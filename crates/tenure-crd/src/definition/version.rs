@@ -5,9 +5,7 @@ use crate::{
     fill, metadata,
     node::{self, Node},
     path::SimplePath,
-    prune,
-    rules::{self, Budget},
-    scale,
+    prune, rules, scale,
     table::{self, Column},
     validate,
 };
@@ -219,11 +217,16 @@ impl Version {
 
     /// Returns the errors in the content of a new object; its metadata is validated like that of every kind.
     pub fn validate_create(&self, object: &Value) -> Vec<FieldError> {
-        self.validate(object, None)
+        self.validate(object, None, &mut Vec::new())
     }
 
     /// Returns the errors in an update of the status: the rest of the object is not validated, except by rules.
-    pub fn validate_status_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
+    pub fn validate_status_update(
+        &self,
+        object: &Value,
+        old: &Value,
+        warnings: &mut Vec<String>,
+    ) -> Vec<FieldError> {
         let mut errors = FieldErrors::default();
         if let (Some(node), Some(status)) = (self.node.field("status"), object.get("status")) {
             let mut inner = FieldErrors::default();
@@ -233,23 +236,28 @@ impl Version {
         if let Some(paths) = &self.scale {
             scale::check_status(paths, object, &mut errors);
         }
-        self.validate_rules(object, Some(old), errors)
+        self.validate_rules(object, Some(old), errors, warnings)
     }
 
-    /// Returns the errors in the content of an updated object. Unchanged parts are not validated, except by
-    /// transition rules.
-    pub fn validate_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
-        self.validate(object, Some(old))
+    /// Returns the errors in the content of an updated object. Unchanged parts are validated by rules alone: what violates one that
+    /// does not compare it with the old one is warned of.
+    pub fn validate_update(
+        &self,
+        object: &Value,
+        old: &Value,
+        warnings: &mut Vec<String>,
+    ) -> Vec<FieldError> {
+        self.validate(object, Some(old), warnings)
     }
 
-    fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    fn validate(&self, object: &Value, old: Option<&Value>, warnings: &mut Vec<String>) -> Vec<FieldError> {
         let mut errors = FieldErrors::default();
         validate::check(&self.node, object, old, &FieldPath::root(), &mut errors);
         if let Some(paths) = &self.scale {
             scale::check_spec(paths, object, &mut errors);
             scale::check_status(paths, object, &mut errors);
         }
-        self.validate_rules(object, old, errors)
+        self.validate_rules(object, old, errors, warnings)
     }
 
     /// Evaluates the rules, unless the object has errors after which a rule could not be evaluated.
@@ -258,6 +266,7 @@ impl Version {
         object: &Value,
         old: Option<&Value>,
         mut errors: FieldErrors,
+        warnings: &mut Vec<String>,
     ) -> Vec<FieldError> {
         if !self.node.rules_within {
             return errors.into_vec();
@@ -266,13 +275,8 @@ impl Version {
             errors.push(FieldError::invalid("<nil>", &Value::Null, RULES_NOT_CHECKED));
             return errors.into_vec();
         }
-        rules::check(&self.node, object, old, &FieldPath::root(), &mut Budget::of_object(), &mut errors);
+        warnings.extend(rules::Validation::run(&self.node, object, old, &mut errors));
         errors.into_vec()
-    }
-
-    /// Whether there are transition rules.
-    pub fn has_transitions(&self) -> bool {
-        self.node.has_transitions()
     }
 
     /// Returns the column definitions of a table.

@@ -27,11 +27,6 @@ impl Budget {
         Budget { left: PER_CONDITIONS, scanned: Limits::new().scanned }
     }
 
-    /// Uses up the budget.
-    pub fn exhaust(&mut self) {
-        self.left = 0;
-    }
-
     /// Whether the budget is used up.
     pub fn is_spent(&self) -> bool {
         self.left == 0

@@ -1,7 +1,7 @@
 //! Declares the values of a schema for expressions: types, and the bounds for cost estimates.
 
 use crate::node::{Additional, Identity, ListKind, Node, NodeType};
-use tenure_cel::{Decl, ListSemantics};
+use tenure_cel::{Decl, Equality, ListSemantics};
 use tenure_profile::Behaviour;
 use tenure_value::{Text, Value};
 
@@ -37,10 +37,14 @@ fn declare(node: &Node) -> Option<Decl> {
         },
         NodeType::Array => {
             let list = Decl::list(node.items.as_deref()?.decl()?.clone());
+            let equality = match node.profile.behaves(Behaviour::MutualEquality) {
+                true => Equality::Mutual,
+                false => Equality::Covers,
+            };
             let list = list.list_semantics(match &node.list {
                 ListKind::Atomic => ListSemantics::Ordered,
-                ListKind::Set => ListSemantics::Set,
-                ListKind::Keyed(keys) => ListSemantics::Keyed(keys.clone()),
+                ListKind::Set => ListSemantics::Set(equality),
+                ListKind::Keyed(keys) => ListSemantics::Keyed(keys.clone(), equality),
             });
             match bounds.and_then(|bounds| bounds.max_items) {
                 Some(count) => list.max_items(count),

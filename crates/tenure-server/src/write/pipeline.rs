@@ -173,7 +173,7 @@ impl Writer {
         };
         let object = self.accept_definition(write, live, object, warnings).await?;
         self.authorize_grant(write, live, &object)?;
-        self.validate(write, live, [&sent, &admitted, &object], &managers, is_apply).await?;
+        self.validate(write, live, [&sent, &admitted, &object], &managers, is_apply, warnings).await?;
         self.authorize_signing(write, live, &object)?;
         warnings.extend(write.target.handler.strategy().warnings(&object, live.map(|live| &live.object)));
         self.authorize_creation(write, live, &name)?;
@@ -397,6 +397,7 @@ impl Writer {
         [sent, admitted, object]: [&Value; 3],
         managers: &Managers,
         is_apply: bool,
+        warnings: &mut Vec<String>,
     ) -> Result<(), ApiError> {
         let handler = &write.target.handler;
         // In Kubernetes a binding is written as it is.
@@ -412,7 +413,9 @@ impl Writer {
         };
         if causes.is_empty() {
             causes = match live {
-                Some(live) => handler.validate_update(write.endpoint, &live.object, object, write.now),
+                Some(live) => {
+                    handler.validate_update(write.endpoint, &live.object, object, write.now, warnings)
+                }
                 None => handler.validate(object),
             };
         }
