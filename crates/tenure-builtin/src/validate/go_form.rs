@@ -366,11 +366,18 @@ fn any(value: &Value, out: &mut String) {
     }
 }
 
-/// Returns the name of a field in Go.
+/// Abbreviations that begin names, which Go writes in capitals.
+const ABBREVIATIONS: [&str; 16] = [
+    "api", "csi", "dns", "fc", "fs", "http", "ip", "iscsi", "nfs", "os", "rbd", "tcp", "tls", "tty", "uid",
+    "url",
+];
+
+/// Returns the name in Go of a field in JSON.
 fn exported(name: &str) -> String {
-    let mut letters = name.chars();
-    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
+    let word = name.bytes().take_while(u8::is_ascii_lowercase).count();
+    let (first, rest) =
+        name.split_at(if ABBREVIATIONS.contains(&&name[..word]) { word } else { word.min(1) });
+    first.to_ascii_uppercase() + rest
 }
 
 /// Returns the name of a field in JSON: of several capitals at the beginning the last one starts the second word.

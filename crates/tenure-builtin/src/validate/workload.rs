@@ -449,9 +449,22 @@ pub(crate) fn priority_class(context: &Context<'_>, errors: &mut FieldErrors) {
     let name = context.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
     let value = context.number("value").unwrap_or(0);
     if name.starts_with("system-") {
-        if !SYSTEM_CLASSES.contains(&(name, value)) {
-            let detail = "priority class names with 'system-' prefix are reserved for system use only";
-            errors.push(context.fault("metadata.name", FieldErrorKind::Forbidden, &Value::Null, detail));
+        let known = SYSTEM_CLASSES.iter().find(|(known, _)| *known == name);
+        let why = match known {
+            None => Some(format!("{name} is not a known system priority class")),
+            Some((_, right)) if *right != value => {
+                Some(format!("value of {name} PriorityClass must be {right}"))
+            }
+            Some(_) if context.get("globalDefault") == Some(&Value::Bool(true)) => {
+                Some(format!("globalDefault of {name} PriorityClass must be false"))
+            }
+            Some(_) => None,
+        };
+        if let Some(why) = why {
+            let detail = format!(
+                "priority class names with 'system-' prefix are reserved for system use only. error: {why}"
+            );
+            errors.push(context.fault("metadata.name", FieldErrorKind::Forbidden, &Value::Null, &detail));
         }
     } else if value > MOST_PRIORITY {
         let detail = format!("maximum allowed value of a user defined priority is {MOST_PRIORITY}");
