@@ -1,7 +1,8 @@
 //! The attributes of a request that is admitted.
 
+use crate::plugin::plain_cause;
 use std::collections::HashMap;
-use tenure_meta::{ApiError, Resource, Scope};
+use tenure_meta::{ApiError, Reason, Resource, Scope};
 use tenure_value::{Text, Value};
 
 /// The operation of a request.
@@ -227,6 +228,15 @@ impl AdmissionAttributes {
     pub fn is_namespace(&self) -> bool {
         let requested = self.requested();
         requested.group.is_empty() && requested.resource == "namespaces"
+    }
+
+    /// Returns the answer of Kubernetes if a mutating policy fails: 403, with the reason `Invalid`.
+    pub(crate) fn policy_failure(&self, why: String) -> ApiError {
+        let mut error = self.forbidden(&why).with_causes(vec![plain_cause(why.clone())]);
+        (error.reason, error.message) = (Reason::Invalid, why);
+        let status = error.status();
+        error.given = status.as_object().map(|status| status.with("code", 403).into());
+        error
     }
 
     /// Returns the error for a request that is refused.

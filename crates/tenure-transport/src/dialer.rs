@@ -31,23 +31,43 @@ impl Dial for Dialer {
     }
 }
 
+/// Describes the failure of a system call in the words of Go: `connect: connection refused`.
+fn system_call(name: &str, error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    format!("{name}: {}", text.to_lowercase())
+}
+
+/// Describes why a host has no address.
+fn lookup_failure(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.contains("not known") {
+        true => "no such host".into(),
+        false => text,
+    }
+}
+
 async fn dial(addresses: &[(String, u16)]) -> Result<TcpStream, String> {
     let mut why = String::from("the service has no address");
     for (host, port) in addresses {
         let resolved: Vec<SocketAddr> = match lookup_host((host.as_str(), *port)).await {
             Ok(resolved) => resolved.collect(),
             Err(error) => {
-                why = format!("lookup {host}: {error}");
+                why = format!("dial tcp: lookup {host}: {}", lookup_failure(&error));
                 continue;
             }
         };
         for address in resolved {
             match timeout(CONNECT_TIMEOUT, TcpStream::connect(address)).await {
                 Ok(Ok(stream)) => {
-                    stream.set_nodelay(true).map_err(|error| format!("dial tcp {address}: {error}"))?;
+                    stream
+                        .set_nodelay(true)
+                        .map_err(|error| format!("dial tcp {address}: {}", system_call("set", &error)))?;
                     return Ok(stream);
                 }
-                Ok(Err(error)) => why = format!("dial tcp {address}: {error}"),
+                Ok(Err(error)) => {
+                    why = format!("dial tcp {address}: {}", system_call("connect", &error));
+                }
                 Err(_) => {
                     why = format!("dial tcp {address}: no connection within {} s", CONNECT_TIMEOUT.as_secs());
                 }

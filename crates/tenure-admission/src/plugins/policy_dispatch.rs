@@ -35,9 +35,10 @@ pub(super) async fn mutate(
             Err(_) if policy.failure_policy == FailurePolicy::Ignore => {}
             Err(why) => {
                 let named = format!("policy '{}' with binding '{}'", policy.name, binding.name);
-                let mut error = attributes.forbidden(&format!("{named} denied request: {why}"));
+                let why = format!("{named} denied request: {why}");
+                let mut error = attributes.forbidden(&why);
                 error.reason = Reason::Invalid;
-                return Err(error);
+                return Err(error.or_in_kubernetes(attributes.policy_failure(why)));
             }
         }
     }

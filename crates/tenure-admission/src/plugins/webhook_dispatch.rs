@@ -6,6 +6,7 @@ use crate::{
     failure_policy::FailurePolicy,
     plugin::webhook_error,
     webhook::{AdmissionReview, AdmissionWebhook, WebhookResponse, request},
+    webhook_client::UNKNOWN_AUTHORITY,
 };
 use futures::future::join_all;
 use std::{sync::Arc, time::Instant};
@@ -222,10 +223,18 @@ fn failed(webhook: &AdmissionWebhook, why: &str) -> Result<(), ApiError> {
         return Ok(());
     }
     let (kind, configuration) = &webhook.configuration;
-    Err(webhook_error(format!(
-        "failed calling webhook {name:?}: {why}; to go on without it, set its failurePolicy to Ignore in {kind} {:?}, or delete that",
+    let failed = format!("failed calling webhook {name:?}: {why}");
+    let cause = match why.ends_with(UNKNOWN_AUTHORITY) {
+        true => {
+            ": set caBundle to that certificate, or to the one of the authority that signed it, as base64 of PEM"
+        }
+        false => "",
+    };
+    let advice = format!(
+        "{failed}{cause}; to go on without it, set its failurePolicy to Ignore in {kind} {:?}, or delete that",
         configuration.as_str()
-    )))
+    );
+    Err(webhook_error(advice).or_in_kubernetes(webhook_error(failed)))
 }
 
 /// Returns the object with the patch of a webhook.

@@ -2,10 +2,12 @@
 
 use super::PolicyChange;
 use crate::{Cluster, ResourceVariant};
-use tenure_apply::{Force, Live, Managers, Presence, ResetFields, SingleVersion, Write};
+use tenure_apply::{
+    Force, Live, Managers, Presence, ResetFields, SingleVersion, Write, kubernetes_type_errors,
+};
 use tenure_fields::FieldSet;
 use tenure_patch::ErrorClass;
-use tenure_profile::Profile;
+use tenure_profile::{Improvement, Profile};
 use tenure_schema::TypeRef;
 use tenure_value::{Object, Value};
 
@@ -45,7 +47,14 @@ fn merge(
     let (api_version, kind) = (variant.api_version(), &variant.kind.2);
     let fields = config.as_object().ok_or("an ApplyConfiguration must be an object: Object{…}")?;
     let config: Value = fields.with("apiVersion", api_version.clone()).with("kind", kind.clone()).into();
-    check_granular(&config, ty)?;
+    if !profile.has(Improvement::ClientErrors)
+        && let Some(errors) = kubernetes_type_errors(&config, ty)
+    {
+        return Err(format!(
+            "error applying patch: failed to convert patch object to typed object: {errors}"
+        ));
+    }
+    check_granular(&config, ty, profile)?;
     let versions = SingleVersion::new(api_version.clone(), ty);
     let write = Write {
         manager: "policy",
@@ -90,7 +99,7 @@ fn with_metadata(object: &Value, metadata: Object) -> Value {
 }
 
 /// Checks that a configuration sets nothing that can only be replaced as a whole: what it does not name would be lost.
-fn check_granular(config: &Value, ty: TypeRef<'_>) -> Result<(), String> {
+fn check_granular(config: &Value, ty: TypeRef<'_>, profile: Profile) -> Result<(), String> {
     let declared = FieldSet::of(config, ty).map_err(|error| error.to_string())?;
     for path in declared.leaves().iter() {
         let is_atomic = match path.resolve(config, ty) {
@@ -99,9 +108,12 @@ fn check_granular(config: &Value, ty: TypeRef<'_>) -> Result<(), String> {
             _ => false,
         };
         if is_atomic {
-            return Err(format!(
-                "invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: {path}; use a JSONPatch"
-            ));
+            let why =
+                format!("invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: {path}");
+            return Err(match profile.has(Improvement::ClientErrors) {
+                true => format!("{why}; use a JSONPatch"),
+                false => format!("error applying patch: {why}"),
+            });
         }
     }
     Ok(())

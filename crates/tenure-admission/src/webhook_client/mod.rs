@@ -9,4 +9,5 @@ mod tls;
 pub use client::{Stall, WebhookClient, WebhookInterceptor};
 pub use credentials::{WebhookCredentials, WebhookUser};
 pub use endpoint::ServiceEndpoint;
+pub(crate) use tls::UNKNOWN_AUTHORITY;
 pub use tls::{describe as describe_connection_error, server_verifier};

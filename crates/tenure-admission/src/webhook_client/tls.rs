@@ -12,8 +12,8 @@ use tokio_rustls::rustls::{
 };
 
 /// The error for a webhook whose certificate no authority in `caBundle` signed.
-const UNKNOWN_AUTHORITY: &str = "certificate signed by unknown authority: set caBundle to that certificate, or to the one \
-                                 of the authority that signed it, as base64 of PEM";
+pub(crate) const UNKNOWN_AUTHORITY: &str =
+    "tls: failed to verify certificate: x509: certificate signed by unknown authority";
 
 /// Returns the TLS configuration that trusts the given certificates, PEM as base64, or those of the system if none are
 /// given. The client presents a certificate, given with its key in PEM, to webhooks that ask for one. It offers HTTP/2, so that all

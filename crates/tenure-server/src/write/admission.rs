@@ -90,8 +90,10 @@ impl WriteReview<'_> {
             found.lock().extend(duplicates);
             found.lock().extend(managed_fields_warning(changed, &reviewed));
             let decoded = write.target.handler.decode(&body, live.map(|live| &live.object), write.now);
-            let decoded = decoded
-                .map_err(|error| webhook_error(format!("admission returned an invalid object: {error}")))?;
+            let decoded = decoded.map_err(|error| {
+                webhook_error(format!("admission returned an invalid object: {error}"))
+                    .or_in_kubernetes(webhook_error(error.to_string()))
+            })?;
             let object = match live {
                 Some(live) => keep_identity(live, decoded.value),
                 None => keep_new_identity(&object, decoded.value),
