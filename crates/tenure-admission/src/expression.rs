@@ -3,7 +3,10 @@
 
 use std::sync::Arc;
 use tenure_cel::{Error, EvalResult, Program, Variables};
-use tenure_crd::rules::{AccessAttributes, Budget, Decide, Val, admission_env, authorizer, request_resource};
+use tenure_crd::rules::{
+    AccessAttributes, Budget, Decide, Env, Val, admission_env, authorizer, document_decl, request_resource,
+    with_policy_variable,
+};
 use tenure_meta::ValueExt;
 use tenure_value::{Text, Value};
 
@@ -11,6 +14,34 @@ use tenure_value::{Text, Value};
 const DOCUMENTS: [&str; 6] = ["request", "object", "oldObject", "namespaceObject", "params", "variables"];
 const AUTHORIZER: usize = DOCUMENTS.len();
 const REQUEST_RESOURCE: usize = AUTHORIZER + 1;
+
+/// Where the variables of a policy begin.
+const VARIABLES: usize = REQUEST_RESOURCE + 1;
+
+/// What the expressions of a policy see: documents, the authorizer, and the variables before them.
+pub(crate) struct Scope(Result<Env, Error>);
+
+impl Scope {
+    /// Returns the scope of match conditions and of the first variable.
+    pub fn new() -> Scope {
+        Scope(admission_env(&DOCUMENTS))
+    }
+
+    /// Compiles an expression. An error is reported when it is evaluated.
+    pub fn compile(&self, source: Text) -> Expression {
+        let compiled = self.0.as_ref().map_err(Clone::clone).and_then(|env| env.compile(&source));
+        Expression { source, compiled }
+    }
+
+    /// Compiles a variable, which later expressions see.
+    pub fn add_variable(&mut self, name: &Text, source: Text) -> Expression {
+        let expression = self.compile(source);
+        if let Ok(env) = std::mem::replace(&mut self.0, Err(Error::evaluate(""))) {
+            self.0 = Ok(with_policy_variable(env, name, expression.compiled.as_ref().ok()));
+        }
+        expression
+    }
+}
 
 /// A compiled expression.
 #[derive(Debug)]
@@ -20,10 +51,9 @@ pub(crate) struct Expression {
 }
 
 impl Expression {
-    /// Compiles an expression. An error is reported when it is evaluated.
-    pub fn new(source: Text) -> Expression {
-        let compiled = admission_env(&DOCUMENTS).and_then(|env| env.compile(&source));
-        Expression { source, compiled }
+    /// Whether the expression can be evaluated.
+    pub fn is_compiled(&self) -> bool {
+        self.compiled.is_ok()
     }
 
     /// Evaluates the expression.
@@ -36,7 +66,7 @@ impl Expression {
                     .into()
             }
             Error::CostLimit | Error::SizeLimit(_) => {
-                "operation cancelled: actual cost limit exceeded; make the expression cheaper".to_string()
+                "operation cancelled: actual cost limit exceeded".to_string()
             }
             other => other.to_string(),
         })
@@ -58,16 +88,22 @@ pub(crate) struct CelActivation<'v> {
     budget: Budget,
 }
 
-/// The values of the variables, in the order of [`DOCUMENTS`].
-struct Bindings<'v>([Option<Val<'v>>; DOCUMENTS.len() + 2]);
+/// The values of the documents, in the order of [`DOCUMENTS`], of the authorizers, and of the variables of a policy.
+struct Bindings<'v> {
+    documents: [Option<Val<'v>>; VARIABLES],
+    variables: Vec<Result<Val<'v>, String>>,
+}
 
 impl<'v> Variables<'v> for Bindings<'v> {
     fn variable(&self, index: usize) -> EvalResult<'v> {
+        if let Some(value) = index.checked_sub(VARIABLES).and_then(|at| self.variables.get(at)) {
+            return value.clone().map_err(Error::evaluate);
+        }
         let unset = || {
             let name = DOCUMENTS.get(index).copied().unwrap_or("authorizer");
             Error::evaluate(format!("no such attribute(s): {name}"))
         };
-        self.0.get(index).cloned().flatten().ok_or_else(unset)
+        self.documents.get(index).cloned().flatten().ok_or_else(unset)
     }
 }
 
@@ -79,10 +115,10 @@ impl<'v> CelActivation<'v> {
         old: &'v Value,
         decide: &Arc<Decide>,
     ) -> CelActivation<'v> {
-        let mut variables = Bindings(Default::default());
-        variables.0[REQUEST_RESOURCE] =
+        let mut variables = Bindings { documents: Default::default(), variables: Vec::new() };
+        variables.documents[REQUEST_RESOURCE] =
             Some(request_resource(Arc::clone(decide), requested_resource(request)));
-        variables.0[AUTHORIZER] = Some(authorizer(Arc::clone(decide)));
+        variables.documents[AUTHORIZER] = Some(authorizer(Arc::clone(decide)));
         let mut activation = CelActivation { variables, budget: Budget::of_object() };
         for (name, value) in [("request", request), ("object", object), ("oldObject", old)] {
             activation.set_document(name, value);
@@ -90,29 +126,19 @@ impl<'v> CelActivation<'v> {
         activation
     }
 
-    /// Sets a variable to a document.
+    /// Sets a document.
     pub fn set_document(&mut self, name: &'static str, value: &'v Value) {
-        // A document without a schema can always be read.
-        if let Ok(value) = Val::from_document(value, None) {
-            self.set(name, value);
-        }
-    }
-
-    /// Sets a variable.
-    pub fn set(&mut self, name: &'static str, value: Val<'v>) {
-        if let Some(slot) = self.slot(name) {
+        let slot = DOCUMENTS.iter().position(|known| *known == name);
+        let slot = slot.and_then(|index| self.variables.documents.get_mut(index));
+        // A document that is absent, or unlike its type, has no value.
+        if let (Some(slot), Ok(value)) = (slot, Val::from_document(value, document_decl(name))) {
             *slot = Some(value);
         }
     }
 
-    /// Returns the value of a variable, which has none afterwards.
-    pub fn take(&mut self, name: &'static str) -> Option<Val<'v>> {
-        self.slot(name)?.take()
-    }
-
-    fn slot(&mut self, name: &'static str) -> Option<&mut Option<Val<'v>>> {
-        let index = DOCUMENTS.iter().position(|known| *known == name)?;
-        self.variables.0.get_mut(index)
+    /// Sets the next variable of a policy, or why it has no value.
+    pub fn add_variable(&mut self, value: Result<Val<'v>, String>) {
+        self.variables.variables.push(value);
     }
 }
 
@@ -136,7 +162,7 @@ pub(crate) struct MatchCondition(Expression);
 impl MatchCondition {
     /// Reads an item of `matchConditions`.
     pub fn read(value: &Value) -> MatchCondition {
-        MatchCondition(Expression::new(value.text("expression")))
+        MatchCondition(Scope::new().compile(value.text("expression")))
     }
 
     /// Whether all conditions are true. One that is false decides, even if others fail.
@@ -165,7 +191,7 @@ mod tests {
             (r#"{"operation":"CREATE"}"#.parse().unwrap(), r#"{"spec":{"replicas":3}}"#.parse().unwrap());
         let all = |sources: &[&str]| {
             let conditions: Vec<MatchCondition> =
-                sources.iter().map(|source| MatchCondition(Expression::new((*source).into()))).collect();
+                sources.iter().map(|source| MatchCondition(Scope::new().compile((*source).into()))).collect();
             // The service account `a` and the client itself may do everything, others nothing.
             let decide: Arc<Decide> = Arc::new(|asked: &AccessAttributes| {
                 let allowed = asked.service_account.as_ref().is_none_or(|(_, name)| name == "a");

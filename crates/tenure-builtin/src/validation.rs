@@ -8,7 +8,7 @@ use crate::{
         new_stateful_set, pod_names, service_error_rank,
     },
 };
-use std::collections::HashSet;
+use std::{cell::OnceCell, collections::HashSet};
 use tenure_meta::{Endpoint, FieldError, FieldErrors, FieldPath, Previous, Resource, Timestamp, object_meta};
 use tenure_profile::Behaviour;
 use tenure_value::Value;
@@ -177,7 +177,8 @@ impl Kinds {
         let Some(shape) = self.shape_of(resource) else { return };
         let mut found = FieldErrors::default();
         let (shapes, checks) = (self.shapes(), self.checks());
-        let mut walk = Walk { shapes, checks, endpoint, root: object, errors: &mut found };
+        let mut walk =
+            Walk { shapes, checks, endpoint, root: object, errors: &mut found, scope: OnceCell::new() };
         walk.object(shape, object, before, &FieldPath::root());
         let mut found = found.into_vec();
         match (&*resource.api_version, &*resource.kind, endpoint) {

@@ -40,6 +40,8 @@ pub trait ObjectTypes: Send + Sync {
 pub struct Env {
     functions: Arc<HashMap<Text, Vec<Arc<Overload>>>>,
     variables: Arc<Vec<(Text, Decl)>>,
+    /// The last variable of each name.
+    by_name: Arc<HashMap<Text, usize>>,
     objects: Option<Arc<dyn ObjectTypes>>,
 }
 
@@ -49,13 +51,20 @@ impl Env {
         for overload in overloads {
             functions.entry(overload.name.clone()).or_default().push(Arc::new(overload));
         }
-        Env { functions: Arc::new(functions), variables: Arc::default(), objects: None }
+        Env {
+            functions: Arc::new(functions),
+            variables: Arc::default(),
+            by_name: Arc::default(),
+            objects: None,
+        }
     }
 
     /// Adds a variable. [`Program::eval`](crate::Program::eval) takes the values in the order in which
     /// variables were added. A name may contain dots: `variables.total` is one variable.
     pub fn with_variable(mut self, name: impl Into<Text>, decl: Decl) -> Env {
-        Arc::make_mut(&mut self.variables).push((name.into(), decl));
+        let name = name.into();
+        Arc::make_mut(&mut self.by_name).insert(name.clone(), self.variables.len());
+        Arc::make_mut(&mut self.variables).push((name, decl));
         self
     }
 
@@ -86,7 +95,7 @@ impl Env {
 
     /// Returns the index and the declaration of a variable. The last one of a name wins.
     pub(crate) fn variable(&self, name: &str) -> Option<(usize, &Decl)> {
-        let at = self.variables.iter().rposition(|(variable, _)| variable == name)?;
+        let at = *self.by_name.get(name)?;
         self.variables.get(at).map(|(_, decl)| (at, decl))
     }
 

@@ -41,6 +41,14 @@ impl<'p> FieldPath<'p> {
 }
 
 impl<'p> FieldPath<'p> {
+    /// Returns the place of an item in its list; `None` if the path does not end with one.
+    pub fn last_index(&self) -> Option<usize> {
+        match self.step {
+            Step::Index(at) => Some(at),
+            _ => None,
+        }
+    }
+
     /// Returns the names on the path, from the root; `None` stands for the index of an item.
     pub fn names(&self) -> Vec<Option<&'p str>> {
         let mut names = self.parent.map(|parent| parent.names()).unwrap_or_default();

@@ -3,12 +3,11 @@
 pub(crate) mod apply_configuration;
 
 use crate::{
-    expression::{CelActivation, Expression, MatchCondition},
+    expression::{CelActivation, Expression, MatchCondition, Scope},
     failure_policy::FailurePolicy,
     matching::{MatchConstraints, Selector},
 };
-use std::{collections::BTreeMap, sync::Arc};
-use tenure_cel::MapKey;
+use std::sync::Arc;
 use tenure_crd::rules::{Decide, Val, message};
 use tenure_meta::{Reason, ValueExt};
 use tenure_value::{Text, Value};
@@ -130,23 +129,26 @@ impl Policy {
         if bindings.is_empty() {
             return None;
         }
-        let expressions =
-            |list: &str| spec.items(list).iter().map(|row| (row.text("name"), row.text("expression")));
+        let mut scope = Scope::new();
+        let variables = spec.items("variables").iter().map(|variable| {
+            let name = variable.text("name");
+            let expression = scope.add_variable(&name, variable.text("expression"));
+            (name, expression)
+        });
+        let variables = variables.collect();
         Some(Policy {
             constraints: MatchConstraints::read(spec.get("matchConstraints").unwrap_or(&Value::Null)),
             param_kind: spec.get("paramKind").map(|kind| (kind.text("apiVersion"), kind.text("kind"))),
             bindings,
             conditions: spec.items("matchConditions").iter().map(MatchCondition::read).collect(),
-            variables: expressions("variables").map(|(name, text)| (name, Expression::new(text))).collect(),
-            validations: spec.items("validations").iter().map(Validation::read).collect(),
+            variables,
+            validations: spec.items("validations").iter().map(|row| Validation::read(row, &scope)).collect(),
             audit_annotations: spec
                 .items("auditAnnotations")
                 .iter()
-                .map(|annotation| {
-                    (annotation.text("key"), Expression::new(annotation.text("valueExpression")))
-                })
+                .map(|annotation| (annotation.text("key"), scope.compile(annotation.text("valueExpression"))))
                 .collect(),
-            mutations: spec.items("mutations").iter().map(Mutation::read).collect(),
+            mutations: spec.items("mutations").iter().map(|row| Mutation::read(row, &scope)).collect(),
             is_reinvoked: spec.text("reinvocationPolicy") == "IfNeeded",
             failure_policy: FailurePolicy::read(spec),
             name,
@@ -166,10 +168,9 @@ impl Policy {
         params: Option<&Value>,
     ) -> Result<PolicyChange, String> {
         let mut activation = input.activation(params);
-        let variable_error = self.compute_variables(&mut activation);
-        let failed = |why: String| {
-            format!("expression '{}' resulted in error: {why}{variable_error}", mutation.expression.source)
-        };
+        self.compute_variables(&mut activation);
+        let failed =
+            |why: String| format!("expression '{}' resulted in error: {why}", mutation.expression.source);
         let result = mutation.expression.evaluate(&mut activation).map_err(failed)?;
         let document = result.to_document().map_err(|error| failed(error.to_string()))?;
         Ok((mutation.change)(document))
@@ -183,7 +184,7 @@ impl Policy {
             Err(why) => return self.failed(why),
         }
         let mut activation = input.activation(params);
-        let variable_error = self.compute_variables(&mut activation);
+        self.compute_variables(&mut activation);
         let denials = self.validations.iter().enumerate().flat_map(|(expression_index, validation)| {
             match validation.expression.evaluate_bool(&mut activation) {
                 Ok(true) => Vec::new(),
@@ -191,7 +192,7 @@ impl Policy {
                     let message = validation.message(&mut activation);
                     vec![Denial { message, reason: validation.reason, expression_index }]
                 }
-                Err(why) => self.failed(format!("{why}{variable_error}")),
+                Err(why) => self.failed(why),
             }
         });
         denials.collect()
@@ -240,26 +241,15 @@ impl Policy {
         }
     }
 
-    /// Computes the variables, each of which sees those before it. One that fails is missing, so that expressions that
-    /// use it fail; the first error is returned in parentheses.
-    fn compute_variables(&self, activation: &mut CelActivation<'_>) -> String {
-        let mut failed = String::new();
-        activation.set("variables", Val::map(BTreeMap::new()));
+    /// Computes the variables, each of which sees those before it. One that fails makes the expressions fail that use it.
+    fn compute_variables(&self, activation: &mut CelActivation<'_>) {
         for (name, expression) in &self.variables {
-            let added = expression.evaluate(activation).and_then(|value| {
-                // The map is taken, so that it is not copied for each variable.
-                let Some(Val::Map(computed)) = activation.take("variables") else { return Ok(()) };
-                let computed = computed.with(MapKey::String(name.clone()), value);
-                activation.set("variables", Val::Map(computed.map_err(|error| error.to_string())?));
-                Ok(())
+            let value = expression.evaluate(activation).map_err(|why| {
+                let fails = if expression.is_compiled() { "evaluate" } else { "compile" };
+                format!("composited variable {:?} fails to {fails}: {why}", name.as_str())
             });
-            if let Err(why) = added
-                && failed.is_empty()
-            {
-                failed = format!(" (variable {:?} cannot be computed: {why})", name.as_str());
-            }
+            activation.add_variable(value);
         }
-        failed
     }
 }
 
@@ -284,26 +274,26 @@ impl<'v> PolicyInput<'v> {
 }
 
 impl Mutation {
-    fn read(value: &Value) -> Mutation {
+    fn read(value: &Value, scope: &Scope) -> Mutation {
         let (name, change): (_, fn(Value) -> PolicyChange) = match value.text("patchType").as_str() {
             "JSONPatch" => ("jsonPatch", PolicyChange::Patch),
             _ => ("applyConfiguration", PolicyChange::Apply),
         };
         Mutation {
-            expression: Expression::new(value.get(name).unwrap_or(&Value::Null).text("expression")),
+            expression: scope.compile(value.get(name).unwrap_or(&Value::Null).text("expression")),
             change,
         }
     }
 }
 
 impl Validation {
-    fn read(value: &Value) -> Validation {
+    fn read(value: &Value, scope: &Scope) -> Validation {
         let reason = value.text("reason");
         let message = value.text("messageExpression");
         Validation {
-            expression: Expression::new(value.text("expression")),
+            expression: scope.compile(value.text("expression")),
             message: value.text("message"),
-            message_expression: (!message.trim().is_empty()).then(|| Expression::new(message)),
+            message_expression: (!message.trim().is_empty()).then(|| scope.compile(message)),
             reason: REASONS.iter().find(|(word, _)| *word == reason.as_str()).unwrap_or(&REASONS[0]).1,
         }
     }
@@ -415,7 +405,10 @@ mod tests {
             )
         };
         let strict = denials(&spec("Fail"), None);
-        assert!(strict[0].contains("variable \"a\" cannot be computed"), "{strict:?}");
+        assert!(
+            strict[0].contains("composited variable \"a\" fails to evaluate: no such key: none"),
+            "{strict:?}"
+        );
         assert_eq!(strict.len(), 2);
         assert_eq!(denials(&spec("Ignore"), None), ["failed expression: false"]);
     }

@@ -1,8 +1,8 @@
 //! Validation of admission configuration: webhooks have a reachable address, and the expressions of match
 //! conditions and policies compile.
 
-use super::context::Context;
-use tenure_crd::rules::{OTHER_TYPE, Type, expression_fault as fault};
+use super::{context::Context, policy_scope::PolicyScope};
+use tenure_crd::rules::{Env, compile_expression};
 use tenure_meta::{FieldErrorKind, FieldErrors, Seen, ValueExt, format, webhook};
 use tenure_value::{Text, Value};
 
@@ -10,8 +10,6 @@ use tenure_value::{Text, Value};
 const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
 /// The minimum number of segments of the name of a webhook.
 const SEGMENTS: usize = 3;
-/// The variables of every expression.
-const SEEN: [&str; 3] = ["object", "oldObject", "request"];
 
 /// Validates a webhook.
 pub(crate) fn webhook(context: &Context<'_>, errors: &mut FieldErrors) {
@@ -136,34 +134,34 @@ pub(crate) fn condition(context: &Context<'_>, errors: &mut FieldErrors) {
     } else {
         context.invalid("name", &name.into(), format::qualified_name(name), errors);
     }
-    expression(context, "expression", &seen(context, &[]), Wanted::Truth, errors);
+    check_expression(
+        context,
+        ("expression", context.text("expression")),
+        scope(context).conditions(),
+        TRUTH,
+        errors,
+    );
 }
 
-/// Returns the variables of an expression: those of policies also have the namespace, and parameters if there
-/// are any.
-fn seen<'s>(context: &Context<'_>, more: &[&'s str]) -> Vec<&'s str> {
-    let is_policy = context.root.text("kind").ends_with("AdmissionPolicy");
-    let has_parameters =
-        is_policy && context.root.at(["spec", "paramKind"]).is_some_and(|kind| !kind.is_null());
-    let namespace = is_policy.then_some("namespaceObject");
-    let parameters = has_parameters.then_some("params");
-    SEEN.into_iter().chain(more.iter().copied()).chain(namespace).chain(parameters).collect()
+/// Returns what the expressions of an object see.
+fn scope<'c>(context: &Context<'c>) -> &'c PolicyScope {
+    context.scope.get_or_init(|| PolicyScope::of(context.root))
 }
 
 /// Validates a validation expression of a policy.
 pub(crate) fn validation(context: &Context<'_>, errors: &mut FieldErrors) {
-    let seen = seen(context, &["variables"]);
     match context.text("expression").trim().is_empty() {
         true => {
             let detail = "expression is not specified";
             errors.push(context.fault("expression", FieldErrorKind::Required, &Value::Null, detail));
         }
-        false => expression(context, "expression", &seen, Wanted::Truth, errors),
+        false => expression(context, "expression", TRUTH, errors),
     }
     let blank = "must be non-empty if specified".to_string();
     let message = context.text("messageExpression");
     if !message.trim().is_empty() {
-        expression(context, "messageExpression", &seen, Wanted::Text, errors);
+        let env = scope(context).messages();
+        check_expression(context, ("messageExpression", message), env, &["string"], errors);
     } else if !message.is_empty() {
         context.invalid("messageExpression", &message.into(), vec![blank.clone()], errors);
     }
@@ -189,8 +187,9 @@ pub(crate) fn variable(context: &Context<'_>, errors: &mut FieldErrors) {
     }
     if context.text("expression").trim().is_empty() {
         errors.push(context.required("expression", "expression is not specified"));
-    } else {
-        expression(context, "expression", &seen(context, &["variables"]), Wanted::Anything, errors);
+    } else if let Some(fault) = context.path.last_index().and_then(|at| scope(context).fault(at)) {
+        let source = Value::from(context.text("expression"));
+        errors.push(context.fault("expression", FieldErrorKind::Invalid, &source, fault));
     }
 }
 
@@ -283,7 +282,7 @@ pub(crate) fn audit_annotation(context: &Context<'_>, errors: &mut FieldErrors) 
         let detail = format!("must not exceed {MOST_ANNOTATION} bytes in length");
         errors.push(context.fault("valueExpression", FieldErrorKind::Required, &Value::Null, &detail));
     } else {
-        expression(context, "valueExpression", &seen(context, &["variables"]), Wanted::TextOrNull, errors);
+        expression(context, "valueExpression", &["string", "null_type"], errors);
     }
 }
 
@@ -302,13 +301,15 @@ const PATCH_TYPES: [&str; 2] = ["ApplyConfiguration", "JSONPatch"];
 
 /// Validates a mutation of a policy.
 pub(crate) fn mutation(context: &Context<'_>, errors: &mut FieldErrors) {
-    let seen = seen(context, &["variables", "Object", "JSONPatch"]);
-    for (kind, name) in [("ApplyConfiguration", "applyConfiguration"), ("JSONPatch", "jsonPatch")] {
+    for (kind, name, wanted) in [
+        ("ApplyConfiguration", "applyConfiguration", "Object"),
+        ("JSONPatch", "jsonPatch", "list(JSONPatch)"),
+    ] {
         match (context.text("patchType") == kind, context.get(name)) {
             (true, Some(given)) => {
                 let source = given.text("expression");
                 let field = format!("{name}.expression");
-                check_expression(context, (&field, &source), &seen, Wanted::Anything, errors);
+                check_expression(context, (&field, source.trim()), scope(context).all(), &[wanted], errors);
             }
             (true, None) => {
                 let detail = format!("must be specified when patchType is {kind}");
@@ -395,47 +396,26 @@ pub(crate) fn validating_binding(context: &Context<'_>, errors: &mut FieldErrors
     }
 }
 
-/// The expected result type of an expression.
-#[derive(Clone, Copy)]
-enum Wanted {
-    Truth,
-    Text,
-    TextOrNull,
-    Anything,
-}
+/// The type of conditions.
+const TRUTH: &[&str] = &["bool"];
 
-fn expression(context: &Context<'_>, field: &str, seen: &[&str], wanted: Wanted, errors: &mut FieldErrors) {
-    check_expression(context, (field, context.text(field)), seen, wanted, errors);
+/// Validates an expression that sees the variables of its policy; its result has one of these types.
+fn expression(context: &Context<'_>, field: &str, types: &[&str], errors: &mut FieldErrors) {
+    check_expression(context, (field, context.text(field)), scope(context).all(), types, errors);
 }
 
 fn check_expression(
     context: &Context<'_>,
     (field, source): (&str, &str),
-    seen: &[&str],
-    wanted: Wanted,
+    env: Option<&Env>,
+    types: &[&str],
     errors: &mut FieldErrors,
 ) {
     if source.trim().is_empty() {
         errors.push(context.fault(field, FieldErrorKind::Required, &Value::Null, ""));
         return;
     }
-    let is_right: fn(&Type) -> bool = match wanted {
-        Wanted::Truth => |context| matches!(context, Type::Bool | Type::Dyn),
-        Wanted::Text => |context| matches!(context, Type::String | Type::Dyn),
-        Wanted::TextOrNull => |context| matches!(context, Type::String | Type::Null | Type::Dyn),
-        Wanted::Anything => |_| true,
-    };
-    if let Some(detail) = fault(source, seen, is_right) {
-        let wanted = match wanted {
-            Wanted::Truth => "bool",
-            Wanted::Text => "string",
-            Wanted::TextOrNull => "one of [string null_type]",
-            Wanted::Anything => "a value",
-        };
-        let detail = match detail.strip_prefix(OTHER_TYPE) {
-            Some(found) => format!("must evaluate to {wanted} but got {found}"),
-            None => detail,
-        };
+    if let Some(detail) = env.and_then(|env| compile_expression(env, source, types).err()) {
         errors.push(context.fault(field, FieldErrorKind::Invalid, &source.into(), &detail));
     }
 }

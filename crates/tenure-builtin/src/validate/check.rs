@@ -4,13 +4,14 @@
 
 use super::{
     context::Context, format::FORMATS, function::Function, metadata::UpdateSteps, order::Order,
-    update::UpdateRules,
+    policy_scope::PolicyScope, update::UpdateRules,
 };
 use crate::{
     data::{self, DataError, VALIDATION, only_known},
     defaulting::{Condition, Place, Target},
 };
 use std::{
+    cell::OnceCell,
     collections::{HashMap, HashSet},
     sync::OnceLock,
 };
@@ -386,6 +387,7 @@ pub(crate) struct Walk<'w> {
     pub endpoint: Endpoint<'w>,
     pub root: &'w Value,
     pub errors: &'w mut FieldErrors,
+    pub scope: OnceCell<PolicyScope>,
 }
 
 impl Walk<'_> {
@@ -489,7 +491,7 @@ impl Walk<'_> {
         let report = Report { check, path, errors: self.errors };
         match (&check.test, given) {
             (Test::Call(function), _) => {
-                let context = Context { root: self.root, node: fields, path, before };
+                let context = Context { root: self.root, node: fields, path, before, scope: &self.scope };
                 function.call(&context, self.errors);
             }
             (Test::Count { names, least, most, noun }, _) => {

@@ -1,6 +1,7 @@
 //! The input of a function that validates a node.
 
-use super::go_form;
+use super::{go_form, policy_scope::PolicyScope};
+use std::cell::OnceCell;
 use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, FieldPath, Previous, format::Verdict};
 use tenure_value::{Object, Text, Value};
 
@@ -14,6 +15,8 @@ pub(crate) struct Context<'c> {
     pub path: &'c FieldPath<'c>,
     /// The node of the live object, which is valid.
     pub before: Previous<'c>,
+    /// What the expressions of the object see, if it is a policy.
+    pub scope: &'c OnceCell<PolicyScope>,
 }
 
 impl Context<'_> {

@@ -2,7 +2,7 @@
 
 use super::context::{Context, items, text};
 use std::collections::HashSet;
-use tenure_crd::rules::{OTHER_TYPE, Type, expression_fault};
+use tenure_crd::rules::{admission_env, compile_expression};
 use tenure_meta::{
     FieldError, FieldErrorKind, FieldErrors, Seen,
     format::{self, Verdict},
@@ -21,16 +21,19 @@ pub(crate) fn selector(context: &Context<'_>, errors: &mut FieldErrors) {
     if source.len() > MOST_EXPRESSION {
         let detail = format!("may not be more than {MOST_EXPRESSION} bytes");
         errors.push(context.fault("cel.expression", FieldErrorKind::TooLong, &Value::Null, &detail));
-    } else if let Some(fault) =
-        expression_fault(source, &["device"], |result| matches!(result, Type::Bool | Type::Dyn))
+    } else if let Err(fault) = admission_env(&["device"])
+        .map_err(|error| error.to_string())
+        .and_then(|env| compile_expression(&env, source, &["bool", "dyn"]))
     {
-        let detail = match fault.strip_prefix(OTHER_TYPE) {
-            Some(found) => format!("must evaluate to bool or the unknown type, not {found}"),
+        let detail = match fault.rsplit_once(" but got ") {
+            Some((wanted, found)) if wanted.starts_with("must evaluate to") => {
+                format!("must evaluate to bool or the unknown type, not {found}")
+            }
             // Nothing has no first column, and no line that is shown.
-            None if source.is_empty() => {
+            _ if source.is_empty() => {
                 fault.lines().next().unwrap_or_default().replace("<input>:1:1:", "<input>:1:0:")
             }
-            None => fault,
+            _ => fault,
         };
         errors.push(context.fault("cel.expression", FieldErrorKind::Invalid, expression, &detail));
     }

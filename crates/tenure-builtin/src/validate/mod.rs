@@ -29,6 +29,7 @@ mod pod_certificate;
 mod pod_parts;
 mod pod_status;
 mod pod_update;
+mod policy_scope;
 mod prefixed_path;
 mod projection;
 mod quota;

@@ -7,6 +7,7 @@ use super::{
     signer_name,
 };
 use crate::x509::{Blocks, Certificate, Curve, PublicKey, Request};
+use std::cell::OnceCell;
 use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, FieldPath, Previous, base64, format};
 use tenure_value::{
     Object, Value,
@@ -206,7 +207,8 @@ fn condition_faults(root: &Value, status: &Object, conditions: &[Value]) -> Vec<
     }
     let (object, above) = (FieldPath::root(), "status");
     let path = object.field(above);
-    let context = Context { root, node: status, path: &path, before: Previous::UNKNOWN };
+    let context =
+        Context { root, node: status, path: &path, before: Previous::UNKNOWN, scope: &OnceCell::new() };
     conditions::listed_conditions(&context, &mut errors);
     errors.into_vec()
 }

@@ -97,8 +97,7 @@ fn ports(context: &Context<'_>, errors: &mut FieldErrors) {
         if let Some(fields) = port.as_object() {
             let path = context.path.field("ports");
             let path = path.index(at);
-            let context =
-                Context { root: context.root, node: fields, path: &path, before: Previous::UNKNOWN };
+            let context = Context { node: fields, path: &path, before: Previous::UNKNOWN, ..*context };
             pod::number_or_name(&context, "targetPort", errors);
         }
     }

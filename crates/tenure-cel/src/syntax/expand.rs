@@ -89,7 +89,7 @@ impl Expansion {
                 let args: Vec<ExprId> = args.iter().map(|arg| self.place(*arg)).collect();
                 match (function.as_str(), &target) {
                     (op::AND | op::OR, None) => return self.balanced(at, function, &args),
-                    ("has", None) if args.len() == 1 => return self.has(&args),
+                    ("has", None) if args.len() == 1 => return self.has(at, &args),
                     (_, Some(target)) => {
                         if let Some(expanded) = self.method_macro(at, function, *target, &args) {
                             return expanded;
@@ -147,12 +147,11 @@ impl Expansion {
         id
     }
 
-    fn has(&mut self, args: &[ExprId]) -> ExprId {
+    fn has(&mut self, at: usize, args: &[ExprId]) -> ExprId {
         let [arg] = args else { return ExprId(0) };
         match self.ast.node(*arg).clone() {
             Expr::Select { operand, field, test: false } => {
-                // The presence test has the position of the selection.
-                self.push(self.ast.offset(*arg), Expr::Select { operand, field, test: true })
+                self.push(at, Expr::Select { operand, field, test: true })
             }
             _ => self.fail(*arg, "invalid argument to has() macro"),
         }

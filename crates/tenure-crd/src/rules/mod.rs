@@ -8,11 +8,11 @@ mod budget;
 mod declare;
 mod definition;
 
-pub use admission::{OTHER_TYPE, admission_env, expression_fault};
+pub use admission::{admission_env, compile_expression, document_decl, message_env, with_policy_variable};
 pub use authorizer::{AccessAttributes, Decide, Decision, authorizer, request_resource};
 pub use budget::Budget;
 pub use definition::check_definition;
-pub use tenure_cel::{Type, Val};
+pub use tenure_cel::{Env, Type, Val};
 
 use super::{
     correlate::{Correlated, is_unchanged},
