@@ -69,8 +69,12 @@ pub fn discovery(
     if let (Some(root), Some(encoding)) = (root, aggregated) {
         return Ok(aggregated_discovery(published, root, encoding, request));
     }
-    // The resources of a version have always been offered as CBOR.
-    let optional = match which {
+    // The resources of a built-in version have always been offered as CBOR. Those of custom resources never are: clients that
+    // prefer CBOR cannot read it there.
+    let optional = match &which {
+        DiscoveryPath::Version(group, version) if is_custom(registry, group, version) => {
+            OptionalFormats::default()
+        }
         DiscoveryPath::Version(..) => request.optional,
         _ => optional,
     };
@@ -94,6 +98,12 @@ pub fn discovery(
     };
     Ok(Response::document(StatusCode::OK, &document, format)
         .with_header(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private")))
+}
+
+/// Whether the resources of a version are custom ones alone.
+fn is_custom(registry: &Registry, group: &str, version: &str) -> bool {
+    let mut resources = registry.of_version(group, version).peekable();
+    resources.peek().is_some() && resources.all(|resource| resource.type_id.is_none())
 }
 
 /// Answers a request for an OpenAPI document; `None` where there is no such document.

@@ -36,6 +36,9 @@ pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Value, Error> {
 /// A boxed error, to keep results small on the hot path.
 type Boxed = Box<Error>;
 
+/// What fields of managers are decoded to if they are not JSON: a text, which no set of fields is.
+const UNREADABLE: &str = "unreadable";
+
 impl From<ErrorKind> for Boxed {
     #[cold]
     fn from(kind: ErrorKind) -> Boxed {
@@ -504,7 +507,11 @@ impl Decoder<'_> {
                 let bytes = payload.bytes()?;
                 match compact(bytes)? {
                     Some(compact) => Value::from(base64::encode(compact)),
-                    None => self.json(bytes, depth)?,
+                    // Fields that are no JSON make the managers unreadable, not the object.
+                    None => match self.json(bytes, depth) {
+                        Err(error) if matches!(error.kind, ErrorKind::Value(_)) => Value::from(UNREADABLE),
+                        fields => fields?,
+                    },
                 }
             }
             FieldType::Strings => {

@@ -48,6 +48,20 @@ fn errors_have_the_path_of_the_field() {
 }
 
 #[test]
+fn fields_of_managers_that_are_not_json_spare_the_object() {
+    let entry = |fields: &[u8]| [wrap(1, b"m"), wrap(7, &wrap(1, fields))].concat();
+    for fields in [br#"{"f:data":{}}{"more":1}"#.as_slice(), b"{", b"text"] {
+        // `managedFields` has the number 17, whose key takes two bytes.
+        let metadata = [wrap(1, b"c"), vec![0x8a, 0x01], wrap(0, &entry(fields))[1..].to_vec()].concat();
+        let bytes = document("v1", "ConfigMap", &wrap(1, &metadata));
+        let decoded = protobuf::decode(&bytes, &Limits::default()).unwrap();
+        assert_eq!(decoded.at(["metadata", "name"]), Some(&Value::from("c")));
+        let managers = decoded.at(["metadata", "managedFields"]).and_then(Value::as_array).unwrap();
+        assert!(managers[0].get("fieldsV1").is_some_and(|fields| fields.as_str().is_some()), "{decoded}");
+    }
+}
+
+#[test]
 fn depth_number_of_values_and_size_are_limited() {
     let limits = Limits { bytes: 4000, depth: 20, nodes: 50 };
     // `not` has the number 28, whose key takes two bytes.

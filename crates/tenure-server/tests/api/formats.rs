@@ -86,7 +86,10 @@ fn a_client_gets_its_most_preferred_supported_format() {
         (WIDGETS, CBOR, 200, CBOR, "WidgetList"),
         (&format!("{WIDGETS}/none"), CBOR, 404, CBOR, "Status"),
         ("/api/v1", CBOR, 200, CBOR, "APIResourceList"),
-        ("/apis/example.org/v1", CBOR, 200, CBOR, "APIResourceList"),
+        // The resources of a version are offered as CBOR if they are built in.
+        ("/apis/apps/v1", CBOR, 200, CBOR, "APIResourceList"),
+        ("/apis/example.org/v1", CBOR, 406, CBOR, "Status"),
+        ("/apis/example.org/v1", "application/cbor, */*", 200, JSON, "APIResourceList"),
         ("/api", CBOR, 200, CBOR, "APIVersions"),
         ("/apis", CBOR, 200, CBOR, "APIGroupList"),
         ("/apis/apps", CBOR, 200, CBOR, "APIGroup"),
@@ -130,6 +133,28 @@ fn objects_that_are_not_stored_have_no_table() {
             response.text()
         );
     }
+}
+
+#[test]
+fn unreadable_managers_in_protobuf_are_ignored() {
+    let server = Server::start();
+    let managers = r#"[{"manager":"m","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{}}}]"#;
+    let object: Value = format!(
+        r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"m","managedFields":{managers}}},"data":{{"k":"v"}}}}"#
+    )
+    .parse()
+    .unwrap();
+    let mut body = tenure_codec::protobuf::encode(&object).expect("it has an encoding").to_vec();
+    // The last brace of the fields becomes a second opening one.
+    let fields = br#"{"f:data":{}}"#;
+    let at = body.windows(fields.len()).position(|window| window == fields).expect("the fields are there");
+    body[at + fields.len() - 1] = b'{';
+    let created = server.send(&Request::new("POST", &format!("{MAPS}?fieldManager=c")).body(PROTOBUF, body));
+    assert_eq!(created.code, 201, "{}", created.text());
+    let managers = created.document().at(["metadata", "managedFields"]).cloned().unwrap();
+    let managers = managers.as_array().unwrap();
+    let names: Vec<_> = managers.iter().filter_map(|entry| entry.get("manager")?.as_str()).collect();
+    assert_eq!(names, ["c"]);
 }
 
 #[test]
