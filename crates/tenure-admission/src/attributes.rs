@@ -230,15 +230,6 @@ impl AdmissionAttributes {
         requested.group.is_empty() && requested.resource == "namespaces"
     }
 
-    /// Returns the answer of Kubernetes if a mutating policy fails: 403, with the reason `Invalid`.
-    pub(crate) fn policy_failure(&self, why: String) -> ApiError {
-        let mut error = self.forbidden(&why).with_causes(vec![plain_cause(why.clone())]);
-        (error.reason, error.message) = (Reason::Invalid, why);
-        let status = error.status();
-        error.given = status.as_object().map(|status| status.with("code", 403).into());
-        error
-    }
-
     /// Returns the error for a request that is refused.
     pub fn forbidden(&self, why: &str) -> ApiError {
         let requested = self.requested();

@@ -35,14 +35,24 @@ pub(super) async fn mutate(
             Err(_) if policy.failure_policy == FailurePolicy::Ignore => {}
             Err(why) => {
                 let named = format!("policy '{}' with binding '{}'", policy.name, binding.name);
-                let why = format!("{named} denied request: {why}");
-                let mut error = attributes.forbidden(&why);
-                error.reason = Reason::Invalid;
-                return Err(error.or_in_kubernetes(attributes.policy_failure(why)));
+                return Err(mutation_denied(attributes, format!("{named} denied request: {why}")));
             }
         }
     }
     Ok(changed)
+}
+
+/// Returns the error of a mutating policy that fails. Kubernetes combines the reason `Invalid` with the code of `Forbidden`, and
+/// does not name the object in the message.
+fn mutation_denied(attributes: &AdmissionAttributes, why: String) -> ApiError {
+    let mut error = attributes.forbidden(&why);
+    error.reason = Reason::Invalid;
+    let mut answer = error.clone();
+    answer.message.clone_from(&why);
+    answer.causes = vec![plain_cause(why)];
+    let code = Value::from(Reason::Forbidden.code());
+    answer.given = answer.status().as_object().map(|status| status.with("code", code).into());
+    error.or_in_kubernetes(answer)
 }
 
 /// Returns an object as the mutations of a policy change it with each of its parameters in turn; `None` if its

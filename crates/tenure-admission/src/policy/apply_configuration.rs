@@ -5,10 +5,9 @@ use crate::{Cluster, ResourceVariant};
 use tenure_apply::{
     Force, Live, Managers, Presence, ResetFields, SingleVersion, Write, kubernetes_type_errors,
 };
-use tenure_fields::FieldSet;
 use tenure_patch::ErrorClass;
 use tenure_profile::{Improvement, Profile};
-use tenure_schema::TypeRef;
+use tenure_schema::{ListTopology, Relation, Type, TypeRef};
 use tenure_value::{Object, Value};
 
 /// Returns an object of a variant with a change.
@@ -32,7 +31,7 @@ pub(crate) fn changed(
             cluster
                 .with_type(variant, &mut |ty| merged = merge(object, config, variant, ty, cluster.profile()))
                 .map_err(|error| error.to_string())?;
-            merged
+            merged.map_err(|why| format!("error applying patch: {why}"))
         }
     }
 }
@@ -50,11 +49,9 @@ fn merge(
     if !profile.has(Improvement::ClientErrors)
         && let Some(errors) = kubernetes_type_errors(&config, ty)
     {
-        return Err(format!(
-            "error applying patch: failed to convert patch object to typed object: {errors}"
-        ));
+        return Err(format!("failed to convert patch object to typed object: {errors}"));
     }
-    check_granular(&config, ty, profile)?;
+    check_granular(&config, ty)?;
     let versions = SingleVersion::new(api_version.clone(), ty);
     let write = Write {
         manager: "policy",
@@ -99,22 +96,42 @@ fn with_metadata(object: &Value, metadata: Object) -> Value {
 }
 
 /// Checks that a configuration sets nothing that can only be replaced as a whole: what it does not name would be lost.
-fn check_granular(config: &Value, ty: TypeRef<'_>, profile: Profile) -> Result<(), String> {
-    let declared = FieldSet::of(config, ty).map_err(|error| error.to_string())?;
-    for path in declared.leaves().iter() {
-        let is_atomic = match path.resolve(config, ty) {
-            Some(Value::Array(items)) => !items.is_empty(),
-            Some(Value::Object(fields)) => !fields.is_empty(),
-            _ => false,
-        };
-        if is_atomic {
-            let why =
-                format!("invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: {path}");
-            return Err(match profile.has(Improvement::ClientErrors) {
-                true => format!("{why}; use a JSONPatch"),
-                false => format!("error applying patch: {why}"),
-            });
-        }
+fn check_granular(config: &Value, ty: TypeRef<'_>) -> Result<(), String> {
+    let mut paths = Vec::new();
+    find_atomics("", config, ty, &mut paths);
+    match paths.as_slice() {
+        [] => Ok(()),
+        paths => Err(format!(
+            "invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: {}",
+            paths.join(", ")
+        )),
     }
-    Ok(())
+}
+
+/// Adds the paths of the lists and objects below a value whose type declares them atomic. As in Kubernetes, only declared
+/// fields and the items of their lists count: the values of a map and what the schema does not know may be replaced.
+fn find_atomics(path: &str, value: &Value, ty: TypeRef<'_>, paths: &mut Vec<String>) {
+    match (value, ty.get()) {
+        (Value::Object(_), Type::Map(map)) if map.relation == Relation::Atomic => paths.push(path.into()),
+        (Value::Object(fields), Type::Struct(structure)) => {
+            if structure.relation == Relation::Atomic {
+                paths.push(path.into());
+            }
+            for (name, value) in fields.iter() {
+                if let Some(field) = structure.field(name) {
+                    find_atomics(&format!("{path}.{name}"), value, ty.slot(&field.slot), paths);
+                }
+            }
+        }
+        (Value::Array(items), Type::List(list)) => {
+            if list.topology == ListTopology::Atomic {
+                paths.push(path.into());
+            }
+            for (at, value) in items.iter().enumerate() {
+                find_atomics(&format!("{path}[{at}]"), value, ty.slot(&list.item), paths);
+            }
+        }
+        (Value::Array(_), Type::Untyped) => paths.push(path.into()),
+        _ => {}
+    }
 }

@@ -1,6 +1,7 @@
 //! Admission policies: CEL expressions that validate or mutate objects.
 
 use crate::{http::Response, server::Server};
+use tenure_server::Profile;
 use tenure_value::Value;
 
 const POLICIES: &str = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
@@ -143,6 +144,81 @@ fn a_failing_mutating_policy_refuses_and_cannot_replace_atomic_lists() {
         assert!(refused.field("message").contains("policy 'p' with binding 'b' denied request"));
         for path in [format!("{POLICIES}/p"), format!("{BINDINGS}/b")] {
             assert_eq!(server.delete(&path.replace("validating", "mutating")).code, 200);
+        }
+    }
+}
+
+#[test]
+fn kubernetes_forbids_what_a_failing_mutating_policy_calls_invalid() {
+    let server = Server::behaving(Profile::kubernetes());
+    let template = "Object.spec.template.spec{tolerations: [], containers: [Object.spec.template.spec.containers{name: 'c', args: ['a']}]}";
+    let mutation = format!(
+        r#""reinvocationPolicy":"Never","mutations":[{{"patchType":"ApplyConfiguration","applyConfiguration":{{"expression":"Object{{spec: Object.spec{{template: Object.spec.template{{spec: {template}}}}}}}"}}}}]"#
+    );
+    bind(&server, "Mutating", "p", &mutation, "");
+    let refused = deploy(&server, "d", 1);
+    let message = "policy 'p' with binding 'b' denied request: error applying patch: invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: .spec.template.spec.containers[0].args, .spec.template.spec.tolerations";
+    assert_eq!((refused.code, refused.field("reason")), (403, "Invalid".into()));
+    assert_eq!(refused.field("message"), message);
+    let details =
+        format!(r#"{{"name":"d","group":"apps","kind":"deployments","causes":[{{"message":"{message}"}}]}}"#);
+    assert_eq!(refused.document().get("details"), Some(&details.parse::<Value>().unwrap()));
+}
+
+#[test]
+fn a_mutating_policy_replaces_lists_that_the_schema_does_not_declare() {
+    let server = Server::start();
+    let open = r#"{"type":"object","x-kubernetes-preserve-unknown-fields":true}"#;
+    let declared = r#"{"type":"object","properties":{"spec":{"type":"object","properties":{"foods":{"type":"array","items":{"type":"string"}},"diet":{"type":"object","x-kubernetes-preserve-unknown-fields":true},
+        "any":{"x-kubernetes-preserve-unknown-fields":true},"extra":{"type":"object","additionalProperties":{"type":"array","items":{"type":"string"}}}}}}}"#;
+    for (plural, schema) in [("pandas", open), ("bears", declared)] {
+        server.create(
+            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+            &format!(
+                r#"{{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{{"name":"{plural}.example.com"}},"spec":{{"group":"example.com","scope":"Cluster",
+                "names":{{"plural":"{plural}","kind":"K{plural}"}},"versions":[{{"name":"v1","served":true,"storage":true,"schema":{{"openAPIV3Schema":{schema}}}}}]}}}}"#
+            ),
+        );
+    }
+    let foods = "Object{spec: Object.spec{foods: object.spec.foods + ['eucalyptus']}}";
+    let diet = "Object{spec: Object.spec{diet: Object.spec.diet{most: ['x']}}}";
+    let extra = "Object{spec: Object.spec{extra: Object.spec.extra{a: ['x']}}}";
+    for (plural, expression, expected) in [
+        ("pandas", foods, Ok(r#"{"foods":["bamboo","eucalyptus"]}"#)),
+        ("bears", foods, Err(".spec.foods")),
+        ("bears", diet, Ok(r#"{"diet":{"most":["x"]},"foods":["bamboo"]}"#)),
+        ("bears", extra, Ok(r#"{"extra":{"a":["x"]},"foods":["bamboo"]}"#)),
+        ("bears", "Object{spec: Object.spec{any: ['x']}}", Err(".spec.any")),
+    ] {
+        let policy = format!(
+            r#"{{"apiVersion":"admissionregistration.k8s.io/v1","kind":"MutatingAdmissionPolicy","metadata":{{"name":"p"}},"spec":{{"reinvocationPolicy":"Never",
+            "matchConstraints":{{"resourceRules":[{{"operations":["CREATE"],"apiGroups":["example.com"],"apiVersions":["v1"],"resources":["{plural}"]}}]}},
+            "mutations":[{{"patchType":"ApplyConfiguration","applyConfiguration":{{"expression":"{expression}"}}}}]}}}}"#
+        );
+        let binding = r#"{"apiVersion":"admissionregistration.k8s.io/v1","kind":"MutatingAdmissionPolicyBinding","metadata":{"name":"b"},"spec":{"policyName":"p"}}"#;
+        let (policies, bindings) =
+            (POLICIES.replace("validating", "mutating"), BINDINGS.replace("validating", "mutating"));
+        server.create(&policies, &policy);
+        server.create(&bindings, binding);
+        let body = format!(
+            r#"{{"apiVersion":"example.com/v1","kind":"K{plural}","metadata":{{"generateName":"k"}},"spec":{{"foods":["bamboo"]}}}}"#
+        );
+        let created = server.post(&format!("/apis/example.com/v1/{plural}"), &body);
+        match expected {
+            Ok(spec) => {
+                assert_eq!(created.code, 201, "{plural} {expression}: {}", created.text());
+                assert_eq!(created.document().get("spec"), Some(&spec.parse::<Value>().unwrap()));
+            }
+            Err(path) => {
+                assert!(
+                    created.code == 422 && created.field("message").ends_with(path),
+                    "{}",
+                    created.text()
+                );
+            }
+        }
+        for path in [format!("{policies}/p"), format!("{bindings}/b")] {
+            assert_eq!(server.delete(&path).code, 200);
         }
     }
 }
