@@ -21,6 +21,7 @@ use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 use tenure_admission::{AdmissionChain, PluginConfiguration, PluginSelection, plugin_names};
 use tenure_builtin::allocate::ServiceNetworks;
@@ -96,6 +97,7 @@ async fn serve(settings: Settings, version: KubernetesVersion) -> Result<(), Str
     options.profile = settings.profile.at(version);
     options.controllers = settings.controllers;
     options.service_addresses = settings.service_addresses;
+    options.min_request_timeout = settings.min_request_timeout.unwrap_or(options.min_request_timeout);
     settings.identity.apply(&mut options, &mut reloader)?;
     settings.aggregation.apply(&mut options.aggregation, &mut reloader)?;
     // Before anything is written: a port that is taken is an error at once, and clients that connect early are queued, not refused.
@@ -136,6 +138,8 @@ struct Settings {
     controllers: Controllers,
     profile: Profile,
     service_addresses: ServiceNetworks,
+    /// How long a watch that sets no timeout lasts at least, if that is not the default.
+    min_request_timeout: Option<Duration>,
     log: &'static str,
 }
 
@@ -185,6 +189,7 @@ impl Settings {
             profile: profile(flags)?,
             controllers: selected_controllers(flags)?,
             service_addresses: service_addresses(flags)?,
+            min_request_timeout: min_request_timeout(flags)?,
             log: if verbosity >= DEBUG_VERBOSITY { "debug" } else { "info" },
         })
     }
@@ -258,6 +263,12 @@ fn admission(
     AdmissionChain::configured(&plugins, &configuration).map_err(|error| error.to_string())
 }
 
+/// Returns how long a watch lasts at least; 0 is no limit.
+fn min_request_timeout(flags: &Flags) -> Result<Option<Duration>, FlagError> {
+    let seconds: Option<u32> = flags.parsed("min-request-timeout", "expected a number of seconds")?;
+    Ok(seconds.map(|seconds| Duration::from_secs(if seconds == 0 { u32::MAX } else { seconds }.into())))
+}
+
 fn service_addresses(flags: &Flags) -> Result<ServiceNetworks, FlagError> {
     const NAME: &str = "service-cluster-ip-range";
     let Some(text) = flags.last(NAME).filter(|text| !text.is_empty()) else {
@@ -276,4 +287,24 @@ fn selected_controllers(flags: &Flags) -> Result<Controllers, FlagError> {
     })?;
     selected.garbage_collection &= flags.switch("enable-garbage-collector").unwrap_or(true);
     Ok(selected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_duration_of_watches_is_honoured() {
+        for (flag, expected) in [
+            ("--v=1", Some(None)),
+            ("--min-request-timeout=7", Some(Some(7))),
+            ("--min-request-timeout=0", Some(Some(u64::from(u32::MAX)))),
+            ("--min-request-timeout=-1", None),
+            ("--min-request-timeout=7s", None),
+        ] {
+            let flags = parse(&[flag.to_owned()]).unwrap();
+            let seconds = min_request_timeout(&flags).ok();
+            assert_eq!(seconds.map(|found| found.map(|found| found.as_secs())), expected, "{flag}");
+        }
+    }
 }

@@ -38,6 +38,11 @@ const HONOURED: &[(&str, Kind, &str)] = &[
         "Feature gates as NAME=true or NAME=false. CBORServingAndStorage serves CBOR; others have no effect.",
     ),
     ("help", Switch, "Print this help."),
+    (
+        "min-request-timeout",
+        Value,
+        "How many seconds a watch that sets no timeout lasts at least; 0 is no limit. [default=1800]",
+    ),
     ("secure-port", Value, "The port to listen on, with TLS. [default=6443]"),
     ("service-cluster-ip-range", Value, "The addresses of services. [default=10.0.0.0/16]"),
     ("tls-cert-file", Value, "The certificate to present, instead of that of --cert-dir."),
@@ -73,7 +78,7 @@ const IGNORED_VALUES: &str = "allow-metric-labels allow-metric-labels-manifest a
     kubelet-preferred-address-types kubelet-read-only-port kubelet-timeout kubernetes-service-node-port \
     lease-reuse-duration-seconds livez-grace-period log-flush-frequency log-json-info-buffer-size \
     log-text-info-buffer-size logging-format master-count max-connection-bytes-per-sec max-mutating-requests-inflight \
-    max-requests-inflight min-compatibility-version min-request-timeout peer-advertise-ip peer-advertise-port \
+    max-requests-inflight min-compatibility-version peer-advertise-ip peer-advertise-port \
     peer-ca-file request-timeout runtime-config service-node-port-range \
     show-hidden-metrics-for-version shutdown-delay-duration shutdown-watch-termination-grace-period storage-backend \
     storage-initialization-timeout storage-media-type strict-transport-security-directives target-ram-mb \
