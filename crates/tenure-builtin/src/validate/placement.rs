@@ -5,8 +5,12 @@ use std::collections::{HashMap, HashSet};
 use tenure_meta::{FieldErrorKind, FieldErrors, Seen, ValueExt, format};
 use tenure_value::Value;
 
+/// The field of the preferred terms of an affinity.
+const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
+
 /// Validates a node selector term: comparisons have one value, and the only field is `metadata.name`.
 pub(crate) fn node_term(context: &Context<'_>, errors: &mut FieldErrors) {
+    let is_preferred = context.path.names().contains(&Some(PREFERRED));
     for (at, expression) in context.items("matchExpressions").iter().enumerate() {
         if matches!(expression.text("operator").as_str(), "Gt" | "Lt")
             && expression.items("values").len() != 1
@@ -14,6 +18,14 @@ pub(crate) fn node_term(context: &Context<'_>, errors: &mut FieldErrors) {
             let detail = "must be specified single value when `operator` is 'Lt' or 'Gt'";
             let path = format!("matchExpressions[{at}].values");
             errors.push(context.fault(&path, FieldErrorKind::Required, &Value::Null, detail));
+        }
+        // A preferred term whose values no label has is warned of.
+        let values = expression.items("values").iter().enumerate().filter(|_| !is_preferred);
+        for (number, value) in values {
+            for fault in value.as_str().map(format::label_value).unwrap_or_default() {
+                let path = format!("matchExpressions[{at}].values[{number}]");
+                errors.push(context.fault(&path, FieldErrorKind::Invalid, value, &fault));
+            }
         }
     }
     for (at, field) in context.items("matchFields").iter().enumerate() {

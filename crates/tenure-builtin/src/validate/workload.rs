@@ -4,6 +4,7 @@ use super::{
     context::{Context, items, text},
     go_form, pod,
 };
+use std::net::Ipv6Addr;
 use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, Seen, format};
 use tenure_value::{Object, Value};
 
@@ -489,7 +490,14 @@ pub(crate) fn slice_addresses(context: &Context<'_>, errors: &mut FieldErrors) {
                         let list = format!("endpoints[{at}].addresses");
                         context.invalid(&list, address, vec![format!("must be an {kind} address")], errors);
                     }
-                    format::plain_address(text)
+                    let faults = format::plain_address(text);
+                    let canonical = text.parse::<Ipv6Addr>().map(|address| address.to_string());
+                    match canonical {
+                        Ok(canonical) if faults.is_empty() && canonical != text => {
+                            vec![format!("must be in canonical form ({canonical:?})")]
+                        }
+                        _ => faults,
+                    }
                 }
                 _ => Vec::new(),
             };

@@ -24,7 +24,7 @@ use tenure_catalog::{
     Verb, check_size, duplicate_key_conflicts,
     object::{Stored, meta_text},
 };
-use tenure_meta::{ApiError, Cause, Endpoint, Reason};
+use tenure_meta::{ApiError, Cause, Endpoint};
 use tenure_profile::Improvement;
 use tenure_store::Revision;
 use tenure_value::Value;
@@ -149,7 +149,8 @@ impl Writer {
         self.check_manager_count(write, &managers, live)?;
         if live.is_none() && write.target.handler.is_terminating() {
             let why = "create not allowed while custom resource definition is terminating";
-            return Err(ApiError::new(Reason::MethodNotAllowed, why));
+            let resource = &write.target.handler.resource;
+            return Err(ApiError::forbidden(&resource.group, &resource.name, &name, why));
         }
         // A new object needs a namespace.
         let namespace = match live {
@@ -175,7 +176,9 @@ impl Writer {
         self.authorize_grant(write, live, &object)?;
         self.validate(write, live, [&sent, &admitted, &object], &managers, is_apply, warnings).await?;
         self.authorize_signing(write, live, &object)?;
-        warnings.extend(write.target.handler.strategy().warnings(&object, live.map(|live| &live.object)));
+        if matches!(write.endpoint, Endpoint::Main | Endpoint::Scale) {
+            warnings.extend(write.target.handler.strategy().warnings(&object, live.map(|live| &live.object)));
+        }
         self.authorize_creation(write, live, &name)?;
         self.authorize_fields(write, live, &object, &managers, is_apply)?;
         // Validating admission.

@@ -530,10 +530,10 @@ fn a_definition_keeps_its_finalizers_and_nothing_is_created_while_it_terminates(
     assert_eq!(finalizers(&server.get(path).document()).as_deref(), Some(both));
     let bolt = r#"{"apiVersion":"example.com/v1","kind":"Bolt","metadata":{"name":"b"}}"#;
     let refused = server.post("/apis/example.com/v1/bolts", bolt);
-    assert_eq!(refused.code, 405, "{}", refused.text());
+    assert_eq!(refused.code, 403, "{}", refused.text());
     assert!(refused.field("message").contains("while custom resource definition is terminating"));
     let applied = server.apply("/apis/example.com/v1/bolts/b", "me", bolt);
-    assert_eq!(applied.code, 405, "{}", applied.text());
+    assert_eq!(applied.code, 403, "{}", applied.text());
 }
 
 #[test]
