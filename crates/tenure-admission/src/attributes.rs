@@ -1,8 +1,7 @@
 //! The attributes of a request that is admitted.
 
-use crate::plugin::plain_cause;
 use std::collections::HashMap;
-use tenure_meta::{ApiError, Reason, Resource, Scope};
+use tenure_meta::{ApiError, Resource, Scope};
 use tenure_value::{Text, Value};
 
 /// The operation of a request.

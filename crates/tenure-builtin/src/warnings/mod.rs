@@ -187,14 +187,14 @@ pub(crate) fn of_object(
             node_labels::of_selector(object.at(["scheduling", "nodeSelector"]), path, &mut warnings);
         }
         "Node" => of_node(spec, &mut warnings),
-        "Ingress" if old.is_none() => {
-            if object.at(["metadata", "annotations", INGRESS_CLASS]).is_some()
-                && is_missing(spec, "ingressClassName")
-            {
-                warnings.push(format!(
-                    "annotation {INGRESS_CLASS:?} is deprecated, please use 'spec.ingressClassName' instead"
-                ));
-            }
+        "Ingress"
+            if old.is_none()
+                && object.at(["metadata", "annotations", INGRESS_CLASS]).is_some()
+                && is_missing(spec, "ingressClassName") =>
+        {
+            warnings.push(format!(
+                "annotation {INGRESS_CLASS:?} is deprecated, please use 'spec.ingressClassName' instead"
+            ));
         }
         "Endpoints" => of_endpoints(object, &mut warnings),
         "EndpointSlice" => of_slice(object, old.is_none(), &mut warnings),
