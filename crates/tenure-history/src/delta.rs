@@ -131,7 +131,9 @@ impl<'a, 'v> DeltaWriter<'a, 'v> {
         if first == new.len() && first == old.len() {
             return false;
         }
-        let last = new.iter().rev().zip(old.iter().rev()).take(shorter - first).take_while(same).count();
+        // Of lists of the same length, the first items that differ are known.
+        let rest = shorter - first - usize::from(new.len() == old.len());
+        let last = new.iter().rev().zip(old.iter().rev()).take(rest).take_while(same).count();
         let (new, old) = (&new[first..new.len() - last], &old[first..old.len() - last]);
         let in_place = new.len() == old.len();
         self.names.push(None);
