@@ -232,6 +232,11 @@ impl AdmissionAttributes {
     /// Returns the error for a request that is refused.
     pub fn forbidden(&self, why: &str) -> ApiError {
         let requested = self.requested();
-        ApiError::forbidden(&requested.group, &requested.resource, &self.name, why)
+        // A name that is to be generated is shown by its beginning.
+        let name = match self.name.as_str() {
+            "" => self.object.at(["metadata", "generateName"]).and_then(Value::as_str).unwrap_or_default(),
+            name => name,
+        };
+        ApiError::forbidden(&requested.group, &requested.resource, name, why)
     }
 }

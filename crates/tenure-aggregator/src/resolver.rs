@@ -38,7 +38,7 @@ pub(crate) async fn resolve(
     };
     // Requests are spread over the endpoints by the connection pool, which is found by all of them.
     addresses.sort();
-    ServiceEndpoint::of_service((namespace, name), *port, path, addresses)
+    ServiceEndpoint::of_service((namespace, name), *port, path, Ok(addresses))
 }
 
 async fn cluster_address(

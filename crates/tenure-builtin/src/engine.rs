@@ -2,7 +2,7 @@
 //! use, so unused kinds cost nothing at start-up.
 
 use crate::{
-    convert::Conversions,
+    convert::{Conversions, without_reserved},
     data::{DEFAULTS, Data, DataError, GO_TYPES, PerVersion, members, only_known, per_version},
     defaulting::{Rule, Rules},
     registry::try_registry,
@@ -160,6 +160,7 @@ impl Kinds {
         let value = self.walk(shape, value, before, Walk::RulesAndEncode, &mut OnlyTime(now));
         let value = match self.in_hub(resource, &value) {
             Some((hub, converted)) => self.out_of_hub(converted, hub, resource),
+            None if resource.kind == "HorizontalPodAutoscaler" => without_reserved(value),
             None => value,
         };
         Ok(Decoded { value, warnings, ..decoded })

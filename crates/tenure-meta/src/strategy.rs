@@ -49,6 +49,10 @@ pub trait CreateContext {
     }
     /// Allocates a cluster IP of a family for a service.
     fn cluster_ip(&mut self, family: IpFamily) -> Option<Text>;
+    /// Whether a new object gets addresses and ports; not if a write of its status creates it.
+    fn allocates(&self) -> bool {
+        true
+    }
     /// Allocates a node port for a new service.
     fn node_port(&mut self) -> Option<u16>;
     /// Returns name, uid and groups of the requesting user.

@@ -149,6 +149,8 @@ pub enum ErrorKind {
         pointer: Text,
         /// Why it does not exist.
         problem: Text,
+        /// How Kubernetes reports it.
+        in_kubernetes: Text,
     },
     /// A `test` operation found another value.
     TestFailed {
@@ -256,6 +258,16 @@ impl PatchError {
             ErrorKind::Conflicts(_) => ErrorClass::Conflict,
             ErrorKind::Precondition { .. } => ErrorClass::Precondition,
             _ => ErrorClass::BadPatch,
+        }
+    }
+
+    /// Returns how Kubernetes reports a JSON patch that cannot be applied, where it shows the reason: in admission.
+    pub fn json_in_kubernetes(&self) -> String {
+        match &self.0.kind {
+            ErrorKind::NoSuchTarget { in_kubernetes, .. } => in_kubernetes.to_string(),
+            ErrorKind::TestFailed { pointer, .. } => crate::json::test_failed(pointer),
+            ErrorKind::BadOperation { value, .. } => crate::json::bad_operation(value),
+            _ => self.to_string(),
         }
     }
 
@@ -376,7 +388,7 @@ impl fmt::Display for ErrorKind {
             ErrorKind::BadOperation { index, problem, value } => {
                 write!(f, "operation {index}: {problem}: {value}")
             }
-            ErrorKind::NoSuchTarget { index, pointer, problem } => {
+            ErrorKind::NoSuchTarget { index, pointer, problem, .. } => {
                 write!(f, "operation {index}: {pointer:?} does not exist: {problem}")
             }
             // Without the values: the document may be a secret, and errors end in logs.

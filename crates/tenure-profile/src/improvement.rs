@@ -144,6 +144,8 @@ improvements! {
 
     // Custom resources.
 
+    /// A definition has its accepted names and conditions from the write that creates or changes it. In Kubernetes another write adds them.
+    EstablishAtOnce = "Definitions are established at once",
     /// A definition with a list that no apply could write is refused. Kubernetes accepts it, and every apply fails.
     RejectUnappliableLists = "Lists that cannot be applied are refused",
     /// An update of a definition after which something merges in another way is answered with warnings.

@@ -14,7 +14,11 @@ use tenure_admission::{
 use tenure_audit::AuditContext;
 use tenure_authorization::Authorizer;
 use tenure_builtin::{self, role::NAMESPACES};
-use tenure_catalog::{Objects, Target, object::key, read_all};
+use tenure_catalog::{
+    Objects, Target,
+    object::{key, meta_text},
+    read_all,
+};
 use tenure_crd::rules::{Decide, Decision};
 use tenure_http::{REQUEST_TIME, Request};
 use tenure_meta::{ApiError, GroupVersionResource, Resource};
@@ -273,6 +277,9 @@ impl Review<'_> {
     fn attributes_of(&self, object: Value, warnings: &mut Vec<String>) -> AdmissionAttributes {
         let mut attributes = self.attributes.clone();
         (attributes.object, attributes.warnings) = (object, std::mem::take(warnings));
+        if attributes.name.is_empty() && attributes.operation == Operation::Create {
+            attributes.name = meta_text(&attributes.object, "name").into();
+        }
         attributes
     }
 

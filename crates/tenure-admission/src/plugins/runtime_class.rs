@@ -24,12 +24,7 @@ impl AdmissionPlugin for RuntimeClass {
         let pod = &attributes.object;
         let name = pod.at(["spec", "runtimeClassName"]).and_then(Value::as_str).unwrap_or_default();
         if name.is_empty() {
-            return match fields(pod.at(["spec", "overhead"])).is_empty() {
-                true => Ok(()),
-                false => Err(attributes.forbidden(
-                    "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead",
-                )),
-            };
+            return Ok(());
         }
         let class = context.cluster.get("node.k8s.io/v1", "RuntimeClass", "", name).await?;
         let applied = match class {
@@ -38,6 +33,21 @@ impl AdmissionPlugin for RuntimeClass {
         };
         attributes.object = applied.map_err(|why| attributes.forbidden(&why))?;
         Ok(())
+    }
+
+    async fn validate(
+        &self,
+        attributes: &mut AdmissionAttributes,
+        _: &AdmissionContext<'_>,
+    ) -> Result<(), ApiError> {
+        let spec = |name: &str| attributes.object.at(["spec", name]);
+        let has_class = spec("runtimeClassName").and_then(Value::as_str).is_some_and(|name| !name.is_empty());
+        match has_class || fields(spec("overhead")).is_empty() {
+            true => Ok(()),
+            false => Err(attributes.forbidden(
+                "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead",
+            )),
+        }
     }
 }
 

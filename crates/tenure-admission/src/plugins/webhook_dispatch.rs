@@ -249,7 +249,8 @@ async fn patched(
     let options = tenure_patch::json::Options::default();
     let patched = tenure_patch::json::apply(&object, patch, &options).map_err(|error| {
         let name = webhook.name.as_str();
-        webhook_error(format!("the patch of admission webhook {name:?} cannot be applied: {error}"))
+        let why = format!("the patch of admission webhook {name:?} cannot be applied: {error}");
+        webhook_error(why).or_in_kubernetes(webhook_error(error.json_in_kubernetes()))
     })?;
     (context.complete)(&from_variant(patched, attributes, variant, context).await?)
 }

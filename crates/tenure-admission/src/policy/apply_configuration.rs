@@ -23,7 +23,10 @@ pub(crate) fn changed(
             match tenure_patch::json::apply(object, patch, &options) {
                 // A patch whose test fails is not meant for this object.
                 Err(error) if error.class() == ErrorClass::TestFailed => Ok(object.clone()),
-                patched => patched.map_err(|error| error.to_string()),
+                patched => patched.map_err(|error| match cluster.profile().has(Improvement::ClientErrors) {
+                    true => error.to_string(),
+                    false => format!("JSON Patch: {}", error.json_in_kubernetes()),
+                }),
             }
         }
         PolicyChange::Apply(config) => {

@@ -82,12 +82,13 @@ impl WebhookClient {
     ) -> Result<Value, String> {
         let late = || format!("no response within {} s", time_limit.as_secs());
         let stall = self.interceptor.as_ref().and_then(|intercept| intercept(document, time_limit));
-        let response = match stall {
-            Some(stall) => {
+        let response = match (stall, &endpoint.unresolved) {
+            (Some(stall), _) => {
                 stall.await;
                 Err(late())
             }
-            None => {
+            (None, Some(why)) => Err(why.clone()),
+            (None, None) => {
                 let body = Bytes::from(json::to_vec(document));
                 let max_bytes = max_bytes(body.len());
                 match timeout(time_limit, self.send(ca_bundle, endpoint, body, max_bytes)).await {

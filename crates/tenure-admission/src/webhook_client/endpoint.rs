@@ -11,6 +11,8 @@ pub struct ServiceEndpoint {
     pub url: Uri,
     /// Hosts and ports to connect to, in order.
     pub addresses: Vec<(String, u16)>,
+    /// Why there is no address; `None` if there is one. A call fails with this, and names the URL.
+    pub unresolved: Option<String>,
     /// The user as which the webhook is called, if it is not called anonymously.
     pub user: Option<Arc<WebhookUser>>,
 }
@@ -31,19 +33,23 @@ impl ServiceEndpoint {
                 .ok_or_else(|| format!("URL {url:?} has an invalid port {port}: use 1 to 65535"))?,
         };
         let host = host.trim_start_matches('[').trim_end_matches(']').to_string();
-        Ok(ServiceEndpoint { url: with_clean_path(parsed)?, addresses: vec![(host, port)], user: None })
+        Ok(ServiceEndpoint { url: with_clean_path(parsed)?, addresses: vec![(host, port)], unresolved: None, user: None })
     }
 
-    /// Returns the endpoint of a port of a service that is reached at certain addresses.
+    /// Returns the endpoint of a port of a service that is reached at certain addresses, or not at all.
     pub fn of_service(
         (namespace, name): (&str, &str),
         port: u16,
         path: &str,
-        addresses: Vec<(String, u16)>,
+        addresses: Result<Vec<(String, u16)>, String>,
     ) -> Result<ServiceEndpoint, String> {
         let url = format!("https://{name}.{namespace}.svc:{port}/{}", path.trim_start_matches('/'));
         let url = url.parse().map_err(|error| format!("invalid URL {url:?}: {error}"))?;
-        Ok(ServiceEndpoint { url, addresses, user: None })
+        let (addresses, unresolved) = match addresses {
+            Ok(addresses) => (addresses, None),
+            Err(why) => (Vec::new(), Some(why)),
+        };
+        Ok(ServiceEndpoint { url, addresses, unresolved, user: None })
     }
 }
 
@@ -135,7 +141,7 @@ mod tests {
     #[test]
     fn a_service_is_named_in_the_url() {
         let addresses = vec![("10.0.0.1".to_string(), 8443)];
-        let endpoint = ServiceEndpoint::of_service(("n", "s"), 443, "convert", addresses).unwrap();
+        let endpoint = ServiceEndpoint::of_service(("n", "s"), 443, "convert", Ok(addresses)).unwrap();
         assert_eq!(endpoint.url, "https://s.n.svc:443/convert");
     }
 }

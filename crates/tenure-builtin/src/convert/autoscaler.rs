@@ -178,13 +178,30 @@ fn annotation<'v>(items: impl Iterator<Item = &'v Value>, fields: &[Field]) -> O
     (!texts.is_empty()).then(|| format!("[{}]", texts.join(",")))
 }
 
+/// The names of annotations that are reserved for the conversion.
+const RESERVED: [&str; 4] = [METRICS, CURRENT, CONDITIONS, BEHAVIOR];
+
+/// Returns the annotations of an object without those that are reserved.
+fn own_annotations(object: &Object) -> Object {
+    let annotations = part(&part(object, "metadata"), "annotations");
+    RESERVED.iter().fold(annotations, |annotations, name| annotations.without(name))
+}
+
+/// Returns an object of v2 without the annotations that are reserved, as every write stores it.
+pub(crate) fn without_reserved(object: Value) -> Value {
+    let has = |name: &&str| object.at(["metadata", "annotations", name]).is_some();
+    match object.as_object() {
+        Some(fields) if RESERVED.iter().any(|name| has(&name)) => {
+            with_annotations(fields.clone(), own_annotations(fields)).into()
+        }
+        _ => object,
+    }
+}
+
 /// Converts to v1.
 pub(super) fn to_v1(object: &Object) -> Object {
     let (mut spec, mut status) = (part(object, "spec"), part(object, "status"));
-    // These names are reserved for the conversion.
-    let annotations = part(&part(object, "metadata"), "annotations");
-    let names = [METRICS, CURRENT, CONDITIONS, BEHAVIOR];
-    let mut annotations = names.iter().fold(annotations, |annotations, name| annotations.without(name));
+    let mut annotations = own_annotations(object);
     let metrics = list(&spec, "metrics");
     let share = |metric: &Value| find(metric, &SHARE).filter(|_| is_cpu(metric)).cloned();
     if let Some(share) = metrics.iter().find_map(share) {

@@ -4,6 +4,8 @@
 mod autoscaler;
 mod go_json;
 
+pub(crate) use autoscaler::without_reserved;
+
 use crate::data::{self, CONVERSIONS, DataError, only_known};
 use tenure_meta::{Registry, Resource, ValueExt};
 use tenure_value::{Object, Text, Value};

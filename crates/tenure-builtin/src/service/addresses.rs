@@ -49,9 +49,10 @@ pub(super) fn requested(old: Option<Spec<'_>>, new: Spec<'_>) -> RequestedAddres
     let (positions, addresses) = (added(old, new), new.items("clusterIPs"));
     let missing = positions.end.saturating_sub(addresses.len());
     let shown = addresses.iter().cloned().chain(std::iter::repeat_n(Value::from(""), missing));
+    let is_allocating = !positions.is_empty();
     let added = positions.filter_map(|at| {
         let text = addresses.get(at)?.as_str()?;
         Some((text.parse().ok()?, text.into()))
     });
-    RequestedAddresses { added: added.collect(), shown: Value::array(shown) }
+    RequestedAddresses { added: added.collect(), is_allocating, shown: Value::array(shown) }
 }

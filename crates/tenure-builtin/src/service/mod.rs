@@ -91,7 +91,10 @@ impl<'o> Spec<'o> {
 
 /// Returns a new service with its families, addresses and node ports.
 pub(crate) fn created(service: &Value, context: &mut dyn CreateContext) -> Value {
-    prepared(None, service, context)
+    match context.allocates() {
+        true => prepared(None, service, context),
+        false => service.clone(),
+    }
 }
 
 /// Returns an updated service with what it keeps of the old one, and what it gets.
@@ -128,6 +131,8 @@ pub fn refusals(old: Option<&Value>, new: &Value, cluster: &[IpFamily]) -> Vec<F
 pub struct RequestedAddresses {
     /// Those that it did not have before, and how its client wrote them.
     pub added: Vec<(IpAddr, Text)>,
+    /// Whether it gets any that it did not have.
+    pub is_allocating: bool,
     /// The list that has them, as errors show it: what is not allocated yet is empty.
     pub shown: Value,
 }

@@ -1,7 +1,7 @@
 //! The validation functions that the data refers to, by name.
 
 use super::{
-    admission, aggregation, autoscaler, certificate, conditions, content, context::Context, device, event,
+    admission, aggregation, autoscaler, certificate, conditions, container_claims, content, context::Context, device, event,
     flow, job, placement, pod, pod_certificate, pod_parts, prefixed_path, projection, quota, resources,
     selector, service, signer_name, source, trust_bundle, volume, workload,
 };
@@ -17,7 +17,7 @@ pub(crate) struct Function {
 type Body = fn(&Context<'_>, &mut FieldErrors);
 
 /// The functions by name.
-const FUNCTIONS: [(&str, Body); 113] = [
+const FUNCTIONS: [(&str, Body); 116] = [
     ("projectionSource", projection::source),
     ("listedConditions", conditions::listed_conditions),
     ("clusterTrustBundleProjection", projection::cluster_trust_bundle),
@@ -46,6 +46,9 @@ const FUNCTIONS: [(&str, Body); 113] = [
     ("requirements", resources::requirements),
     ("volumeRequirements", resources::volume_requirements),
     ("capacity", resources::capacity),
+    ("containerClaims", container_claims::container_claims),
+    ("nodeResources", resources::of_node),
+    ("nodeStatusResources", resources::of_whole_node),
     ("limit", quota::limit),
     ("quota", quota::quota),
     ("quotaStatus", quota::status),

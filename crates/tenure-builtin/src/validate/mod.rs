@@ -8,6 +8,7 @@ mod autoscaler;
 mod certificate;
 mod check;
 mod conditions;
+mod container_claims;
 mod content;
 mod context;
 mod cron;

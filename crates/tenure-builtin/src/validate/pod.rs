@@ -8,7 +8,7 @@ use super::{
 use tenure_meta::{FieldError, FieldErrorKind, FieldErrors, Seen, format, object_meta};
 use tenure_value::{Object, Value};
 
-const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
+pub(super) const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 
 /// Returns the names of the volumes from the claim templates of a stateful set.
 fn claimed_volumes(object: &Value) -> impl Iterator<Item = &str> {

@@ -11,7 +11,7 @@ use tenure_value::Value;
 const OF_CONTAINERS: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 
 /// Resources that are counted, and so are integers.
-const COUNTED: [&str; 9] = [
+pub(super) const COUNTED: [&str; 9] = [
     "pods",
     "resourcequotas",
     "services",

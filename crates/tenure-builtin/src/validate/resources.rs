@@ -1,7 +1,7 @@
 //! Validation of resources: requests within limits, known resource names, required storage.
 
-use super::context::Context;
-use tenure_meta::{FieldErrorKind, FieldErrors, Quantity, format};
+use super::{context::Context, quota::COUNTED};
+use tenure_meta::{FieldErrorKind, FieldErrors, Previous, Quantity, format};
 use tenure_value::{Object, Value};
 
 /// Resources that a container may request without a domain in their name.
@@ -95,6 +95,31 @@ pub(crate) fn requirements(context: &Context<'_>, errors: &mut FieldErrors) {
             }
             _ => {}
         }
+    }
+}
+
+/// Validates what a node has: no amount is negative, and only those of Kubernetes' own resources have fractions.
+pub(crate) fn of_node(context: &Context<'_>, errors: &mut FieldErrors) {
+    for list in ["capacity", "allocatable"] {
+        for (name, value) in map(context, list) {
+            let Some(quantity) = amount(value) else { continue };
+            let is_whole = COUNTED.contains(&name.as_str()) || !is_native(name);
+            let details = [
+                (quantity.nanos() < 0, "must be greater than or equal to 0"),
+                (is_whole && !quantity.is_whole(), "must be an integer"),
+            ];
+            for (_, detail) in details.into_iter().filter(|(is_wrong, _)| *is_wrong) {
+                errors.push(context.fault(&format!("{list}.{name}"), FieldErrorKind::Invalid, value, detail));
+            }
+        }
+    }
+}
+
+/// Validates what a new node has: its status is kept, while that of other objects is written at its own endpoint.
+pub(crate) fn of_whole_node(context: &Context<'_>, errors: &mut FieldErrors) {
+    if let Some(status) = context.get("status").and_then(Value::as_object) {
+        let path = context.path.field("status");
+        of_node(&Context { node: status, path: &path, before: Previous::UNKNOWN, ..*context }, errors);
     }
 }
 

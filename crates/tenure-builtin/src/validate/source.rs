@@ -115,7 +115,14 @@ pub(crate) fn amount(context: &Context<'_>, errors: &mut FieldErrors) {
     };
     let known = units.iter().filter_map(|unit| Quantity::parse(unit)).any(|unit| unit == divisor);
     if divisor.nanos() != 0 && !known {
-        let detail = format!("supported with this resource: {}", units.join(", "));
+        let resource = match name {
+            _ if huge => "hugepages",
+            _ if name.ends_with(".cpu") => "cpu",
+            _ if name.ends_with(".memory") => "memory",
+            _ => "local ephemeral storage",
+        };
+        let units = if resource == "cpu" { units.join(" and ") } else { units.join(", ") };
+        let detail = format!("only divisor's values {units} are supported with the {resource} resource");
         errors.push(context.fault("divisor", FieldErrorKind::Invalid, &name.into(), &detail));
     }
 }

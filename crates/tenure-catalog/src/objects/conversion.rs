@@ -130,7 +130,8 @@ impl Objects {
             let review = ConversionReview::new(uid, &webhook.review_versions, api_version, batch);
             let timeout = Duration::from_secs(WEBHOOK_TIMEOUT_SECONDS);
             let request = review.request_body();
-            let response = match webhook_route(&*self.store, &webhook.target).await {
+            let endpoint = webhook_route(&*self.store, &webhook.target).await;
+            let response = match endpoint.and_then(|endpoint| endpoint.with_timeout(timeout)) {
                 Ok(endpoint) => {
                     let limit = response_limit;
                     self.webhooks.post(&webhook.ca_bundle, &endpoint, &request, timeout, limit).await

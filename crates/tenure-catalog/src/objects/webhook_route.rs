@@ -17,7 +17,7 @@ pub async fn to(store: &dyn Store, target: &WebhookTarget) -> Result<ServiceEndp
     match target {
         WebhookTarget::Url(url) => ServiceEndpoint::of_url(url),
         WebhookTarget::Service { namespace, name, path, port } => {
-            let addresses = addresses(store, namespace, name, *port).await?;
+            let addresses = addresses(store, namespace, name, *port).await;
             ServiceEndpoint::of_service((namespace, name), *port, path, addresses)
         }
     }
@@ -31,7 +31,7 @@ pub async fn addresses(
     port: u16,
 ) -> Result<Vec<(String, u16)>, String> {
     let service = get(store, find(SERVICES)?, namespace, name).await?;
-    let service = service.ok_or_else(|| format!("service {name:?} in namespace {namespace:?} not found"))?;
+    let service = service.ok_or_else(|| format!("service {name:?} not found"))?;
     let spec = service.get("spec").unwrap_or(&Value::Null);
     if spec.text("type") == "ExternalName" {
         return Ok(vec![(spec.text("externalName").to_string(), port)]);
@@ -39,7 +39,7 @@ pub async fn addresses(
     let of_service =
         |service_port: &&Value| service_port.get("port").and_then(Value::as_i64) == Some(i64::from(port));
     let Some(row) = spec.items("ports").iter().find(of_service) else {
-        return Err(format!("service {name:?} in namespace {namespace:?} has no port {port}"));
+        return Err(format!("no service port {port} found for service {name:?}"));
     };
     let port_name = row.text("name");
     let mut found = Vec::new();
@@ -62,7 +62,7 @@ pub async fn addresses(
     }
     match spec.text("clusterIP").as_str() {
         _ if !found.is_empty() => Ok(found),
-        "" | "None" => Err(format!("no endpoints available for service {name:?} in namespace {namespace:?}")),
+        "" | "None" => Err("cannot route to service with ClusterIP \"None\"".into()),
         address => Ok(vec![(address.into(), port)]),
     }
 }
@@ -126,7 +126,7 @@ mod tests {
             path: "/convert".into(),
             port: 443,
         };
-        assert!(to(&store, &target).await.unwrap_err().contains("not found"));
+        assert_eq!(to(&store, &target).await.unwrap().unresolved.as_deref(), Some("service \"s\" not found"));
         let service = r#"{"metadata":{"name":"s"},"spec":{"clusterIP":"10.0.0.9","ports":[{"name":"web","port":443}]}}"#;
         put(&store, find(SERVICES).unwrap(), "s", service).await;
         let route = to(&store, &target).await.unwrap();

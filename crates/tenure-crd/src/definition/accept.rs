@@ -111,6 +111,23 @@ pub fn accept(definition: &Value, in_use: &NamesInUse, now: Timestamp) -> Value 
     fields.with("status", status).into()
 }
 
+/// Returns a definition whose names are accepted by a later write, as Kubernetes stores it first: what it has of its status stays, a new
+/// one has no conditions, and the storage version joins the stored ones.
+pub fn unaccepted(definition: &Value) -> Value {
+    let Some(fields) = definition.as_object() else { return definition.clone() };
+    let spec = fields.get("spec").unwrap_or(&Value::Null);
+    let status = fields.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
+    let stored = stored_versions(&status, spec);
+    let status = match status.contains("acceptedNames") {
+        true => status,
+        false => {
+            let names = Value::object([("kind", Value::from("")), ("plural", Value::from(""))]);
+            status.with("acceptedNames", names).with("conditions", Value::Null)
+        }
+    };
+    fields.with("status", status.with("storedVersions", stored)).into()
+}
+
 /// The annotation that says where an API in a group of the Kubernetes community was approved.
 const APPROVED: &str = "api-approved.kubernetes.io";
 

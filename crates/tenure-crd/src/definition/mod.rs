@@ -13,7 +13,7 @@ mod version;
 mod version_check;
 mod version_rank;
 
-pub use accept::{CLEANUP_FINALIZER, NameUse, NamesInUse, accept, accepted_names, terminating};
+pub use accept::{CLEANUP_FINALIZER, NameUse, NamesInUse, accept, accepted_names, terminating, unaccepted};
 pub use change::merge_changes;
 pub use check::{check_create, check_update};
 pub use schema_warnings::schema_warnings;

@@ -215,7 +215,9 @@ impl Decoder<'_> {
                 walk.skip();
             }
             value => {
-                let rounding = if field.exact { Rounding::None } else { Rounding::Thousandths };
+                // Only lists of resources are rounded.
+                let is_exact = field.exact || matches!(self.shapes.get(field.shape), Shape::Scalar(_));
+                let rounding = if is_exact { Rounding::None } else { Rounding::Thousandths };
                 walk.replace_if(self.value(field.shape, value, path, rounding, before)?);
             }
         }
@@ -277,8 +279,12 @@ impl Decoder<'_> {
                 Ok((whole as f64 == number.get()).then(|| Value::from(whole)))
             }
             (ScalarShape::Bytes, Value::String(text)) => match base64::decode(text) {
-                Ok(_) if !text.contains(['\n', '\r']) => Ok(None),
-                Ok(bytes) => Ok(Some(base64::encode(bytes).into())),
+                // Bytes after the last whole one may be written in several ways, and lines may be broken.
+                Ok(bytes) => {
+                    let is_padded = text.ends_with('=') || text.contains(['\n', '\r']);
+                    let canonical = is_padded.then(|| base64::encode(bytes));
+                    Ok(canonical.filter(|canonical| canonical != text.as_str()).map(Value::from))
+                }
                 Err(at) => {
                     let message = format!("illegal base64 data at input byte {at}");
                     self.mismatch.get_or_insert_with(|| wrong(path, message));

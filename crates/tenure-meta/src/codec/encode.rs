@@ -163,6 +163,10 @@ impl Encoder<'_> {
             Shape::Scalar(ScalarShape::Quantity) if !field.keeps_zero => {
                 is_absent(Some(value), false) || value.as_str() == Some("0")
             }
+            // The empty text is a name, and wrong, where a number is always shown.
+            Shape::Scalar(ScalarShape::IntOrString) if matches!(field.absent, Absent::Value(_)) => {
+                value.is_null()
+            }
             Shape::Scalar(_) | Shape::List(_) => is_absent(Some(value), field.keeps_zero),
             Shape::Map(_) => is_absent(Some(value), false),
         }

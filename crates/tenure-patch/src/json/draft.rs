@@ -19,10 +19,18 @@ enum Node {
     Array(Sequence<Draft>),
 }
 
-const ABSENT: &str = "the field is absent";
-const OUTSIDE: &str = "the list has no such index";
-const SCALAR: &str = "a scalar has no parts";
-const ROOT: &str = "the whole document cannot be removed or added";
+/// Why a target does not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Missing {
+    pub(super) why: &'static str,
+    /// Whether it is the last token that leads nowhere, in a map or a list that exists.
+    pub(super) has_parent: bool,
+}
+
+pub(super) const ABSENT: Missing = Missing { why: "the field is absent", has_parent: true };
+const OUTSIDE: Missing = Missing { why: "the list has no such index", has_parent: true };
+const SCALAR: Missing = Missing { why: "a scalar has no parts", has_parent: false };
+const ROOT: Missing = Missing { why: "the whole document cannot be removed or added", has_parent: false };
 
 impl Draft {
     pub(super) fn new(value: Value) -> Draft {
@@ -90,7 +98,7 @@ impl Draft {
         &mut self,
         pointer: &Pointer,
         dialect: Dialect,
-    ) -> Result<Option<&mut Draft>, &'static str> {
+    ) -> Result<Option<&mut Draft>, Missing> {
         let Some((parents, last)) = pointer.split() else { return Ok(Some(self)) };
         match &mut self.walk(parents, dialect, None)?.open().node {
             Node::Object(fields) => Ok(fields.get_mut(last)),
@@ -108,7 +116,7 @@ impl Draft {
         pointer: &Pointer,
         value: Draft,
         dialect: Dialect,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), Missing> {
         let Some((parents, last)) = pointer.split() else {
             if dialect == Dialect::Kubernetes {
                 return Err(ROOT);
@@ -136,7 +144,7 @@ impl Draft {
         pointer: &Pointer,
         value: Draft,
         dialect: Dialect,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), Missing> {
         let Some((parents, last)) = pointer.split() else {
             *self = value;
             return Ok(());
@@ -159,7 +167,7 @@ impl Draft {
     }
 
     /// Removes the value at a pointer.
-    pub(super) fn remove(&mut self, pointer: &Pointer, dialect: Dialect) -> Result<Draft, &'static str> {
+    pub(super) fn remove(&mut self, pointer: &Pointer, dialect: Dialect) -> Result<Draft, Missing> {
         let (parents, last) = pointer.split().ok_or(ROOT)?;
         match &mut self.walk(parents, dialect, None)?.open().node {
             Node::Object(fields) => fields.remove(last).ok_or(ABSENT),
@@ -177,15 +185,16 @@ impl Draft {
         tokens: &[Text],
         dialect: Dialect,
         inserted: Option<usize>,
-    ) -> Result<&mut Draft, &'static str> {
+    ) -> Result<&mut Draft, Missing> {
+        let no_parent = |missing| Missing { has_parent: false, ..missing };
         let mut part = self;
         part.deepen(inserted.map(|depth| depth + tokens.len() + 1));
         for (at, token) in tokens.iter().enumerate() {
             part = match &mut part.open().node {
-                Node::Object(fields) => fields.get_mut(token).ok_or(ABSENT)?,
+                Node::Object(fields) => fields.get_mut(token).ok_or(no_parent(ABSENT))?,
                 Node::Array(items) => {
-                    let at = index(token, items.len(), dialect).ok_or(OUTSIDE)?;
-                    items.get_mut(at).ok_or(OUTSIDE)?
+                    let at = index(token, items.len(), dialect).ok_or(no_parent(OUTSIDE))?;
+                    items.get_mut(at).ok_or(no_parent(OUTSIDE))?
                 }
                 Node::Whole(_) => return Err(SCALAR),
             };

@@ -4,14 +4,17 @@
 
 mod diff;
 mod draft;
+mod library_text;
 mod operation;
 mod sequence;
 
 pub use crate::pointer::Dialect;
 pub use diff::diff;
+pub(crate) use library_text::{bad_operation, test_failed};
 
 use crate::{ErrorKind, PatchError};
-use draft::Draft;
+use draft::{Draft, Missing};
+use library_text::Target;
 use operation::{Action, Operation};
 use tenure_value::{Kind, Limits, Value};
 
@@ -101,10 +104,14 @@ impl Patching<'_> {
             let value = operation.clone();
             PatchError::from(ErrorKind::BadOperation { index, problem: problem.into(), value })
         })?;
-        let missing = |pointer: &str, problem: &'static str| -> PatchError {
-            ErrorKind::NoSuchTarget { index, pointer: pointer.into(), problem: problem.into() }.into()
+        let missing = |pointer: &str, target: Target, problem: Missing| -> PatchError {
+            let name = operation.get("op").and_then(Value::as_str).unwrap_or_default();
+            let in_kubernetes = library_text::missing(name, target, pointer, problem).into();
+            let (pointer, problem) = (pointer.into(), problem.why.into());
+            ErrorKind::NoSuchTarget { index, pointer, problem, in_kubernetes }.into()
         };
-        let to = |problem| missing(path, problem);
+        let to = |problem| missing(path, Target::Path, problem);
+        let of_source = |text, problem| missing(text, Target::From, problem);
         let depth = pointer.tokens().len();
         match action {
             Action::Add(value) => {
@@ -118,18 +125,18 @@ impl Patching<'_> {
             Action::Remove => self.draft.remove(&pointer, dialect).map(drop).map_err(to),
             Action::Move { from, text } => {
                 if pointer.is_within(&from) && pointer != from {
-                    return Err(missing(path, "a value cannot move into itself"));
+                    return Err(to(Missing { why: "a value cannot move into itself", has_parent: false }));
                 }
-                let value = self.draft.remove(&from, dialect).map_err(|problem| missing(text, problem))?;
+                let value = self.draft.remove(&from, dialect).map_err(|problem| of_source(text, problem))?;
                 self.draft.add(&pointer, checked(value, depth)?, dialect).map_err(to)
             }
             Action::Copy { from, text } => {
-                let value = self.draft.get(&from, dialect).map_err(|problem| missing(text, problem))?;
+                let value = self.draft.get(&from, dialect).map_err(|problem| of_source(text, problem))?;
                 let value = match (value, dialect) {
                     (Some(value), _) => value.view(),
                     // As recorded: if the parent exists and the field does not, `null` is copied.
                     (None, Dialect::Kubernetes) => Value::Null,
-                    (None, Dialect::Standard) => return Err(missing(text, "the field is absent")),
+                    (None, Dialect::Standard) => return Err(of_source(text, draft::ABSENT)),
                 };
                 self.count_copy(&value)?;
                 self.draft.add(&pointer, checked(Draft::new(value), depth)?, dialect).map_err(to)

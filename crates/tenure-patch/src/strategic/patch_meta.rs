@@ -32,7 +32,9 @@ pub(crate) fn lookup<'s>(ty: TypeRef<'s>, name: &str, value: &Value) -> Result<P
     match ty.get() {
         Type::Struct(structure) => match structure.field(name) {
             Some(field) => return Ok(PatchMeta { ty: ty.slot(&field.slot), marks: Some(&field.patch) }),
-            None if structure.unknown == UnknownFields::Preserved => return unmarked(TypeRef::untyped()),
+            None if structure.unknown == UnknownFields::Preserved && !is_raw(ty) => {
+                return unmarked(TypeRef::untyped());
+            }
             None => {}
         },
         Type::Map(map) => {
@@ -45,6 +47,11 @@ pub(crate) fn lookup<'s>(ty: TypeRef<'s>, name: &str, value: &Value) -> Result<P
         Type::List(_) | Type::Scalar(_) => {}
     }
     Err(ErrorKind::UnknownField { field: name.into(), value: value.clone() }.into())
+}
+
+/// Whether a type holds an object of any kind. Its fields are known to no patch, which can set and remove them.
+fn is_raw(ty: TypeRef<'_>) -> bool {
+    ty.name().is_some_and(|name| name.ends_with(".RawExtension"))
 }
 
 /// Returns the type of a field, untyped if the type does not know it.

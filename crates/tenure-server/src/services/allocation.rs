@@ -20,7 +20,7 @@ use tenure_catalog::{
     history::{Author, History, HistoryVerb},
     object::{Stored, encode, meta_text},
 };
-use tenure_meta::{ApiError, Cause, FieldError, GroupVersionResource, IpFamily, ValueExt};
+use tenure_meta::{ApiError, Cause, FieldError, GroupVersionResource, IpFamily, ValueExt, format};
 use tenure_store::{Error, Expected, ListRequest, Transaction};
 use tenure_value::Value;
 
@@ -46,6 +46,19 @@ fn check_allocated(service: &Value) -> Result<(), ApiError> {
     Err(ApiError::internal_error(format!(
         "failed to allocate a serviceIP for Service {name:?}: range is full"
     )))
+}
+
+/// Returns the error of an IPAddress whose service has a name that no object has.
+fn unnamed_parent(address: &str, name: &str) -> Option<String> {
+    const PATH: &str = "spec.parentRef.name";
+    let causes: Vec<Cause> = match name {
+        "" => vec![FieldError::required(PATH, "").cause()],
+        _ => format::path_segment(name)
+            .into_iter()
+            .map(|fault| FieldError::invalid(PATH, &name.into(), fault).cause())
+            .collect(),
+    };
+    (!causes.is_empty()).then(|| ApiError::invalid(IP_ADDRESSES.group, "IPAddress", address, causes).message.clone())
 }
 
 /// Returns the addresses and ports of an object; only services have any.
@@ -88,7 +101,7 @@ impl ServiceAllocator {
             return Ok(refusals.iter().map(FieldError::cause).collect());
         }
         let requested = service::requested_addresses(old, admitted, families);
-        if let Some(error) = self.address_error(&requested, is_dry_run).await? {
+        if let Some(error) = self.address_error(&requested, new, is_dry_run).await? {
             return Ok(vec![error.cause()]);
         }
         check_allocated(new)?;
@@ -106,19 +119,30 @@ impl ServiceAllocator {
         }
     }
 
-    /// Returns why a service does not get an address: none of the networks has it, or another service.
+    /// Returns why a service does not get an address: none of the networks has it, or another service, or its IPAddress cannot name
+    /// the service.
     async fn address_error(
         &self,
         requested: &RequestedAddresses,
+        service: &Value,
         is_dry_run: bool,
     ) -> Result<Option<FieldError>, ApiError> {
+        let unnamed = |address: &str| unnamed_parent(address, meta_text(service, "name"));
+        let refused = |detail| Ok(Some(FieldError::invalid("spec.clusterIPs", &requested.shown, detail)));
         if requested.added.is_empty() {
-            return Ok(None);
+            // What is allocated is known by now.
+            let given = service.at(["spec"]).and_then(|spec| spec.items("clusterIPs").first()).and_then(Value::as_str);
+            let address = given.filter(|_| requested.is_allocating && !is_dry_run);
+            return match address.and_then(unnamed) {
+                Some(why) => refused(format!("failed to allocate IP: {why}")),
+                None => Ok(None),
+            };
         }
         let cidrs = service_cidrs(&self.objects).await?;
         for (address, written) in &requested.added {
             let family = IpFamily::of(*address);
             let of_family = cidrs.iter().flat_map(|cidr| &cidr.ranges).find(|range| range.family() == family);
+            let unnamed = unnamed(&address.to_string());
             // A dry run asks one network of Kubernetes, and does not look for the address.
             let why = match (is_dry_run, of_family) {
                 (true, Some(range)) if range.contains(*address) => continue,
@@ -128,13 +152,13 @@ impl ServiceAllocator {
                 _ if !cidrs.iter().any(|cidr| cidr.is_ready() && cidr.contains(*address)) => {
                     "the provided network does not match the current range".into()
                 }
+                _ if unnamed.is_some() => unnamed.unwrap_or_default(),
                 _ if self.objects.store.get(address_key(*address)?.as_bytes()).await?.is_some() => {
                     "provided IP is already allocated".into()
                 }
                 _ => continue,
             };
-            let detail = format!("failed to allocate IP {written}: {why}");
-            return Ok(Some(FieldError::invalid("spec.clusterIPs", &requested.shown, detail)));
+            return refused(format!("failed to allocate IP {written}: {why}"));
         }
         Ok(None)
     }

@@ -47,6 +47,9 @@ impl Subresources {
             name: meta_text(binding, "name").into(),
             ..target.copy()
         };
+        if pod.name.is_empty() {
+            return Err(ApiError::bad_request("Name parameter required."));
+        }
         // Here a uid is metadata of the binding, which only the server sets, and no condition; a version is one.
         let fields = metadata(binding).without("uid");
         let fields = match version.is_empty() {

@@ -3,7 +3,8 @@
 use super::{
     Writer,
     delete_options::DeleteOptions,
-    identity::{keep_identity, keep_new_identity},
+    create::check_namespace,
+    identity::{keep_identity, keep_new_identity, without_new_identity},
     metadata_checks,
     request::{Admitted, WriteRequest},
 };
@@ -53,6 +54,8 @@ pub(super) async fn review<'a>(
         return Ok(None);
     }
     let operation = if live.is_some() { Operation::Update } else { Operation::Create };
+    // A generated name is known when the object is validated.
+    let name = if write.is_name_generated { "" } else { name };
     let review = writer.admission.review(write.target, operation, name, write.options.dry_run);
     let Some(review) = review else { return Ok(None) };
     let old = live.map_or(Value::Null, |live| {
@@ -77,7 +80,12 @@ impl WriteReview<'_> {
             return review.admit(object, &unchanged, warnings).await;
         }
         let revision = live.map_or(Revision::ZERO, |live| live.revision);
-        let reviewed = shown(write, true, &object, managers, revision);
+        let given = meta_text(&object, "name");
+        let seen = |object: &Value| match live {
+            Some(_) => shown(write, true, object, managers, revision),
+            None => shown(write, true, &without_new_identity(write, object, given), managers, revision),
+        };
+        let reviewed = seen(&object);
         if write.endpoint == Endpoint::Scale {
             let scale = review.admit(reviewed, &unchanged, warnings).await?;
             return with_replicas(write.target, &object, &scale);
@@ -85,6 +93,7 @@ impl WriteReview<'_> {
         // A changed object is decoded again before the next plugin sees it.
         let found = Mutex::new(Vec::new());
         let complete = |changed: &Value| {
+            check_namespace(write.target, changed)?;
             let (body, duplicates) =
                 one_reference_per_owner_after_admission(write.without_foreign_namespace(&bare(changed)));
             found.lock().extend(duplicates);
@@ -96,13 +105,17 @@ impl WriteReview<'_> {
             })?;
             let object = match live {
                 Some(live) => keep_identity(live, decoded.value),
-                None => keep_new_identity(&object, decoded.value),
+                None => keep_new_identity(write, &object, decoded.value),
             };
-            Ok(shown(write, true, &object, managers, revision))
+            Ok(seen(&object))
         };
-        let admitted = review.admit(reviewed.clone(), &complete, warnings).await.map(|object| bare(&object));
+        let admitted = review.admit(reviewed.clone(), &complete, warnings).await;
         warnings.extend(found.into_inner());
-        admitted
+        let admitted = bare(&admitted?);
+        Ok(match live {
+            Some(_) => admitted,
+            None => keep_new_identity(write, &object, admitted),
+        })
     }
 
     /// Runs the validating phase.

@@ -38,22 +38,18 @@ impl ObjectUpdate for Apply {
     fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         let (target, config) = (write.target, &self.config);
         let (empty, none) = (target.handler.empty(), Managers::default());
+        // What an update may create, an update of its status creates too, and is compared with its name first.
+        let creates_by_part = write.endpoint == Endpoint::Status && target.handler.resource.strategy.create_on_update;
         let found = match live {
             Some(live) => as_live(live),
-            None if write.endpoint != Endpoint::Main => {
-                // What an update may create is compared with its name first.
-                if target.handler.resource.strategy.create_on_update {
+            None if write.endpoint != Endpoint::Main && !creates_by_part => return Err(target.not_found()),
+            None => {
+                if creates_by_part {
                     check_name(target, config)?;
                 }
-                return Err(target.not_found());
+                self.check_absent_uid(target)?;
+                Live { object: &empty, managers: &none, presence: Presence::New }
             }
-            None if !self.uid.is_empty() => {
-                let uid = &self.uid;
-                return Err(target.conflict(&format!(
-                    "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-                )));
-            }
-            None => Live { object: &empty, managers: &none, presence: Presence::New },
         };
         let written = live.map_or(UNWRITTEN, |live| live.revision);
         let state = write.ownership(&target.subresource, written, |ownership| {
@@ -76,6 +72,18 @@ impl ObjectUpdate for Apply {
             }
         }
         Ok(Next::Applied(state))
+    }
+}
+
+impl Apply {
+    /// Checks that a configuration of an object that does not exist expects no uid.
+    fn check_absent_uid(&self, target: &Target) -> Result<(), ApiError> {
+        match self.uid.as_str() {
+            "" => Ok(()),
+            uid => Err(target.conflict(&format!(
+                "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            ))),
+        }
     }
 }
 

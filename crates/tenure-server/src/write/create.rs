@@ -52,6 +52,7 @@ impl Writer {
         let write = WriteRequest::new(self, target, request, options)
             .with_version(version.map(Revision::from_number));
         let (given, prefix) = (meta_text(object, "name"), meta_text(object, "generateName"));
+        let write = write.with_generated_name(given.is_empty() && !prefix.is_empty());
         if given.is_empty() && request.audit.is_recording() {
             // The audit event shows the object as it was sent, without the name that it gets.
             let body = write.decode(object, None, &posted.errors)?;
@@ -69,6 +70,7 @@ impl Writer {
             let create = Create { document, errors: &posted.errors };
             let mut warnings = Vec::new();
             if let Some(written) = self.attempt_warned(&write, &create, None, &mut warnings).await? {
+                self.accept_names(target, meta_text(&written.stored.object, "name")).await;
                 return self.respond(target, request, format, &written);
             }
             if !given.is_empty() {
@@ -98,6 +100,26 @@ impl Writer {
         check_namespace(target, &posted.object)?;
         request.audit.set_request_object(&body.object, &body.version);
         Ok((body.object, body.warnings))
+    }
+
+    /// Returns the name under which a new object is stored: admission may have given it another one, which must be free.
+    pub(super) async fn admitted_name(
+        &self,
+        write: &WriteRequest<'_>,
+        name: Text,
+        object: &Value,
+    ) -> Result<Text, ApiError> {
+        let admitted = meta_text(object, "name");
+        if admitted == name || admitted.is_empty() {
+            return Ok(admitted.into());
+        }
+        self.check_absent(write.target, admitted).await.map_err(|mut error| {
+            if write.is_name_generated {
+                error.message.push_str(", the server was not able to generate a unique name for the object");
+            }
+            error
+        })?;
+        Ok(admitted.into())
     }
 
     /// Checks that no object of that name exists.

@@ -5,7 +5,7 @@ use crate::{admission::Admission, services::FreeValues};
 use std::sync::Arc;
 use tenure_builtin::role::Role;
 use tenure_catalog::object::meta_text;
-use tenure_meta::{ApiError, CreateContext, IpFamily, Timestamp, UserInfo};
+use tenure_meta::{ApiError, CreateContext, Endpoint, IpFamily, Timestamp, UserInfo};
 use tenure_value::{Text, Value};
 
 /// The context of one write.
@@ -15,6 +15,7 @@ pub(super) struct ServerContext {
     user: Arc<UserInfo>,
     free: Option<FreeValues>,
     admission: Arc<Admission>,
+    allocates: bool,
 }
 
 impl ServerContext {
@@ -32,7 +33,8 @@ impl ServerContext {
             _ => None,
         };
         let (uid, user) = (meta_text(object, "uid").into(), write.request.user.clone());
-        Ok(ServerContext { now: write.now, uid, user, free, admission: writer.admission.clone() })
+        let allocates = write.endpoint != Endpoint::Status;
+        Ok(ServerContext { now: write.now, uid, user, free, admission: writer.admission.clone(), allocates })
     }
 }
 
@@ -56,6 +58,10 @@ impl CreateContext for ServerContext {
 
     fn cluster_ip(&mut self, family: IpFamily) -> Option<Text> {
         self.free.as_mut().and_then(|free| free.cluster_ip(family))
+    }
+
+    fn allocates(&self) -> bool {
+        self.allocates
     }
 
     fn node_port(&mut self) -> Option<u16> {

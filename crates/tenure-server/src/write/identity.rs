@@ -63,11 +63,22 @@ pub(super) fn keep_identity(live: &Stored, object: Value) -> Value {
     with_metadata(&object, fields)
 }
 
-/// Returns a new object, as admission changed it, with its former identity.
-pub(super) fn keep_new_identity(before: &Value, object: Value) -> Value {
-    const GIVEN: [&str; 4] = ["creationTimestamp", "name", "namespace", "uid"];
+/// Returns a new object as mutating admission sees it: without the metadata that only the server sets, and the name that it generated.
+pub(super) fn without_new_identity(write: &WriteRequest<'_>, object: &Value, name: &str) -> Value {
+    const HIDDEN: [&str; 4] = ["creationTimestamp", "generation", "uid", "name"];
+    let is_generated = write.is_name_generated && meta_text(object, "name") == name;
+    let hidden = &HIDDEN[..HIDDEN.len() - usize::from(!is_generated)];
+    with_metadata(object, hidden.iter().fold(metadata(object), |fields, name| fields.without(name)))
+}
+
+/// Returns a new object, as admission changed it, with its former identity. What is posted keeps the name that admission left it.
+pub(super) fn keep_new_identity(write: &WriteRequest<'_>, before: &Value, object: Value) -> Value {
+    const GIVEN: [&str; 5] = ["creationTimestamp", "generation", "namespace", "uid", "name"];
+    let is_generated = write.is_name_generated && meta_text(&object, "name").is_empty();
+    let keeps_name = write.target.verb == Verb::Create && !is_generated;
     let given = metadata(before);
-    let fields = GIVEN.iter().fold(metadata(&object), |fields, name| match given.get(name) {
+    let kept = &GIVEN[..GIVEN.len() - usize::from(keeps_name)];
+    let fields = kept.iter().fold(metadata(&object), |fields, name| match given.get(name) {
         Some(value) => fields.with(*name, value.clone()),
         None => fields.without(name),
     });

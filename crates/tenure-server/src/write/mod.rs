@@ -1,6 +1,7 @@
 //! Writes. Every verb describes its change ([`ObjectUpdate`]) and hands it to the one pipeline of `pipeline.rs`, which lists the phases
 //! of a create or an update from top to bottom; deletion has a pipeline of its own in `delete.rs`.
 
+mod accepted_names;
 mod admission;
 mod apply;
 mod authorize;
@@ -33,6 +34,7 @@ mod unrecognized;
 mod update;
 
 use crate::{admission::Admission, read::Reader, services::ServiceAllocator};
+use commit::Outcome;
 pub(crate) use create::{Posted, check_namespace};
 pub(crate) use delete_options::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
 pub(crate) use finalization::is_finished;
@@ -120,6 +122,9 @@ impl Writer {
             Verb::Update => self.update(target, request).await?,
             _ => self.patch(target, request).await?,
         };
+        if !matches!(written.outcome, Outcome::Unchanged) {
+            self.accept_names(target, &target.name).await;
+        }
         if report {
             return Ok(ownership_report::response(target, before.as_ref(), &written.stored, format));
         }

@@ -165,6 +165,10 @@ impl Writer {
             Some(review) => Box::pin(review.mutate(object, &managers, live, warnings)).await?,
             None => object,
         };
+        let name = match live {
+            None if write.target.verb == Verb::Create => self.admitted_name(write, name, &object).await?,
+            _ => name,
+        };
         // Prepare by the strategy of the kind, and validate.
         let admitted = object;
         let object = self.prepare(write, live, &admitted).await?;
@@ -388,7 +392,11 @@ impl Writer {
         if let Some(live) = live.filter(|_| write.profile.has(Improvement::AnnounceMergeChanges)) {
             warnings.extend(tenure_crd::merge_changes(&live.object, &object));
         }
-        Ok(tenure_crd::accept(&object, &names, write.now))
+        Ok(match (write.profile.has(Improvement::EstablishAtOnce), write.endpoint) {
+            (true, _) => tenure_crd::accept(&object, &names, write.now),
+            (false, Endpoint::Main) => tenure_crd::unaccepted(&object),
+            (false, _) => object,
+        })
     }
 
     /// Checks an object by the rules of its kind: as it was sent, as it was admitted before its kind filled in the rest, and as it is
@@ -444,10 +452,6 @@ impl Writer {
         live: Option<&Stored>,
     ) -> Result<(Value, Option<Value>), ApiError> {
         let handler = &write.target.handler;
-        // A dry run is not read back from the store.
-        if write.options.dry_run && !handler.is_custom() {
-            return Ok((object, None));
-        }
         let object = handler.canonicalize(object, live.map(|live| &live.object));
         if !handler.is_custom() {
             let at_storage = handler.strategy().stores_as_served().then(|| object.clone());

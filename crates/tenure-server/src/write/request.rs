@@ -20,6 +20,8 @@ pub(crate) struct WriteRequest<'a> {
     pub endpoint: Endpoint<'a>,
     /// Whether admission runs; it does not for writes of the server itself.
     pub admission: Admitted,
+    /// Whether the server chose the name of the object to create.
+    pub(super) is_name_generated: bool,
     /// The `resourceVersion` of an object to create, if it names one.
     pub(super) created_version: Option<Revision>,
     /// The differences from Kubernetes that are on.
@@ -95,6 +97,7 @@ impl<'a> WriteRequest<'a> {
                 AdmissionReview::Required => Admitted::NotYet,
                 AdmissionReview::Skipped => Admitted::Already,
             },
+            is_name_generated: false,
             created_version: None,
             profile: writer.profile,
             conversions: Conversions::default(),
@@ -141,6 +144,11 @@ impl<'a> WriteRequest<'a> {
     /// Returns the same write as an apply.
     pub(super) fn into_apply(self) -> WriteRequest<'a> {
         WriteRequest { is_apply: true, ..self }
+    }
+
+    /// Returns the same write of a new object whose name the server chooses or not.
+    pub(super) fn with_generated_name(self, is_name_generated: bool) -> WriteRequest<'a> {
+        WriteRequest { is_name_generated, ..self }
     }
 
     /// Returns the same write of a new object that names a `resourceVersion`.

@@ -303,13 +303,14 @@ fn a_webhook_service_is_resolved_or_reported_missing() {
     server.create(DEFINITIONS, &definition(&client, "v1"));
     server.create(V1, &object("v1", "a", JOINED));
     let why = || server.get(&format!("{V2}/a")).field("message");
-    assert!(why().contains("service \"webhook\" in namespace \"hooks\" not found"), "{}", why());
+    let missing = "Post \"https://webhook.hooks.svc:9443/convert?timeout=30s\": service \"webhook\" not found";
+    assert!(why().contains(missing), "{}", why());
     let service = r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"webhook"},"spec":{"clusterIP":"None","ports":[{"name":"web","port":PORT}]}}"#;
     server.create("/api/v1/namespaces/hooks/services", &service.replace("PORT", "443"));
-    assert!(why().contains("has no port 9443"), "{}", why());
+    assert!(why().contains("no service port 9443 found for service \"webhook\""), "{}", why());
     server.delete("/api/v1/namespaces/hooks/services/webhook");
     server.create("/api/v1/namespaces/hooks/services", &service.replace("PORT", "9443"));
-    assert!(why().contains("no endpoints available for service \"webhook\""), "{}", why());
+    assert!(why().contains("cannot route to service with ClusterIP \"None\""), "{}", why());
     server.delete("/api/v1/namespaces/hooks/services/webhook");
     // A service of type ExternalName is called at that name.
     let client = client.replace("9443", &webhook.address.port().to_string());
