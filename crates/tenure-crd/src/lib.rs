@@ -49,8 +49,8 @@ mod validate;
 
 pub use definition::{
     CLEANUP_FINALIZER, Conversion, Definition, NameUse, NamesInUse, ResourceNames, Version,
-    WEBHOOK_TIMEOUT_SECONDS, Webhook, WebhookTarget, accept, accepted_names, unaccepted, check_create, check_update,
-    merge_changes, schema_warnings, terminating, version_rank,
+    WEBHOOK_TIMEOUT_SECONDS, Webhook, WebhookTarget, accept, accepted_names, check_create, check_update,
+    merge_changes, schema_warnings, terminating, unaccepted, version_rank,
 };
 pub use format::{duration, duration_nanoseconds};
 pub use json_path::JsonPath;

@@ -33,7 +33,12 @@ impl ServiceEndpoint {
                 .ok_or_else(|| format!("URL {url:?} has an invalid port {port}: use 1 to 65535"))?,
         };
         let host = host.trim_start_matches('[').trim_end_matches(']').to_string();
-        Ok(ServiceEndpoint { url: with_clean_path(parsed)?, addresses: vec![(host, port)], unresolved: None, user: None })
+        Ok(ServiceEndpoint {
+            url: with_clean_path(parsed)?,
+            addresses: vec![(host, port)],
+            unresolved: None,
+            user: None,
+        })
     }
 
     /// Returns the endpoint of a port of a service that is reached at certain addresses, or not at all.

@@ -1,9 +1,9 @@
 //! The validation functions that the data refers to, by name.
 
 use super::{
-    admission, aggregation, autoscaler, certificate, conditions, container_claims, content, context::Context, device, event,
-    flow, job, placement, pod, pod_certificate, pod_parts, prefixed_path, projection, quota, resources,
-    selector, service, signer_name, source, trust_bundle, volume, workload,
+    admission, aggregation, autoscaler, certificate, conditions, container_claims, content, context::Context,
+    device, event, flow, job, placement, pod, pod_certificate, pod_parts, prefixed_path, projection, quota,
+    resources, selector, service, signer_name, source, trust_bundle, volume, workload,
 };
 use tenure_meta::{FieldErrors, NameFilter};
 

@@ -42,6 +42,8 @@ fn is_native(name: &str) -> bool {
 
 /// Validates the resources of a container or a pod.
 pub(crate) fn requirements(context: &Context<'_>, errors: &mut FieldErrors) {
+    // Those of a pod as a whole are not below an item of a list.
+    let is_of_container = || context.path.to_string().ends_with("].resources");
     for list in ["limits", "requests"] {
         for (name, value) in map(context, list) {
             let path = || format!("{list}[{name}]");
@@ -56,7 +58,7 @@ pub(crate) fn requirements(context: &Context<'_>, errors: &mut FieldErrors) {
             if is_valid && is_plain && !QUOTA.contains(&name.as_str()) {
                 refuse("must be a standard resource type or fully qualified");
             }
-            if is_plain {
+            if is_plain && is_of_container() {
                 refuse("must be a standard resource for containers");
             }
             let Some(quantity) = amount(value) else { continue };

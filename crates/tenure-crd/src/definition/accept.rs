@@ -222,11 +222,16 @@ fn accept_names(
             (true, None) => {}
         }
     }
-    let short: Vec<&Text> = wanted
-        .short_names
-        .iter()
-        .filter(|word| !taken(&in_use.resources, word, "ShortNamesConflict"))
-        .collect();
+    // A new short name may not be one of the names that the definition has itself, either.
+    let own =
+        |field: &str| held.get(field).and_then(Value::as_str).filter(|word| !word.is_empty()).map(Text::new);
+    let own: HashSet<Text> = ["plural", "singular"].into_iter().filter_map(own).collect();
+    let kept = held.texts("shortNames");
+    let mut is_free = |word: &&Text| {
+        !taken(&in_use.resources, word, "ShortNamesConflict")
+            && (kept.contains(word) || !taken(&own, word, "ShortNamesConflict"))
+    };
+    let short: Vec<&Text> = wanted.short_names.iter().filter(|word| is_free(word)).collect();
     if !short.is_empty() {
         names =
             names.with("shortNames", Value::array(short.into_iter().map(|word| Value::from(word.clone()))));

@@ -94,11 +94,7 @@ impl Draft {
     }
 
     /// Returns the part at a pointer; `None` if only its last field is absent.
-    pub(super) fn get(
-        &mut self,
-        pointer: &Pointer,
-        dialect: Dialect,
-    ) -> Result<Option<&mut Draft>, Missing> {
+    pub(super) fn get(&mut self, pointer: &Pointer, dialect: Dialect) -> Result<Option<&mut Draft>, Missing> {
         let Some((parents, last)) = pointer.split() else { return Ok(Some(self)) };
         match &mut self.walk(parents, dialect, None)?.open().node {
             Node::Object(fields) => Ok(fields.get_mut(last)),
@@ -111,12 +107,7 @@ impl Draft {
     }
 
     /// Adds a value at a pointer: sets a field, or inserts into a list.
-    pub(super) fn add(
-        &mut self,
-        pointer: &Pointer,
-        value: Draft,
-        dialect: Dialect,
-    ) -> Result<(), Missing> {
+    pub(super) fn add(&mut self, pointer: &Pointer, value: Draft, dialect: Dialect) -> Result<(), Missing> {
         let Some((parents, last)) = pointer.split() else {
             if dialect == Dialect::Kubernetes {
                 return Err(ROOT);

@@ -34,7 +34,9 @@ pub(super) fn missing(operation: &str, target: Target, pointer: &str, missing: M
     let last = tokens.as_ref().ok().and_then(|pointer| pointer.split()).map_or("", |(_, last)| last.as_str());
     let adds = operation == "add" || target == Target::Path && operation != "remove";
     let why = match index_fault(last) {
-        _ if missing == super::draft::ABSENT => format!("Unable to remove nonexistent key: {last}: {MISSING}"),
+        _ if missing == super::draft::ABSENT => {
+            format!("Unable to remove nonexistent key: {last}: {MISSING}")
+        }
         Some(fault) if adds => format!("value was not a proper array index: '{last}': {fault}"),
         Some(fault) => fault,
         None => {
@@ -96,27 +98,76 @@ mod tests {
     fn every_failure_has_the_words_of_the_library() {
         let live = r#"{"a":1,"list":["x"],"map":{}}"#.parse().unwrap();
         for (patch, expected) in [
-            (r#"{"op":"add","path":"/b/c","value":1}"#, r#"add operation does not apply: doc is missing path: "/b/c": missing value"#),
-            (r#"{"op":"add","path":"/a/c","value":1}"#, r#"add operation does not apply: doc is missing path: "/a/c": missing value"#),
-            (r#"{"op":"add","path":"","value":1}"#, r#"add operation does not apply: doc is missing path: "": missing value"#),
-            (r#"{"op":"add","path":"/list/z","value":1}"#, r#"error in add for path: '/list/z': value was not a proper array index: 'z': strconv.Atoi: parsing "z": invalid syntax"#),
-            (r#"{"op":"add","path":"/list/7","value":1}"#, "error in add for path: '/list/7': Unable to access invalid index: 7: invalid index referenced"),
-            (r#"{"op":"remove","path":"/map/k"}"#, "error in remove for path: '/map/k': Unable to remove nonexistent key: k: missing value"),
-            (r#"{"op":"remove","path":"/list/-"}"#, r#"error in remove for path: '/list/-': strconv.Atoi: parsing "-": invalid syntax"#),
-            (r#"{"op":"replace","path":"/b/c","value":1}"#, "replace operation does not apply: doc is missing path: /b/c: missing value"),
-            (r#"{"op":"replace","path":"/list/7","value":1}"#, "replace operation does not apply: doc is missing key: /list/7: missing value"),
-            (r#"{"op":"move","from":"/b/c","path":"/d"}"#, "move operation does not apply: doc is missing from path: /b/c: missing value"),
-            (r#"{"op":"move","from":"/map/k","path":"/d"}"#, "error in move for path: 'k': Unable to remove nonexistent key: k: missing value"),
-            (r#"{"op":"move","from":"/a","path":"/b/c"}"#, "move operation does not apply: doc is missing destination path: /b/c: missing value"),
-            (r#"{"op":"copy","from":"/list/7","path":"/d"}"#, "error in copy for from: '/list/7': Unable to access invalid index: 7: invalid index referenced"),
-            (r#"{"op":"copy","from":"/a","path":"/list/7"}"#, "error while adding value during copy: Unable to access invalid index: 7: invalid index referenced"),
+            (
+                r#"{"op":"add","path":"/b/c","value":1}"#,
+                r#"add operation does not apply: doc is missing path: "/b/c": missing value"#,
+            ),
+            (
+                r#"{"op":"add","path":"/a/c","value":1}"#,
+                r#"add operation does not apply: doc is missing path: "/a/c": missing value"#,
+            ),
+            (
+                r#"{"op":"add","path":"","value":1}"#,
+                r#"add operation does not apply: doc is missing path: "": missing value"#,
+            ),
+            (
+                r#"{"op":"add","path":"/list/z","value":1}"#,
+                r#"error in add for path: '/list/z': value was not a proper array index: 'z': strconv.Atoi: parsing "z": invalid syntax"#,
+            ),
+            (
+                r#"{"op":"add","path":"/list/7","value":1}"#,
+                "error in add for path: '/list/7': Unable to access invalid index: 7: invalid index referenced",
+            ),
+            (
+                r#"{"op":"remove","path":"/map/k"}"#,
+                "error in remove for path: '/map/k': Unable to remove nonexistent key: k: missing value",
+            ),
+            (
+                r#"{"op":"remove","path":"/list/-"}"#,
+                r#"error in remove for path: '/list/-': strconv.Atoi: parsing "-": invalid syntax"#,
+            ),
+            (
+                r#"{"op":"replace","path":"/b/c","value":1}"#,
+                "replace operation does not apply: doc is missing path: /b/c: missing value",
+            ),
+            (
+                r#"{"op":"replace","path":"/list/7","value":1}"#,
+                "replace operation does not apply: doc is missing key: /list/7: missing value",
+            ),
+            (
+                r#"{"op":"move","from":"/b/c","path":"/d"}"#,
+                "move operation does not apply: doc is missing from path: /b/c: missing value",
+            ),
+            (
+                r#"{"op":"move","from":"/map/k","path":"/d"}"#,
+                "error in move for path: 'k': Unable to remove nonexistent key: k: missing value",
+            ),
+            (
+                r#"{"op":"move","from":"/a","path":"/b/c"}"#,
+                "move operation does not apply: doc is missing destination path: /b/c: missing value",
+            ),
+            (
+                r#"{"op":"copy","from":"/list/7","path":"/d"}"#,
+                "error in copy for from: '/list/7': Unable to access invalid index: 7: invalid index referenced",
+            ),
+            (
+                r#"{"op":"copy","from":"/a","path":"/list/7"}"#,
+                "error while adding value during copy: Unable to access invalid index: 7: invalid index referenced",
+            ),
             (r#"{"op":"test","path":"/a","value":2}"#, "testing value /a failed: test failed"),
-            (r#"{"op":"test","path":"/b/c","value":2}"#, "test operation does not apply: is missing path: /b/c: missing value"),
+            (
+                r#"{"op":"test","path":"/b/c","value":2}"#,
+                "test operation does not apply: is missing path: /b/c: missing value",
+            ),
             (r#"{"op":"jump","path":"/a"}"#, "Unexpected kind: jump"),
             (r#"{"op":"copy","path":"/a"}"#, "copy operation failed to decode from: missing value"),
-            (r#"{"op":"add","path":"a","value":1}"#, r#"add operation does not apply: doc is missing path: "a": missing value"#),
+            (
+                r#"{"op":"add","path":"a","value":1}"#,
+                r#"add operation does not apply: doc is missing path: "a": missing value"#,
+            ),
         ] {
-            let error = apply(&live, &format!("[{patch}]").parse().unwrap(), &Options::default()).unwrap_err();
+            let error =
+                apply(&live, &format!("[{patch}]").parse().unwrap(), &Options::default()).unwrap_err();
             assert_eq!(error.json_in_kubernetes(), expected, "{patch}");
         }
     }

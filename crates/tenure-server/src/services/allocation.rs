@@ -58,7 +58,8 @@ fn unnamed_parent(address: &str, name: &str) -> Option<String> {
             .map(|fault| FieldError::invalid(PATH, &name.into(), fault).cause())
             .collect(),
     };
-    (!causes.is_empty()).then(|| ApiError::invalid(IP_ADDRESSES.group, "IPAddress", address, causes).message.clone())
+    (!causes.is_empty())
+        .then(|| ApiError::invalid(IP_ADDRESSES.group, "IPAddress", address, causes).message.clone())
 }
 
 /// Returns the addresses and ports of an object; only services have any.
@@ -131,7 +132,10 @@ impl ServiceAllocator {
         let refused = |detail| Ok(Some(FieldError::invalid("spec.clusterIPs", &requested.shown, detail)));
         if requested.added.is_empty() {
             // What is allocated is known by now.
-            let given = service.at(["spec"]).and_then(|spec| spec.items("clusterIPs").first()).and_then(Value::as_str);
+            let given = service
+                .at(["spec"])
+                .and_then(|spec| spec.items("clusterIPs").first())
+                .and_then(Value::as_str);
             let address = given.filter(|_| requested.is_allocating && !is_dry_run);
             return match address.and_then(unnamed) {
                 Some(why) => refused(format!("failed to allocate IP: {why}")),

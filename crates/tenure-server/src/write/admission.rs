@@ -2,8 +2,8 @@
 
 use super::{
     Writer,
-    delete_options::DeleteOptions,
     create::check_namespace,
+    delete_options::DeleteOptions,
     identity::{keep_identity, keep_new_identity, without_new_identity},
     metadata_checks,
     request::{Admitted, WriteRequest},

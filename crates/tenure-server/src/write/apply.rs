@@ -39,7 +39,8 @@ impl ObjectUpdate for Apply {
         let (target, config) = (write.target, &self.config);
         let (empty, none) = (target.handler.empty(), Managers::default());
         // What an update may create, an update of its status creates too, and is compared with its name first.
-        let creates_by_part = write.endpoint == Endpoint::Status && target.handler.resource.strategy.create_on_update;
+        let creates_by_part =
+            write.endpoint == Endpoint::Status && target.handler.resource.strategy.create_on_update;
         let found = match live {
             Some(live) => as_live(live),
             None if write.endpoint != Endpoint::Main && !creates_by_part => return Err(target.not_found()),

@@ -116,6 +116,7 @@ impl Writer {
         self.check_absent(write.target, admitted).await.map_err(|mut error| {
             if write.is_name_generated {
                 error.message.push_str(", the server was not able to generate a unique name for the object");
+                error.retry_after = Some(1);
             }
             error
         })?;

@@ -109,8 +109,8 @@ impl<'a> WriteRequest<'a> {
         }
     }
 
-    /// Whether a write to `scale` changes the time of an entry of its own manager, which Kubernetes stores even if nothing else
-    /// changes.
+    /// Whether a write to `scale` changes the time of an entry of its own manager, or the place of an entry among the others, which
+    /// follows the times. Kubernetes stores that even if nothing else changes.
     pub fn changes_own_time(&self, managers: &Managers, live: &Managers) -> bool {
         let changed = |manager: &Manager| {
             manager.name == self.manager
@@ -118,7 +118,8 @@ impl<'a> WriteRequest<'a> {
         };
         self.endpoint == Endpoint::Scale
             && !self.profile.has(Improvement::IgnoreTimeChanges)
-            && managers.iter().any(changed)
+            && (managers.iter().any(changed)
+                || managers.iter().map(Manager::identity).ne(live.iter().map(Manager::identity)))
     }
 
     /// Whether empty lists and maps that were sent count as a change of the object, although they are not stored.

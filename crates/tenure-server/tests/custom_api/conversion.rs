@@ -303,7 +303,8 @@ fn a_webhook_service_is_resolved_or_reported_missing() {
     server.create(DEFINITIONS, &definition(&client, "v1"));
     server.create(V1, &object("v1", "a", JOINED));
     let why = || server.get(&format!("{V2}/a")).field("message");
-    let missing = "Post \"https://webhook.hooks.svc:9443/convert?timeout=30s\": service \"webhook\" not found";
+    let missing =
+        "Post \"https://webhook.hooks.svc:9443/convert?timeout=30s\": service \"webhook\" not found";
     assert!(why().contains(missing), "{}", why());
     let service = r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"webhook"},"spec":{"clusterIP":"None","ports":[{"name":"web","port":PORT}]}}"#;
     server.create("/api/v1/namespaces/hooks/services", &service.replace("PORT", "443"));
