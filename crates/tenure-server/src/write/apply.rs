@@ -38,14 +38,17 @@ impl ObjectUpdate for Apply {
     fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         let (target, config) = (write.target, &self.config);
         let (empty, none) = (target.handler.empty(), Managers::default());
-        // What an update may create, an update of its status creates too, and is compared with its name first.
-        let creates_by_part =
-            write.endpoint == Endpoint::Status && target.handler.resource.strategy.create_on_update;
         let found = match live {
             Some(live) => as_live(live),
-            None if write.endpoint != Endpoint::Main && !creates_by_part => return Err(target.not_found()),
+            None if write.endpoint != Endpoint::Main && !write.creates_by_status() => {
+                // What an update may create is compared with its name first.
+                if target.handler.resource.strategy.create_on_update {
+                    check_name(target, config)?;
+                }
+                return Err(target.not_found());
+            }
             None => {
-                if creates_by_part {
+                if write.endpoint != Endpoint::Main {
                     check_name(target, config)?;
                 }
                 self.check_absent_uid(target)?;

@@ -122,6 +122,13 @@ impl<'a> WriteRequest<'a> {
                 || managers.iter().map(Manager::identity).ne(live.iter().map(Manager::identity)))
     }
 
+    /// Whether a write to the status creates the object that does not exist: in Kubernetes, where an update of the object does.
+    pub fn creates_by_status(&self) -> bool {
+        self.endpoint == Endpoint::Status
+            && self.target.handler.resource.strategy.create_on_update
+            && !self.profile.has(Improvement::ClientErrors)
+    }
+
     /// Whether empty lists and maps that were sent count as a change of the object, although they are not stored.
     pub fn counts_emptied(&self) -> bool {
         self.target.handler.resource.strategy.bumps.emptied

@@ -23,8 +23,10 @@ struct Update<'a> {
 impl ObjectUpdate for Update<'_> {
     fn next(&self, write: &WriteRequest<'_>, live: Option<&Stored>) -> Result<Next, ApiError> {
         let target = write.target;
-        let creates = target.handler.resource.strategy.create_on_update
-            && matches!(write.endpoint, Endpoint::Main | Endpoint::Status);
+        let creates = match write.endpoint {
+            Endpoint::Main => target.handler.resource.strategy.create_on_update,
+            _ => write.creates_by_status(),
+        };
         let refused = match live {
             Some(live) => check_uid(target, live, self.object),
             None if !creates => Err(target.not_found()),
