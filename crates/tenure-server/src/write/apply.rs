@@ -11,14 +11,14 @@ use super::{
     update::check_name,
 };
 use crate::read::parse_version;
-use tenure_apply::{Force, Live, Managers, Presence};
+use tenure_apply::{Force, Live, Managers, Presence, State};
 use tenure_catalog::{
     Target,
     object::{Stored, bare, meta_text},
 };
 use tenure_fields::{FieldSet, Path};
 use tenure_http::{FieldValidation, Request, WriteOptions};
-use tenure_meta::{ApiError, Endpoint};
+use tenure_meta::{ApiError, Endpoint, StatusOnCreate};
 use tenure_profile::{Behaviour, Improvement, Profile};
 use tenure_value::{Text, Value};
 
@@ -60,6 +60,14 @@ impl ObjectUpdate for Apply {
             tenure_apply::apply(found, config, ownership, self.forced.as_force())
         });
         let state = state.map_err(|error| write.refusal(error, Some(config)))?;
+        let state = match live {
+            None if target.handler.resource.strategy.status_on_create == StatusOnCreate::Taken
+                && !target.handler.is_custom() =>
+            {
+                with_status(state, config)
+            }
+            _ => state,
+        };
         self.duplicates.check()?;
         // Conflicts are reported before a wrong name or namespace, as recorded. A configuration without a name refers to the object
         // of the path, if that exists.
@@ -197,6 +205,17 @@ impl Duplicates {
     /// Refuses the configuration, once it is known that nothing else is wrong with it.
     pub fn check(&self) -> Result<(), ApiError> {
         self.refusal.clone().map_or(Ok(()), Err)
+    }
+}
+
+/// Returns a new object with the status of its configuration: its kind takes one from the client that creates it, and who does not own
+/// it. Custom resources that take one have no status endpoint, so that nothing of it is reset.
+fn with_status(state: State, config: &Value) -> State {
+    match (state.object.as_object(), config.get("status")) {
+        (Some(fields), Some(status)) if !status.is_null() => {
+            State { object: fields.with("status", status.clone()).into(), managers: state.managers }
+        }
+        _ => state,
     }
 }
 

@@ -185,13 +185,16 @@ fn a_revision_is_patched_as_long_as_its_data_stays() {
     let path = &format!("{path}/r");
     let patches = [
         (MERGE_PATCH, r#"{"metadata":{"labels":{"by":"merge"}}}"#),
-        (STRATEGIC_PATCH, r#"{"metadata":{"labels":{"by":"strategic"}},"data":{"a":{"b":[]}}}"#),
+        (STRATEGIC_PATCH, r#"{"metadata":{"labels":{"by":"strategic"}}}"#),
         (JSON_PATCH, r#"[{"op":"add","path":"/revision","value":2}]"#),
     ];
     for (media_type, patch) in patches {
         let response = server.patch(path, media_type, patch);
         assert_eq!(response.code, 200, "{patch}: {}", response.text());
     }
+    // The data is an object of any kind, into which no patch merges.
+    let refused = server.patch(path, STRATEGIC_PATCH, r#"{"data":{"a":{"b":[]}}}"#);
+    assert_eq!(refused.code, 400, "{}", refused.text());
     let refused = server.patch(path, MERGE_PATCH, r#"{"data":{"a":{"b":[1]}}}"#);
     assert_eq!(refused.code, 422, "{}", refused.text());
     assert!(refused.text().contains("field is immutable"), "{}", refused.text());
