@@ -191,7 +191,7 @@ fn own_annotations(object: &Object) -> Object {
 pub(crate) fn without_reserved(object: Value) -> Value {
     let has = |name: &&str| object.at(["metadata", "annotations", name]).is_some();
     match object.as_object() {
-        Some(fields) if RESERVED.iter().any(|name| has(&name)) => {
+        Some(fields) if RESERVED.iter().any(has) => {
             with_annotations(fields.clone(), own_annotations(fields)).into()
         }
         _ => object,
