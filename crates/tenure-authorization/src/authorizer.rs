@@ -20,7 +20,7 @@ use tenure_authentication::{Denied, Impersonated, ImpersonationMode, impersonate
 use tenure_builtin::role::RBAC;
 use tenure_catalog::{
     object::{Stored, key, meta_text},
-    read_all,
+    read_all_objects,
 };
 use tenure_crd::rules::{AccessAttributes, Decide};
 use tenure_http::offload::compute;
@@ -107,7 +107,7 @@ impl Authorizer {
         let mut keys = Vec::new();
         for name in RBAC.1 {
             let Some(resource) = tenure_builtin::registry().find(RBAC.0, "v1", name) else { continue };
-            for stored in read_all(&*self.store, resource, "").await? {
+            for stored in read_all_objects(&*self.store, resource, "").await? {
                 policy.insert(&stored.object);
                 let (namespace, name) =
                     (meta_text(&stored.object, "namespace"), meta_text(&stored.object, "name"));
@@ -135,7 +135,7 @@ impl Authorizer {
         let mut policy = self.policy.write();
         let policy = Arc::make_mut(&mut policy);
         match self.store.peek(key)? {
-            Some(entry) => drop(policy.insert(&Stored::read(&entry)?.object)),
+            Some(entry) => drop(policy.insert(&Stored::read_object(&entry)?.object)),
             None => {
                 let kind = tenure_builtin::registry()
                     .find(RBAC.0, "v1", resource)

@@ -1,5 +1,6 @@
-//! The data files. They are part of the binary and are compiled when the built-in kinds of a version of Kubernetes are first used; a
-//! file that does not parse or a row that does not compile is a [`DataError`].
+//! The data files. They are part of the binary. A file is read when something of it is first used, and the rows of a type are compiled
+//! when it is; [`Kinds::check`](crate::Kinds::check) compiles all, and a file that does not parse or a row that does not compile is a
+//! [`DataError`].
 
 use crate::versions;
 use std::sync::OnceLock;
@@ -26,18 +27,45 @@ impl DataError {
     }
 }
 
+/// A data file as a version of Kubernetes has it, read when it is first used.
+pub(crate) struct DataFile {
+    name: &'static str,
+    text: &'static str,
+    version: KubernetesVersion,
+    document: OnceLock<Result<Value, DataError>>,
+}
+
+impl DataFile {
+    pub(crate) const fn new(name: &'static str, text: &'static str, version: KubernetesVersion) -> DataFile {
+        DataFile { name, text, version, document: OnceLock::new() }
+    }
+
+    /// Returns the file with another text if it has this name.
+    #[cfg(test)]
+    pub(crate) fn with(&self, name: &str, text: &str) -> DataFile {
+        let text = if name == self.name { text.to_owned().leak() } else { self.text };
+        DataFile::new(self.name, text, self.version)
+    }
+
+    /// Returns the document of the file.
+    pub(crate) fn document(&self) -> Result<&Value, DataError> {
+        let document = self.document.get_or_init(|| parse(self.name, self.text, self.version));
+        document.as_ref().map_err(DataError::clone)
+    }
+}
+
 /// The data files.
 pub(crate) struct Data {
     /// Encoding of values, and defaulting rules.
-    pub defaults: Value,
+    pub defaults: DataFile,
     /// Validation by type, and validation of updates by kind.
-    pub validation: Value,
+    pub validation: DataFile,
     /// Columns and cells of tables.
-    pub tables: Value,
+    pub tables: DataFile,
     /// Conversions between versions of a kind.
-    pub conversions: Value,
+    pub conversions: DataFile,
     /// How Go names the types of fields, by type.
-    pub go_types: Value,
+    pub go_types: DataFile,
 }
 
 pub(crate) const RESOURCES: &str = "resources.json";
@@ -49,19 +77,18 @@ pub(crate) const GO_TYPES: &str = "go-types.json";
 
 impl Data {
     /// Returns the data files as a version of Kubernetes has them.
-    pub(crate) fn at(version: KubernetesVersion) -> Result<&'static Data, DataError> {
-        static DATA: PerVersion<Result<Data, DataError>> = per_version();
-        let read = || {
-            let parse = |file, text| parse(file, text, version);
-            Ok(Data {
-                defaults: parse(DEFAULTS, include_str!("../data/defaults.json"))?,
-                validation: parse(VALIDATION, include_str!("../data/validation.json"))?,
-                tables: parse(TABLES, include_str!("../data/tables.json"))?,
-                conversions: parse(CONVERSIONS, include_str!("../data/conversions.json"))?,
-                go_types: parse(GO_TYPES, include_str!("../data/go-types.json"))?,
-            })
-        };
-        DATA[version as usize].get_or_init(read).as_ref().map_err(DataError::clone)
+    pub(crate) fn at(version: KubernetesVersion) -> &'static Data {
+        static DATA: PerVersion<Data> = per_version();
+        DATA[version as usize].get_or_init(|| {
+            let file = |name, text| DataFile::new(name, text, version);
+            Data {
+                defaults: file(DEFAULTS, include_str!("../data/defaults.json")),
+                validation: file(VALIDATION, include_str!("../data/validation.json")),
+                tables: file(TABLES, include_str!("../data/tables.json")),
+                conversions: file(CONVERSIONS, include_str!("../data/conversions.json")),
+                go_types: file(GO_TYPES, include_str!("../data/go-types.json")),
+            }
+        })
     }
 }
 

@@ -10,6 +10,7 @@ use crate::{
     table::{Table, Tables},
     validate::Checks,
 };
+use std::sync::OnceLock;
 use tenure_meta::{
     CreateContext, DecodeError, Decoded, Edit, IpFamily, Previous, Refills, Registry, Resource, Timestamp,
     ValueExt,
@@ -24,11 +25,12 @@ use tenure_value::{Object, Text, Value};
 pub struct Kinds {
     pub(crate) version: KubernetesVersion,
     registry: &'static Registry,
+    data: &'static Data,
     shapes: Shapes,
     rules: Rules,
     checks: Checks,
-    tables: Tables,
-    conversions: Conversions,
+    tables: OnceLock<Result<Tables, DataError>>,
+    conversions: OnceLock<Result<Conversions, DataError>>,
 }
 
 impl Kinds {
@@ -45,38 +47,58 @@ impl Kinds {
     ///
     /// # Panics
     ///
-    /// If the data files of this crate are invalid; [`Kinds::check`] returns an error instead.
+    /// If the data files of this crate are invalid; [`Kinds::check`] returns an error instead. The same goes for whatever compiles a
+    /// row when it is first used.
     pub fn at(version: KubernetesVersion) -> &'static Kinds {
-        Kinds::try_at(version).unwrap_or_else(|error| panic!("{error}"))
+        static BUILTIN: PerVersion<Kinds> = per_version();
+        let open = || Kinds::open(Data::at(version), version);
+        BUILTIN[version as usize].get_or_init(|| valid(open()))
     }
 
-    /// Compiles all rows of the data files for a version; call it at start-up.
+    /// Compiles all rows of the data files for a version. Tests do, since the files are part of the program; a server compiles those that
+    /// it needs.
     pub fn check(version: KubernetesVersion) -> Result<(), DataError> {
-        Kinds::try_at(version).map(|_| ())
+        Kinds::open(Data::at(version), version)?.compile()
     }
 
-    fn try_at(version: KubernetesVersion) -> Result<&'static Kinds, DataError> {
-        static BUILTIN: PerVersion<Result<Kinds, DataError>> = per_version();
-        let compile = || Kinds::compile(Data::at(version)?, version);
-        BUILTIN[version as usize].get_or_init(compile).as_ref().map_err(DataError::clone)
-    }
-
-    fn compile(data: &'static Data, version: KubernetesVersion) -> Result<Kinds, DataError> {
+    /// Returns kinds without a compiled row.
+    fn open(data: &'static Data, version: KubernetesVersion) -> Result<Kinds, DataError> {
         let registry = try_registry(version)?;
-        members(DEFAULTS, &data.defaults, "encoding")?;
-        let encoding = data.defaults.get("encoding").unwrap_or(&Value::Null);
-        let shapes = Shapes::new(Schema::builtin_at(version), encoding, &data.go_types);
-        check_encoding(&shapes, &data.defaults)?;
-        check_go_types(&shapes, &data.go_types)?;
+        let defaults = data.defaults.document()?;
+        members(DEFAULTS, defaults, "encoding")?;
+        let encoding = defaults.get("encoding").unwrap_or(&Value::Null);
+        let go_types = || valid(data.go_types.document());
+        let shapes = Shapes::new(Schema::builtin_at(version), encoding, Box::new(go_types));
         Ok(Kinds {
             version,
             registry,
-            rules: Rules::new(&shapes, &data.defaults)?,
-            checks: Checks::new(&shapes, registry, &data.validation)?,
-            tables: Tables::new(registry, &data.tables)?,
-            conversions: Conversions::new(registry, &data.conversions)?,
+            data,
+            rules: Rules::new(&shapes, defaults)?,
+            checks: Checks::new(&shapes, registry, data.validation.document()?)?,
+            tables: OnceLock::new(),
+            conversions: OnceLock::new(),
             shapes,
         })
+    }
+
+    fn compile(&self) -> Result<(), DataError> {
+        check_encoding(&self.shapes, self.data.defaults.document()?)?;
+        check_go_types(&self.shapes, self.data.go_types.document()?)?;
+        self.rules.check(&self.shapes)?;
+        self.checks.check(&self.shapes)?;
+        self.tables()?;
+        self.conversions()?;
+        Ok(())
+    }
+
+    fn tables(&self) -> Result<&Tables, DataError> {
+        let compile = || Tables::new(self.registry, self.data.tables.document()?);
+        self.tables.get_or_init(compile).as_ref().map_err(DataError::clone)
+    }
+
+    fn conversions(&self) -> Result<&Conversions, DataError> {
+        let compile = || Conversions::new(self.registry, self.data.conversions.document()?);
+        self.conversions.get_or_init(compile).as_ref().map_err(DataError::clone)
     }
 
     /// Returns the resources.
@@ -91,7 +113,7 @@ impl Kinds {
 
     /// Returns the table of a resource.
     pub fn table(&self, resource: &Resource) -> &Table {
-        self.tables.of(resource)
+        valid(self.tables()).of(resource)
     }
 
     /// Converts an object of one resource to another version of the same kind.
@@ -100,7 +122,7 @@ impl Kinds {
             return Ok(object.clone());
         }
         let fields = object.as_object().ok_or("an object is converted, not a list or a scalar")?;
-        Ok(self.encode(to, &self.conversions.convert(fields, from, to)?.into()))
+        Ok(self.encode(to, &valid(self.conversions()).convert(fields, from, to)?.into()))
     }
 
     /// Returns an object in the version of storage, with its resource, if the two versions differ in more than names: Kubernetes
@@ -109,8 +131,8 @@ impl Kinds {
         if resource.storage.0 == resource.group && resource.storage.1 == resource.version {
             return None;
         }
-        let hub =
-            self.registry.storage_of(resource).filter(|hub| self.conversions.reshapes(resource, hub))?;
+        let conversions = valid(self.conversions());
+        let hub = self.registry.storage_of(resource).filter(|hub| conversions.reshapes(resource, hub))?;
         Some((hub, self.convert(object, resource, hub).ok()?))
     }
 
@@ -194,7 +216,7 @@ impl Kinds {
             return self.out_of_hub(self.create(hub, &converted, around), hub, resource);
         }
         let Some(shape) = self.shape_of(resource) else { return object.clone() };
-        let rules = self.rules.create_of(shape).into_iter();
+        let rules = self.rules.create_of(&self.shapes, shape).into_iter();
         let rules = rules.flat_map(|rules| rules.admission.iter().chain(&rules.create));
         let object = match resource.strategy.refills {
             Refills::Allotted => service::created(object, around),
@@ -247,7 +269,7 @@ impl Kinds {
         around: &mut dyn CreateContext,
     ) -> Value {
         let Some(shape) = self.shape_of(resource) else { return object.clone() };
-        let Some(rules) = self.rules.create_of(shape) else { return object.clone() };
+        let Some(rules) = self.rules.create_of(&self.shapes, shape) else { return object.clone() };
         rules
             .create
             .iter()
@@ -263,7 +285,7 @@ impl Kinds {
         around: &mut dyn CreateContext,
     ) -> Value {
         let Some(shape) = self.shape_of(resource) else { return object.clone() };
-        let Some(rules) = self.rules.create_of(shape) else { return object.clone() };
+        let Some(rules) = self.rules.create_of(&self.shapes, shape) else { return object.clone() };
         rules.admission.iter().fold(object.clone(), |value, rule| run(rule, value, around))
     }
 
@@ -279,6 +301,11 @@ impl Kinds {
         let mut encoder = Encoder { shapes: &self.shapes, walk, empty_lists: EmptyLists::AsGiven, rules };
         encoder.value(shape, &value, before).unwrap_or(value)
     }
+}
+
+/// Returns what the data says, which [`Kinds::check`] checks.
+pub(crate) fn valid<T>(compiled: Result<T, DataError>) -> T {
+    compiled.unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Checks that the rows about encoding refer to existing types and fields.
@@ -440,17 +467,14 @@ mod tests {
 
     /// Returns the data files with one of them replaced.
     fn data(file: &str, document: &str) -> &'static Data {
-        let builtin = Data::at(KubernetesVersion::DEFAULT).unwrap();
-        let rows = |name: &str, builtin: &Value| match name == file {
-            true => document.parse().unwrap(),
-            false => builtin.clone(),
-        };
+        let builtin = Data::at(KubernetesVersion::DEFAULT);
+        let rows = |builtin: &DataFile| builtin.with(file, document);
         Box::leak(Box::new(Data {
-            defaults: rows(DEFAULTS, &builtin.defaults),
-            validation: rows("validation.json", &builtin.validation),
-            tables: rows("tables.json", &builtin.tables),
-            conversions: rows("conversions.json", &builtin.conversions),
-            go_types: rows(GO_TYPES, &builtin.go_types),
+            defaults: rows(&builtin.defaults),
+            validation: rows(&builtin.validation),
+            tables: rows(&builtin.tables),
+            conversions: rows(&builtin.conversions),
+            go_types: rows(&builtin.go_types),
         }))
     }
 
@@ -543,10 +567,8 @@ mod tests {
             ),
         ];
         for (file, document, reason) in cases {
-            let error = Kinds::compile(data(file, &document), KubernetesVersion::DEFAULT)
-                .map(|_| ())
-                .unwrap_err()
-                .to_string();
+            let kinds = Kinds::open(data(file, &document), KubernetesVersion::DEFAULT);
+            let error = kinds.and_then(|kinds| kinds.compile()).unwrap_err().to_string();
             assert!(
                 error.starts_with(&format!("data/{file}: ")) && error.contains(reason),
                 "{document}: {error}"

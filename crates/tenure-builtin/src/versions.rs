@@ -9,20 +9,38 @@ use tenure_value::{Object, Value};
 
 /// Returns a document of data as a version of Kubernetes has it, without the marks of its rows; an error names a mark that is wrong.
 pub fn at(document: &Value, version: KubernetesVersion) -> Result<Value, String> {
-    Ok(match document {
+    Ok(changed(document, version)?.unwrap_or_else(|| document.clone()))
+}
+
+/// Returns a document as a version has it; `None` if nothing in it is marked, so that it is shared.
+fn changed(document: &Value, version: KubernetesVersion) -> Result<Option<Value>, String> {
+    match document {
         Value::Array(items) => {
-            let mut present = Vec::with_capacity(items.len());
+            let (mut present, mut differs) = (Vec::with_capacity(items.len()), false);
             for item in items.iter() {
-                if is_present(item, version)? {
-                    present.push(at(item, version)?);
+                if !is_present(item, version)? {
+                    differs = true;
+                    continue;
                 }
+                let change = changed(item, version)?;
+                differs |= change.is_some();
+                present.push(change.unwrap_or_else(|| item.clone()));
             }
-            Value::array(present)
+            Ok(differs.then(|| Value::array(present)))
         }
         Value::Object(object) => {
-            let mut members = Vec::with_capacity(object.len());
-            for (name, value) in object.iter().filter(|(name, _)| !is_mark(name)) {
-                members.push((name.clone(), at(value, version)?));
+            let (mut members, mut differs) = (Vec::with_capacity(object.len()), false);
+            for (name, value) in object.iter() {
+                if is_mark(name) {
+                    differs = true;
+                    continue;
+                }
+                let change = changed(value, version)?;
+                differs |= change.is_some();
+                members.push((name.clone(), change.unwrap_or_else(|| value.clone())));
+            }
+            if !differs {
+                return Ok(None);
             }
             let mut result = Object::from_unsorted(members);
             for (name, changes) in object.iter() {
@@ -32,10 +50,10 @@ pub fn at(document: &Value, version: KubernetesVersion) -> Result<Value, String>
                     result = merged(&result, changes, version)?;
                 }
             }
-            Value::Object(result)
+            Ok(Some(Value::Object(result)))
         }
-        scalar => scalar.clone(),
-    })
+        _ => Ok(None),
+    }
 }
 
 const SINCE: &str = "since ";

@@ -80,10 +80,9 @@ impl ControlPlane {
     }
 }
 
-/// Begins to read the rules of the built-in kinds, so that other things can be opened meanwhile. Whoever needs them waits for them, and
-/// reports what is wrong.
+/// Begins to read the rules of the built-in kinds, so that other things can be opened meanwhile. Whoever needs them waits for them.
 pub fn read_kinds(version: KubernetesVersion) {
-    tokio::task::spawn_blocking(move || Kinds::check(version));
+    tokio::task::spawn_blocking(move || Kinds::at(version));
 }
 
 /// How long workers may take to end what they do when a server has stopped.

@@ -17,7 +17,7 @@ use tenure_builtin::{self, role::NAMESPACES};
 use tenure_catalog::{
     Objects, Target,
     object::{key, meta_text},
-    read_all,
+    read_all_objects,
 };
 use tenure_crd::rules::{Decide, Decision};
 use tenure_http::{REQUEST_TIME, Request};
@@ -73,7 +73,7 @@ impl Admission {
         let mut objects: [Vec<Value>; 6] = Default::default();
         for (name, objects) in CONFIGURATIONS.iter().zip(&mut objects) {
             let Some(resource) = tenure_builtin::registry().find(GROUP, "v1", name) else { continue };
-            let stored = read_all(&*self.objects.store, resource, "").await?;
+            let stored = read_all_objects(&*self.objects.store, resource, "").await?;
             *objects = stored.into_iter().map(|stored| stored.object).collect();
         }
         let version = self.objects.catalog.profile().version();

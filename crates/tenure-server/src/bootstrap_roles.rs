@@ -4,7 +4,10 @@ use crate::write::{DeleteOptions, Writer};
 use std::sync::Arc;
 use tenure_authorization::rbac::{Reconciled, bootstrap_objects, reconcile, split, split_from};
 use tenure_builtin::role::RBAC;
-use tenure_catalog::{Target, Verb, object::meta_text};
+use tenure_catalog::{
+    Target, Verb,
+    object::{Stored, meta_text},
+};
 use tenure_meta::ApiError;
 use tenure_value::{Text, Value};
 use tokio::task::JoinSet;
@@ -22,8 +25,12 @@ pub(crate) async fn restore(writer: &Arc<Writer>) -> Result<(), ApiError> {
     }
     let mut writes = JoinSet::new();
     for object in objects {
-        let writer = writer.clone();
-        writes.spawn(async move { restore_one(&writer, &object).await });
+        let target = target_of(writer, &object)?;
+        let change = missing(writer, &target, &object)?;
+        if !matches!(change, Reconciled::Unchanged) {
+            let writer = writer.clone();
+            writes.spawn(async move { restore_one(&writer, &target, change).await });
+        }
     }
     while let Some(ended) = writes.join_next().await {
         ended.map_err(|error| ApiError::internal(format!("bootstrap roles: {error}")))??;
@@ -54,19 +61,29 @@ fn target_of(writer: &Writer, object: &Value) -> Result<Target, ApiError> {
     })
 }
 
-async fn restore_one(writer: &Writer, expected: &Value) -> Result<(), ApiError> {
-    let target = target_of(writer, expected)?;
-    let stored = writer.objects.read(&target).await?;
-    let object = match reconcile(expected, stored.map(|stored| stored.shown()).as_ref()) {
+/// Returns what is missing in the store.
+fn missing(writer: &Writer, target: &Target, expected: &Value) -> Result<Reconciled, ApiError> {
+    let Some(entry) = writer.objects.store.peek(target.key().as_bytes())? else {
+        return Ok(reconcile(expected, None));
+    };
+    // The managers are part of what is written, and mostly nothing is.
+    Ok(match reconcile(expected, Some(&Stored::read_object(&entry)?.object)) {
+        Reconciled::Unchanged => Reconciled::Unchanged,
+        _ => reconcile(expected, Some(&Stored::read(&entry)?.shown())),
+    })
+}
+
+async fn restore_one(writer: &Writer, target: &Target, change: Reconciled) -> Result<(), ApiError> {
+    let object = match change {
         Reconciled::Unchanged => return Ok(()),
         Reconciled::Create(object) | Reconciled::Update(object) => object,
         Reconciled::Recreate(object) => {
             let request = tenure_http::Request::internal(hyper::Method::DELETE, COMPONENT);
-            writer.delete_object(&target, &request, &DeleteOptions::default(), &mut Vec::new()).await?;
+            writer.delete_object(target, &request, &DeleteOptions::default(), &mut Vec::new()).await?;
             object
         }
     };
-    put(writer, &target, &object).await
+    put(writer, target, &object).await
 }
 
 async fn put(writer: &Writer, target: &Target, object: &Value) -> Result<(), ApiError> {

@@ -17,7 +17,7 @@ use tenure_builtin::{registry, role::FLOW_CONTROL};
 use tenure_catalog::{
     CollectionSize, CollectionSizes, Target, Verb,
     object::{Stored, meta_text, seconds},
-    read_all,
+    read_all_objects,
 };
 use tenure_flowcontrol::{
     Arrival, Config, Flow, ListEstimate, Scheduler, Ticket, bootstrap, dangling_conditions,
@@ -148,7 +148,7 @@ impl FlowController {
         let mut objects: [Vec<Value>; 2] = Default::default();
         for (name, objects) in FLOW_CONTROL.1.iter().zip(&mut objects) {
             let Some(resource) = registry().find(GROUP, "v1", name) else { continue };
-            let stored = read_all(&*self.store, resource, "").await?;
+            let stored = read_all_objects(&*self.store, resource, "").await?;
             *objects = stored.into_iter().map(|Stored { object, .. }| object).collect();
         }
         let config = Config::read(&objects[0], &objects[1]);

@@ -21,7 +21,7 @@ use tenure_aggregator::{Aggregator, AggregatorOptions};
 use tenure_audit::Auditor;
 use tenure_authentication::{Authenticator, IdentityOptions};
 use tenure_authorization::{Authorization, Authorizer};
-use tenure_builtin::{Kinds, allocate::ServiceNetworks};
+use tenure_builtin::allocate::ServiceNetworks;
 use tenure_catalog::{
     Catalog, Clock, CollectionSizes, Identifiers, Objects,
     history::{History, HistoryOptions, HistoryReader},
@@ -152,7 +152,6 @@ impl Server {
         store: Arc<dyn Store>,
         options: ServerOptions,
     ) -> Result<Arc<Server>, ApiError> {
-        Kinds::check(options.profile.version()).map_err(|error| ApiError::internal(error.to_string()))?;
         let ServerOptions {
             access,
             identity,
@@ -176,8 +175,6 @@ impl Server {
         } = options;
         let offload = Arc::new(Offload::default());
         let sizes = Arc::new(CollectionSizes::new(store.clone()));
-        // The table is not needed before the first request; it is read while the roles are written.
-        let protobuf = tokio::task::spawn_blocking(tenure_codec::protobuf::check);
         let stop = tokio::sync::watch::Sender::new(false);
         let metrics = Arc::new(Metrics::default());
         let authenticator = Authenticator::open(access, identity, store.clone(), clock.clone()).await?;
@@ -223,8 +220,6 @@ impl Server {
         let ((), (), flow_control) = tokio::try_join!(addresses, roles, flow_control)?;
         // From here on webhooks and policies have a say.
         writer.admission.refresh().await?;
-        let checked = protobuf.await.map_err(|error| ApiError::internal(error.to_string()))?;
-        checked.map_err(|error| ApiError::internal(error.to_string()))?;
         let default_objects = Arc::new(DefaultObjects::new(service_addresses));
         Ok(Arc::new(Server {
             metrics,

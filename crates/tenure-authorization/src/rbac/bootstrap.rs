@@ -110,6 +110,9 @@ pub fn reconcile(expected: &Value, stored: Option<&Value>) -> Reconciled {
 
 /// Adds the permissions that the rules of a stored role do not cover.
 fn with_missing_rules(next: Object, expected: &Value) -> Object {
+    if next.get("rules") == expected.get("rules") {
+        return next;
+    }
     let (owned, wanted) = (PolicyRule::list(next.get("rules")), PolicyRule::list(expected.get("rules")));
     let missing = missing_permissions(&unlimited(&owned), &unlimited(&wanted));
     let missing = missing.map(|missing| missing.permissions);

@@ -9,7 +9,9 @@ use super::{
 use crate::{
     data::{self, DataError, VALIDATION, only_known},
     defaulting::{Condition, Place, Target},
+    engine::valid,
 };
+use foldhash::fast::RandomState;
 use std::{
     cell::OnceCell,
     collections::{HashMap, HashSet},
@@ -23,7 +25,7 @@ use tenure_meta::{
 };
 use tenure_value::{Object, Text, Value};
 
-/// All checks. Those of types without rows follow from the schema and are created on first use.
+/// All checks. Those of a type, of its rows and those that follow from the schema, are compiled when they are first used.
 pub(crate) struct Checks {
     /// Fields that are required in the schema but not checked.
     optional: HashMap<ShapeId, Box<[Text]>>,
@@ -35,6 +37,8 @@ pub(crate) struct Checks {
     /// The errors of checks that Kubernetes generates from declarations, and reports after all others.
     pub(crate) declared: Order,
     pub(crate) steps: UpdateSteps,
+    /// The rows of types.
+    rows: HashMap<ShapeId, (&'static Text, &'static Value), RandomState>,
     cells: Box<[OnceLock<Box<[Check]>>]>,
 }
 
@@ -106,8 +110,12 @@ impl Test {
 const PREFIXES: [&str; 2] = ["io.k8s.api.", "io.k8s.apimachinery.pkg.apis."];
 
 impl Checks {
-    /// Compiles the rows of the data.
-    pub(crate) fn new(shapes: &Shapes, registry: &Registry, document: &Value) -> Result<Checks, DataError> {
+    /// Compiles the rows of the data, except for those of types.
+    pub(crate) fn new(
+        shapes: &Shapes,
+        registry: &Registry,
+        document: &'static Value,
+    ) -> Result<Checks, DataError> {
         let find = |name: &str| {
             let full = PREFIXES.iter().map(|prefix| format!("{prefix}{name}"));
             let mut names = full.chain([name.to_string()]);
@@ -117,14 +125,8 @@ impl Checks {
         let mut optional = HashMap::new();
         for (name, fields) in data::members(VALIDATION, document, "optional")? {
             let shape = find(name)?;
-            let Shape::Struct(structure) = shapes.get(shape) else {
-                return Err(DataError::new(VALIDATION, name, "the type has no fields"));
-            };
             let fields = fields.as_array().map(|fields| fields.items()).unwrap_or_default().iter();
             let names: Box<[Text]> = fields.filter_map(|name| name.as_str().map(Text::new)).collect();
-            if let Some(unknown) = names.iter().find(|name| structure.field(*name).is_none()) {
-                return Err(DataError::new(VALIDATION, name, format!("the type has no field {unknown:?}")));
-            }
             optional.insert(shape, names);
         }
         let listed = document.get("specOnly").and_then(Value::as_array);
@@ -132,7 +134,9 @@ impl Checks {
             listed.ok_or_else(|| DataError::new(VALIDATION, "specOnly", "expected a list of types"))?;
         let types = listed.iter().map(|name| find(name.as_str().unwrap_or_default()));
         let spec_only = types.collect::<Result<_, _>>()?;
-        let checks = Checks {
+        let rows = data::members(VALIDATION, document, "types")?.iter();
+        let rows = rows.map(|(name, rows)| Ok((find(name)?, (name, rows))));
+        Ok(Checks {
             optional,
             spec_only,
             updates: UpdateRules::new(registry, document, "updates")?,
@@ -140,31 +144,46 @@ impl Checks {
             order: Order::new(document, "order", find)?,
             declared: Order::new(document, "declared", find)?,
             steps: UpdateSteps::new(registry, document)?,
+            rows: rows.collect::<Result<_, DataError>>()?,
             cells: (0..shapes.count()).map(|_| OnceLock::new()).collect(),
-        };
-        for (name, rows) in data::members(VALIDATION, document, "types")? {
-            let shape = find(name)?;
-            let Shape::Struct(structure) = shapes.get(shape) else {
-                return Err(DataError::new(VALIDATION, name, "the type has no fields"));
+        })
+    }
+
+    /// Compiles all rows.
+    pub(crate) fn check(&self, shapes: &Shapes) -> Result<(), DataError> {
+        for (shape, names) in &self.optional {
+            let Shape::Struct(structure) = shapes.get(*shape) else {
+                return Err(DataError::new(VALIDATION, shapes.name(*shape), "the type has no fields"));
             };
-            let rows = rows.as_array().ok_or_else(|| DataError::new(VALIDATION, name, "expected a list"))?;
-            let mut compiled = Vec::new();
-            for (at, row) in rows.iter().enumerate() {
-                let tests = tests(shapes, structure, row);
-                compiled.extend(
-                    tests.map_err(|reason| DataError::new(VALIDATION, format!("{name}[{at}]"), reason))?,
-                );
-            }
-            if let Some(cell) = checks.cells.get(shape.0 as usize) {
-                let _ = cell.set(checks.with_schema(shapes, shape, structure, compiled));
+            if let Some(unknown) = names.iter().find(|name| structure.field(*name).is_none()) {
+                let reason = format!("the type has no field {unknown:?}");
+                return Err(DataError::new(VALIDATION, shapes.name(*shape), reason));
             }
         }
-        Ok(checks)
+        self.rows.keys().try_for_each(|shape| self.compile(shapes, *shape).map(drop))
+    }
+
+    /// Compiles the rows of a type.
+    fn compile(&self, shapes: &Shapes, id: ShapeId) -> Result<Vec<Check>, DataError> {
+        let Some((name, rows)) = self.rows.get(&id) else { return Ok(Vec::new()) };
+        let Shape::Struct(structure) = shapes.get(id) else {
+            return Err(DataError::new(VALIDATION, name, "the type has no fields"));
+        };
+        let rows = rows.as_array().ok_or_else(|| DataError::new(VALIDATION, name, "expected a list"))?;
+        let mut compiled = Vec::new();
+        for (at, row) in rows.iter().enumerate() {
+            let tests = tests(shapes, structure, row);
+            compiled
+                .extend(tests.map_err(|reason| DataError::new(VALIDATION, format!("{name}[{at}]"), reason))?);
+        }
+        Ok(compiled)
     }
 
     fn of(&self, shapes: &Shapes, id: ShapeId, shape: &StructShape) -> &[Check] {
         match self.cells.get(id.0 as usize) {
-            Some(cell) => cell.get_or_init(|| self.with_schema(shapes, id, shape, Vec::new())),
+            Some(cell) => {
+                cell.get_or_init(|| self.with_schema(shapes, id, shape, valid(self.compile(shapes, id))))
+            }
             None => &[],
         }
     }

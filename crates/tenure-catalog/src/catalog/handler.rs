@@ -30,7 +30,6 @@ struct Shared {
     /// The definition that the strategy was made from, if it is a custom resource.
     kind: Option<Arc<CustomKind>>,
     has_conversion_webhook: bool,
-    has_protobuf: bool,
     version: KubernetesVersion,
     empty: OnceLock<Value>,
     reset_on_main: OnceLock<Arc<ResetFields>>,
@@ -51,12 +50,10 @@ impl ResourceHandler {
         };
         let has_conversion_webhook =
             kind.as_ref().is_some_and(|kind| kind.definition.conversion != Conversion::None);
-        let has_protobuf = tenure_codec::protobuf::knows(&resource.api_version, &resource.kind);
         let shared = Shared {
             strategy,
             kind,
             has_conversion_webhook,
-            has_protobuf,
             version: profile.version(),
             empty: OnceLock::new(),
             reset_on_main: OnceLock::new(),
@@ -94,9 +91,9 @@ impl ResourceHandler {
         self.shared.has_conversion_webhook
     }
 
-    /// Whether objects can be encoded as protobuf.
+    /// Whether objects can be encoded as protobuf, which has messages for all built-in kinds.
     pub fn has_protobuf(&self) -> bool {
-        self.shared.has_protobuf
+        !self.is_custom()
     }
 
     /// Returns the definition that made this resource.

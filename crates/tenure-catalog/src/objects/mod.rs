@@ -139,3 +139,13 @@ pub async fn read_all(
     let listing = store.list(ListRequest::prefix(prefix(resource, namespace))).await?;
     listing.entries.iter().map(Stored::read).collect()
 }
+
+/// Reads all objects of a resource like [`read_all`], without their managers.
+pub async fn read_all_objects(
+    store: &dyn Store,
+    resource: &Resource,
+    namespace: &str,
+) -> Result<Vec<Stored>, ApiError> {
+    let listing = store.list(ListRequest::prefix(prefix(resource, namespace))).await?;
+    listing.entries.iter().map(Stored::read_object).collect()
+}

@@ -38,7 +38,7 @@ use table::Table;
 /// The prefix of every document.
 pub const MAGIC: &[u8] = b"k8s\0";
 
-/// Compiles the table of messages; call it at start-up. An invalid row is an error.
+/// Compiles the table of messages, which is otherwise done on first use. An invalid row is an error.
 pub fn check() -> Result<(), Error> {
     Table::try_builtin().map(|_| ()).map_err(|reason| ErrorKind::Table(reason.into()).into())
 }

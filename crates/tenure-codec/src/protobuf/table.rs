@@ -480,6 +480,7 @@ fn lasting(name: &str) -> Text {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tenure_profile::KubernetesVersion;
 
     #[test]
     fn an_invalid_row_is_an_error_with_its_name() {
@@ -503,7 +504,8 @@ mod tests {
     fn every_built_in_kind_has_a_message() {
         let table = Table::builtin();
         assert!(table.messages.len() > 500);
-        for resource in tenure_builtin::registry().resources() {
+        let registries = KubernetesVersion::ALL.into_iter().map(tenure_builtin::registry_at);
+        for resource in registries.flat_map(|registry| registry.resources()) {
             assert!(
                 table.kind(&resource.api_version, &resource.kind).is_some(),
                 "{} {}",

@@ -10,4 +10,4 @@ mod shape;
 
 pub use decode::{DecodeError, Decoded, MAX_STRICT_ERRORS, decode, decode_at};
 pub use encode::{EmptyLists, Encoder, NoRules, NodeRules, Walk, is_absent};
-pub use shape::{Absent, FieldShape, ScalarShape, Shape, ShapeId, Shapes, StructShape, is_zero};
+pub use shape::{Absent, FieldShape, GoTypes, ScalarShape, Shape, ShapeId, Shapes, StructShape, is_zero};

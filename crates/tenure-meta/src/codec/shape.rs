@@ -242,13 +242,16 @@ pub struct Shapes {
     numbers: HashMap<TypeId, ShapeId, RandomState>,
     names: HashMap<TypeId, &'static Text, RandomState>,
     encoding: &'static Value,
-    go_types: &'static Value,
+    go_types: GoTypes,
 }
+
+/// Returns how Go names the types of fields, by definition: only errors need it.
+pub type GoTypes = Box<dyn Fn() -> &'static Value + Send + Sync>;
 
 impl Shapes {
     /// Creates the shapes of a schema; `encoding` says by type how values are encoded, `go_types` how Go names the types of fields
     /// where the schema does not say it.
-    pub fn new(schema: &'static Schema, encoding: &'static Value, go_types: &'static Value) -> Shapes {
+    pub fn new(schema: &'static Schema, encoding: &'static Value, go_types: GoTypes) -> Shapes {
         let types: Box<[TypeId]> = schema.types().map(|ty| ty.id()).collect();
         Shapes {
             schema,
@@ -271,12 +274,12 @@ impl Shapes {
 
     /// Returns how Go names the type of a field of a definition, where the schema does not say it.
     pub fn go_type(&self, definition: &str, field: &str) -> Option<&'static str> {
-        self.go_types.get(definition)?.at(["types", field])?.as_str()
+        (self.go_types)().get(definition)?.at(["types", field])?.as_str()
     }
 
     /// Returns how Go names the types of the fields of a struct.
     pub(super) fn go_types(&self, id: ShapeId) -> Option<&'static Value> {
-        self.go_types.get(self.name(id))
+        (self.go_types)().get(self.name(id))
     }
 
     /// Returns the shape of the type of a definition.

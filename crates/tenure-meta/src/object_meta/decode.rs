@@ -53,7 +53,7 @@ pub fn canonical(metadata: Option<&Value>) -> Result<Canonical, Box<DecodeError>
         static FACTS: LazyLock<Value> = LazyLock::new(|| ENCODING.parse().unwrap_or_default());
         static NAMES: LazyLock<Value> = LazyLock::new(|| GO_TYPES.parse().unwrap_or_default());
         let schema = Schema::builtin();
-        let shapes = Shapes::new(schema, &FACTS, &NAMES);
+        let shapes = Shapes::new(schema, &FACTS, Box::new(|| &NAMES));
         let shape = schema.named(OBJECT_META).map(|ty| shapes.number(ty.id()));
         (shapes, shape)
     });

@@ -11,6 +11,7 @@ use tenure_builtin::role::CLUSTER_ROLES;
 use tenure_catalog::{
     Target, Verb,
     object::{Stored, meta_text},
+    read_all_objects,
 };
 use tenure_meta::{ApiError, GroupVersionResource, LabelSelector};
 use tenure_value::{Text, Value};
@@ -27,13 +28,12 @@ pub(super) fn concerns(key: &[u8]) -> bool {
 pub(crate) async fn aggregate(writer: &Writer) -> Result<Outcome, ApiError> {
     let GroupVersionResource { group, version, resource: name } = CLUSTER_ROLES;
     let handler = writer.objects.catalog.resource(group, version, name)?;
-    let stored = writer.objects.read_all(&handler.resource, "").await?;
+    let stored = read_all_objects(&*writer.objects.store, &handler.resource, "").await?;
     let roles: BTreeMap<&str, &Stored> =
         stored.iter().map(|stored| (meta_text(&stored.object, "name"), stored)).collect();
     for (name, rules) in aggregated_rules(&roles) {
         let role = roles[name];
         let list = Value::array(rules.iter().map(PolicyRule::to_value));
-        let object = role.shown().as_object().cloned().unwrap_or_default().with("rules", list);
         let target = Target {
             verb: Verb::Update,
             handler: handler.clone(),
@@ -41,6 +41,10 @@ pub(crate) async fn aggregate(writer: &Writer) -> Result<Outcome, ApiError> {
             name: name.into(),
             subresource: Text::default(),
         };
+        // What is written has its managers.
+        let live = writer.objects.peek(&target).await?.filter(|live| live.revision == role.revision);
+        let Some(role) = live else { return Ok(Outcome::Later) };
+        let object = role.shown().as_object().cloned().unwrap_or_default().with("rules", list);
         match writer.put_own(&target, COMPONENT, &Value::Object(object)).await {
             // Another client wrote it, which starts another round.
             Err(failure) if failure.code() == 409 => return Ok(Outcome::Later),

@@ -139,7 +139,8 @@ impl Writer {
     pub async fn create_initial_namespaces(&self) -> Result<(), ApiError> {
         let GroupVersionResource { group, version, resource } = NAMESPACES;
         let handler = self.catalog.resource(group, version, resource)?;
-        for name in INITIAL_NAMESPACES {
+        // They share the commits of the store.
+        let [first, second, third, fourth] = INITIAL_NAMESPACES.map(async |name| {
             let document = Value::object([
                 ("apiVersion", Value::from(handler.resource.api_version.clone())),
                 ("kind", Value::from(handler.resource.kind.clone())),
@@ -152,9 +153,9 @@ impl Writer {
                 name: name.into(),
                 subresource: Text::default(),
             };
-            self.create_initial(&target, &document).await?;
-        }
-        Ok(())
+            self.create_initial(&target, &document).await.map(drop)
+        });
+        tokio::try_join!(first, second, third, fourth).map(drop)
     }
 
     /// Creates an object that every client expects, unless it exists.
