@@ -15,32 +15,20 @@ pub fn at(document: &Value, version: KubernetesVersion) -> Result<Value, String>
 /// Returns a document as a version has it; `None` if nothing in it is marked, so that it is shared.
 fn changed(document: &Value, version: KubernetesVersion) -> Result<Option<Value>, String> {
     match document {
+        document if !is_marked(document) => Ok(None),
         Value::Array(items) => {
-            let (mut present, mut differs) = (Vec::with_capacity(items.len()), false);
+            let mut present = Vec::with_capacity(items.len());
             for item in items.iter() {
-                if !is_present(item, version)? {
-                    differs = true;
-                    continue;
+                if is_present(item, version)? {
+                    present.push(changed(item, version)?.unwrap_or_else(|| item.clone()));
                 }
-                let change = changed(item, version)?;
-                differs |= change.is_some();
-                present.push(change.unwrap_or_else(|| item.clone()));
             }
-            Ok(differs.then(|| Value::array(present)))
+            Ok(Some(Value::array(present)))
         }
         Value::Object(object) => {
-            let (mut members, mut differs) = (Vec::with_capacity(object.len()), false);
-            for (name, value) in object.iter() {
-                if is_mark(name) {
-                    differs = true;
-                    continue;
-                }
-                let change = changed(value, version)?;
-                differs |= change.is_some();
-                members.push((name.clone(), change.unwrap_or_else(|| value.clone())));
-            }
-            if !differs {
-                return Ok(None);
+            let mut members = Vec::with_capacity(object.len());
+            for (name, value) in object.iter().filter(|(name, _)| !is_mark(name)) {
+                members.push((name.clone(), changed(value, version)?.unwrap_or_else(|| value.clone())));
             }
             let mut result = Object::from_unsorted(members);
             for (name, changes) in object.iter() {
@@ -57,6 +45,15 @@ fn changed(document: &Value, version: KubernetesVersion) -> Result<Option<Value>
 }
 
 const SINCE: &str = "since ";
+
+/// Whether something in a document is marked. Those who ask go on with its parts, of which data has a few levels.
+fn is_marked(document: &Value) -> bool {
+    match document {
+        Value::Array(items) => items.iter().any(is_marked),
+        Value::Object(object) => object.iter().any(|(name, value)| is_mark(name) || is_marked(value)),
+        _ => false,
+    }
+}
 
 fn is_mark(name: &str) -> bool {
     matches!(name, "since" | "until") || name.starts_with(SINCE)

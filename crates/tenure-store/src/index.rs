@@ -6,6 +6,9 @@ use bytes::Bytes;
 use std::collections::VecDeque;
 use std::ops::Bound;
 
+/// Most keys have fewer versions than this that are kept. Up to then there is no space for more than there are.
+const FEW: usize = 8;
+
 /// The state of a key from one revision on; no entry means that it was deleted.
 #[derive(Clone, Debug)]
 struct Version {
@@ -104,7 +107,7 @@ impl Index {
             match self.records.get_mut(&change.key) {
                 Some(record) => {
                     was_deleted = record.newest.entry.is_none();
-                    if record.older.is_empty() {
+                    if record.older.len() < FEW {
                         // Most keys change rarely: no space for more.
                         record.older.reserve_exact(1);
                     }
@@ -121,18 +124,27 @@ impl Index {
         }
     }
 
-    /// Packs the versions before and after a kept commit, and returns the commit with the packed values.
+    /// Packs the versions before and after a kept commit, and returns the commit with the packed values. All that is kept of a key
+    /// shares its newest copy.
     pub(crate) fn pack_commit(&mut self, commit: &Commit) -> Commit {
-        let mut changes = commit.changes.clone();
+        let (mut changes, mut records) = (commit.changes.clone(), commit.records.clone());
         for change in &mut changes {
             let Some(record) = self.records.get_mut(&change.key) else { continue };
+            if let Some(newest) = &record.newest.entry {
+                change.key = newest.key.clone();
+            }
             let after = record.older.partition_point(|version| version.since < commit.revision);
             let before = after.checked_sub(1).and_then(|before| record.older.get_mut(before));
-            pack_both(&self.bases, before, &mut change.previous);
+            pack_both(&self.bases, &change.key, before, &mut change.previous);
             let after = record.older.get_mut(after).unwrap_or(&mut record.newest);
-            pack_both(&self.bases, Some(after), &mut change.current);
+            pack_both(&self.bases, &change.key, Some(after), &mut change.current);
         }
-        Commit { changes, records: commit.records.clone(), ..*commit }
+        for (key, _) in &mut records {
+            if let Ok(at) = changes.binary_search_by(|change| change.key.cmp(key)) {
+                *key = changes[at].key.clone();
+            }
+        }
+        Commit { changes, records, ..*commit }
     }
 
     /// Reverts the newest commit: every key gets the version back that the commit replaced.
@@ -175,12 +187,13 @@ impl Index {
 }
 
 /// Packs the value of a version, and lets a copy of its entry share the memory.
-fn pack_both(bases: &Bases, version: Option<&mut Version>, copy: &mut Option<Entry>) {
+fn pack_both(bases: &Bases, key: &Bytes, version: Option<&mut Version>, copy: &mut Option<Entry>) {
     if let Some(Version { entry: Some(entry), .. }) = version
         && let Some(copy) = copy
     {
-        bases.pack(&entry.key, &mut entry.value);
-        copy.value = entry.value.clone();
+        bases.pack_well(key, &mut entry.value);
+        entry.key = key.clone();
+        *copy = entry.clone();
     }
 }
 

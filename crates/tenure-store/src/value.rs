@@ -13,8 +13,13 @@ use std::sync::Arc;
 const PACKED_LENGTHS: RangeInclusive<usize> = 128..=16 * 1024;
 /// The longest delta of a value that is packed, in percent of the value.
 const WORTHWHILE: usize = 60;
+/// The longest delta that is short, in bytes or in percent of the value. If there is time, a value with a longer one is compared with
+/// the other bases too.
+const SHORT: (usize, usize) = (160, 15);
 /// How many values in turn have no base, or too long a delta, until the last of them becomes the next base.
 const MISSES: u8 = 8;
+/// The most bases of a prefix: objects of one kind are of several sorts, and change as controllers report about them.
+const BASES: usize = 4;
 /// The most prefixes with a base. Beyond that all bases are dropped: some belong to resources that no longer exist.
 const PREFIXES: usize = 1024;
 /// How many segments of a key are the prefix that all objects of a resource share.
@@ -97,40 +102,72 @@ impl fmt::Debug for StoredValue {
 /// The bases of packed values, one for each prefix of keys. Clones are the same.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bases {
-    by_prefix: Arc<Mutex<HashMap<Box<[u8]>, Base>>>,
+    by_prefix: Arc<Mutex<HashMap<Box<[u8]>, PrefixBases>>>,
 }
 
-/// The base of a prefix, if it has one yet.
+/// The bases of a prefix.
 #[derive(Debug, Default)]
-struct Base {
-    encoder: Option<Encoder>,
+struct PrefixBases {
+    /// The one that was used last comes first.
+    encoders: Vec<Encoder>,
     /// How many values in turn could not be packed.
     misses: u8,
+    /// How many values in turn were compared with all bases and had no short delta.
+    long: u8,
 }
 
-impl Base {
-    /// Returns a value packed, if that is worthwhile.
-    fn pack(&mut self, value: &[u8]) -> Option<StoredValue> {
-        if let Some(encoder) = &self.encoder
-            && let Some(delta) = encoder.encode(value, value.len() * WORTHWHILE / 100)
-        {
-            self.misses = 0;
-            return Some(StoredValue(Representation::Packed {
-                base: encoder.base().clone(),
-                delta: delta.into(),
-            }));
+/// What a value is compared with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Compared {
+    /// The base that was used last.
+    Last,
+    /// All bases, until one makes it short.
+    All,
+}
+
+impl PrefixBases {
+    /// Returns a value packed against the best of the bases that it is compared with, if that is worthwhile.
+    fn pack(&mut self, value: &[u8], compared: Compared) -> Option<StoredValue> {
+        let short = SHORT.0.max(value.len() * SHORT.1 / 100);
+        let (mut most, mut best) = (value.len() * WORTHWHILE / 100, None);
+        let count = if compared == Compared::All { BASES } else { 1 };
+        for (place, encoder) in self.encoders.iter().take(count).enumerate() {
+            let Some(delta) = encoder.encode(value, most) else { continue };
+            most = delta.len();
+            best = Some((place, delta));
+            if most <= short {
+                break;
+            }
         }
-        self.misses += 1;
-        if self.misses == MISSES {
-            *self = Base { encoder: Some(Encoder::new(value)), misses: 0 };
+        self.misses = if best.is_some() { 0 } else { self.misses + 1 };
+        self.long =
+            if compared == Compared::All && (best.is_none() || most > short) { self.long + 1 } else { 0 };
+        let packed = best.map(|(place, delta)| {
+            self.encoders[..=place].rotate_right(1);
+            let base = self.encoders[0].base().clone();
+            StoredValue(Representation::Packed { base, delta: delta.into() })
+        });
+        if self.misses == MISSES || self.long >= MISSES && self.encoders.len() < BASES {
+            (self.misses, self.long) = (0, 0);
+            self.encoders.truncate(BASES - 1);
+            self.encoders.insert(0, Encoder::new(value));
         }
-        None
+        packed
     }
 }
 
 impl Bases {
-    /// Packs a value, if that is worthwhile.
+    /// Packs a value at once, if that is worthwhile.
     pub(crate) fn pack(&self, key: &[u8], value: &mut StoredValue) {
+        self.pack_compared(key, value, Compared::Last);
+    }
+
+    /// Packs a value as well as possible, if that is worthwhile, for when there is little to do.
+    pub(crate) fn pack_well(&self, key: &[u8], value: &mut StoredValue) {
+        self.pack_compared(key, value, Compared::All);
+    }
+
+    fn pack_compared(&self, key: &[u8], value: &mut StoredValue, compared: Compared) {
         let Representation::Plain(bytes) = &value.0 else { return };
         let Some(prefix) = prefix(key).filter(|_| PACKED_LENGTHS.contains(&bytes.len())) else { return };
         let mut by_prefix = self.by_prefix.lock();
@@ -138,9 +175,9 @@ impl Bases {
             if by_prefix.len() == PREFIXES {
                 by_prefix.clear();
             }
-            by_prefix.insert(prefix.into(), Base::default());
+            by_prefix.insert(prefix.into(), PrefixBases::default());
         }
-        if let Some(packed) = by_prefix.get_mut(prefix).and_then(|base| base.pack(bytes)) {
+        if let Some(packed) = by_prefix.get_mut(prefix).and_then(|bases| bases.pack(bytes, compared)) {
             *value = packed;
         }
     }
@@ -234,6 +271,34 @@ mod tests {
         let other = |number: usize| format!("{number}{}", "other text ".repeat(40));
         assert_eq!((0..20).filter(|number| packed(object(*number))).count(), 12);
         assert_eq!((0..20).filter(|number| packed(other(*number))).count(), 12);
-        assert!(!packed(object(1)), "the base was replaced");
+        assert!(!packed(object(1)), "the value is compared with the base that was used last");
+    }
+
+    #[test]
+    fn a_value_is_packed_well_against_one_of_several_bases() {
+        let key: &[u8] = b"objects/apps/deployments/web";
+        let bases = Bases::default();
+        let packed = |text: String| {
+            let mut value = StoredValue::from(text.clone());
+            bases.pack_well(key, &mut value);
+            assert_eq!(value, text);
+            match value.0 {
+                Representation::Packed { delta, .. } => delta.len(),
+                Representation::Plain(bytes) => bytes.len(),
+            }
+        };
+        let text = |sort: usize, number: usize| {
+            let status: String = (0..40).map(|at| format!("{} of {sort}, ", at * (sort + 7))).collect();
+            format!("{number} {} {status}", "what all of them share, ".repeat(60))
+        };
+        let round = |sort| (0..20).map(|number| packed(text(sort, number))).min().unwrap_or_default();
+        let first: Vec<usize> = (0..BASES).map(round).collect();
+        assert!(first.iter().all(|bytes| *bytes < 30), "{first:?}");
+        // In turns, too.
+        let mixed: Vec<usize> = (0..BASES).map(|sort| packed(text(sort, 100))).collect();
+        assert!(mixed.iter().all(|bytes| *bytes < 30), "{mixed:?}");
+        // A further sort gets no base of its own while its values are worth packing against the others.
+        assert!(round(BASES) > 30);
+        assert!(bases.by_prefix.lock().values().all(|bases| bases.encoders.len() == BASES));
     }
 }

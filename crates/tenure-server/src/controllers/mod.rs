@@ -49,6 +49,8 @@ const CONCURRENCY: usize = 64;
 const LOOK: Duration = Duration::from_secs(2);
 /// The most transactions between two looks that are little.
 const FEW: u64 = 40;
+/// How many looks it takes, while there is little to do, until encoded objects that were not read are dropped.
+const ENCODED_LOOKS: u32 = 3;
 /// How many looks it takes until cached responses that were not read are dropped.
 const IDLE_LOOKS: u32 = 30;
 /// Controllers are not idle while work is due this soon: most work that is retried succeeds within a few attempts.
@@ -167,6 +169,9 @@ async fn drop_idle(writer: &Writer) {
                 tokio::task::yield_now().await;
             }
             writer.objects.drop_unread();
+            if look.is_multiple_of(ENCODED_LOOKS) {
+                writer.reader.drop_unread_objects();
+            }
         }
         if look.is_multiple_of(IDLE_LOOKS) {
             writer.reader.drop_unread();

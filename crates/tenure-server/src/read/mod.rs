@@ -175,10 +175,16 @@ impl Reader {
         prepared
     }
 
-    /// Drops what was not read since the last call, so that an idle server keeps nothing.
-    pub fn drop_unread(&self) {
+    /// Drops the single objects and events that were not read since the last call: each is encoded again at little cost, and after
+    /// many writes there are many.
+    pub fn drop_unread_objects(&self) {
         self.encode_cache.drop_unread();
         self.event_cache.drop_unread();
+    }
+
+    /// Drops what was not read since the last call, so that an idle server keeps nothing.
+    pub fn drop_unread(&self) {
+        self.drop_unread_objects();
         self.broadcasts.drop_unread();
         self.list_cache.drop_unread();
         self.fields_v1_cache.drop_unread();

@@ -2,7 +2,6 @@
 //! an object by PUT or PATCH, and to change fields.
 
 use super::{Writer, apply::forced_paths, request::WriteRequest};
-use hyper::{HeaderMap, Method, header};
 use tenure_apply::{Difference, Managers, State, reordered};
 use tenure_authorization::{
     POD_CERTIFICATE_REQUESTS, RESOURCE_CLAIMS, check_claim_status, check_signing,
@@ -167,20 +166,6 @@ impl Writer {
             Some(now) => self.authorizer.count_change(&request.user, &attributes, &write, now.seconds),
             None => Ok(()),
         }
-    }
-
-    /// Writes an object of the server itself by a PUT.
-    pub async fn put_own(
-        &self,
-        target: &Target,
-        component: &'static str,
-        object: &Value,
-    ) -> Result<(), ApiError> {
-        let json = header::HeaderValue::from_static("application/json");
-        let mut request = Request::internal(Method::PUT, component);
-        request.headers.extend(HeaderMap::from_iter([(header::CONTENT_TYPE, json)]));
-        request.body = object.to_string().into();
-        self.update(target, &request).await.map(drop)
     }
 }
 

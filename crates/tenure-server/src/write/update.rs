@@ -6,11 +6,12 @@ use super::{
     create::check_namespace,
     request::{Body, Next, ObjectUpdate, WriteRequest},
 };
+use hyper::Method;
 use tenure_catalog::{
     Target,
     object::{Stored, meta_text},
 };
-use tenure_http::Request;
+use tenure_http::{Request, TextErrors};
 use tenure_meta::{ApiError, Endpoint};
 use tenure_value::Value;
 
@@ -49,6 +50,20 @@ impl Writer {
         let named = check_namespace(target, &object).and_then(|()| check_name(target, &object));
         named.map_err(|error| error.with_warnings(body.warnings.clone()))?;
         self.write(&write, &Update { object: &object, body }).await
+    }
+
+    /// Writes an object of the server itself as a PUT does.
+    pub async fn put_own(
+        &self,
+        target: &Target,
+        component: &'static str,
+        object: &Value,
+    ) -> Result<(), ApiError> {
+        let request = Request::internal(Method::PUT, component);
+        let object = target.handler.check_kind(object)?;
+        let write = WriteRequest::new(self, target, &request, request.query.write_options("UpdateOptions")?);
+        let body = write.decode(&object, None, &TextErrors::default())?;
+        self.write(&write, &Update { object: &object, body }).await.map(drop)
     }
 }
 

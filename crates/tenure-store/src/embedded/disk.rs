@@ -42,12 +42,26 @@ impl Disk for SystemDisk {
 pub(super) struct DataFile {
     file: FileBackend,
     disk: Arc<dyn Disk>,
+    syncs: Syncs,
+}
+
+/// When what redb commits becomes durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Syncs {
+    /// With each commit.
+    EachCommit,
+    /// Not before the owner of the file syncs it: nobody opens it until then.
+    Later,
 }
 
 impl DataFile {
     /// Wraps a file.
-    pub(super) fn new(file: File, disk: Arc<dyn Disk>) -> Result<DataFile, redb::DatabaseError> {
-        Ok(DataFile { file: FileBackend::new(file)?, disk })
+    pub(super) fn new(
+        file: File,
+        disk: Arc<dyn Disk>,
+        syncs: Syncs,
+    ) -> Result<DataFile, redb::DatabaseError> {
+        Ok(DataFile { file: FileBackend::new(file)?, disk, syncs })
     }
 }
 
@@ -65,7 +79,10 @@ impl StorageBackend for DataFile {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.disk.perform(DiskOperation::Sync, &mut || self.file.sync_data())
+        match self.syncs {
+            Syncs::EachCommit => self.disk.perform(DiskOperation::Sync, &mut || self.file.sync_data()),
+            Syncs::Later => Ok(()),
+        }
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {

@@ -2,7 +2,7 @@
 //! steps. The [journal](super::journal) continues from there. A table that failed is not trusted: it is rewritten.
 
 use super::directory::StoreId;
-use super::disk::{DataFile, Disk};
+use super::disk::{DataFile, Disk, DiskOperation, Syncs};
 use super::record::{self, LedgerOrder, RowError, TOTALS_KEY, Totals};
 use crate::encryption::Session;
 use crate::file_io::{damaged, file_error, private_file, remove_if_exists, sync_directory_of};
@@ -69,7 +69,7 @@ impl Table {
             }
             Err(source) => return Err(file_error(path, "open", source)),
         }
-        let database = open_database(path, options.disk.clone())?;
+        let database = open_database(path, options.disk.clone(), Syncs::EachCommit)?;
         let session = options.encryption.session();
         let loaded = guarded(path, || load(&database, options.id, &session, limits));
         match loaded {
@@ -94,8 +94,7 @@ impl Table {
     /// Writes a table with the entries and ledger records of a state at a revision. It appears under its name only when it
     /// is complete.
     pub(super) fn create(options: TableOptions, state: &State, at: Revision, journal: u64) -> Result<()> {
-        let totals = Totals { id: options.id, revision: at, journal, entries: 0, ledger: 0 };
-        Table { options, database: None, totals, outdated: false }.rewrite(state, at, journal)
+        write(&options, state, at, journal).map(drop)
     }
 
     /// Returns the totals.
@@ -135,30 +134,38 @@ impl Table {
     /// Replaces the table by a new one with the entries and ledger records of a state at a revision.
     pub(super) fn rewrite(&mut self, state: &State, at: Revision, journal: u64) -> Result<()> {
         close(self.database.take());
-        let path = &self.options.path;
-        let fresh = path.with_extension("new");
-        remove_if_exists(&fresh)?;
-        tenure_files::create(&fresh).map_err(|source| file_error(&fresh, "create", source))?;
-        let database = open_database(&fresh, self.options.disk.clone())?;
-        let totals = Totals { id: self.options.id, revision: at, journal, entries: 0, ledger: 0 };
-        let session = self.options.encryption.session();
-        let filled = guarded(&fresh, || fill(&database, totals, state, &session));
-        close(Some(database));
-        self.totals = filled?;
-        // The engine syncs what it commits; this also makes the length of the file and the writes of closing it durable.
-        let synced = private_file().open(&fresh).and_then(|file| file.sync_all());
-        synced.map_err(|source| file_error(&fresh, "sync", source))?;
-        fs::rename(&fresh, path).map_err(|source| file_error(path, "replace", source))?;
-        sync_directory_of(path)?;
-        self.database = Some(open_database(path, self.options.disk.clone())?);
+        self.totals = write(&self.options, state, at, journal)?;
+        self.database =
+            Some(open_database(&self.options.path, self.options.disk.clone(), Syncs::EachCommit)?);
         Ok(())
     }
 }
 
-fn open_database(path: &Path, disk: Arc<dyn Disk>) -> Result<Database> {
+/// Writes a table beside the one of that name, if there is one, and puts it in its place when all of it is durable.
+fn write(options: &TableOptions, state: &State, at: Revision, journal: u64) -> Result<Totals> {
+    let path = &options.path;
+    let fresh = path.with_extension("new");
+    remove_if_exists(&fresh)?;
+    tenure_files::create(&fresh).map_err(|source| file_error(&fresh, "create", source))?;
+    let database = open_database(&fresh, options.disk.clone(), Syncs::Later)?;
+    let totals = Totals { id: options.id, revision: at, journal, entries: 0, ledger: 0 };
+    let session = options.encryption.session();
+    let filled = guarded(&fresh, || fill(&database, totals, state, &session));
+    close(Some(database));
+    let totals = filled?;
+    // This alone makes the content, the length of the file and the writes of closing it durable.
+    let file = private_file().open(&fresh).map_err(|source| file_error(&fresh, "open", source))?;
+    let synced = options.disk.perform(DiskOperation::Sync, &mut || file.sync_all());
+    synced.map_err(|source| file_error(&fresh, "sync", source))?;
+    fs::rename(&fresh, path).map_err(|source| file_error(path, "replace", source))?;
+    sync_directory_of(path)?;
+    Ok(totals)
+}
+
+fn open_database(path: &Path, disk: Arc<dyn Disk>, syncs: Syncs) -> Result<Database> {
     let file = private_file().open(path).map_err(|source| file_error(path, "open", source))?;
     guarded(path, || {
-        let file = DataFile::new(file, disk)?;
+        let file = DataFile::new(file, disk, syncs)?;
         Ok(Database::builder().set_cache_size(CACHE).create_with_backend(file)?)
     })
 }
@@ -380,7 +387,7 @@ mod tests {
 
     /// Writes the ledger of a table as format 3 had it.
     fn sort_by_key(options: &TableOptions) {
-        let database = open_database(&options.path, options.disk.clone()).unwrap();
+        let database = open_database(&options.path, options.disk.clone(), Syncs::EachCommit).unwrap();
         let transaction = database.begin_write().unwrap();
         {
             let mut former = transaction.open_table(FORMER_LEDGER).unwrap();
