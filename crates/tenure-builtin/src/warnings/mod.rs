@@ -373,7 +373,7 @@ mod tests {
 
     #[test]
     fn entries_that_hide_each_other_are_named() {
-        let pod: Value = r#"{"metadata":{},"spec":{"imagePullSecrets":[{"name":"s"},{"name":"s"}],"containers":[
+        let pod: Value = r#"{"metadata":{"name":"p"},"spec":{"imagePullSecrets":[{"name":"s"},{"name":"s"}],"containers":[
             {"name":"c","env":[{"name":"A","value":"1"},{"name":"A","value":"2"},{"name":"A","value":"$(A)x"}],
              "ports":[{"containerPort":80,"protocol":"TCP","name":"http"},{"containerPort":80,"protocol":"TCP","name":"http"}]}]}}"#
             .parse()
@@ -388,7 +388,8 @@ mod tests {
             ]
         );
         assert!(of_object("Pod", &pod, Some(&pod)).is_empty());
-        let deployment = Value::object([("spec", Value::object([("template", pod)]))]);
+        let named = Value::object([("name", "d")]);
+        let deployment = Value::object([("metadata", named), ("spec", Value::object([("template", pod)]))]);
         let warnings = of_object("Deployment", &deployment, None);
         assert!(warnings[0].starts_with("spec.template.spec.imagePullSecrets[1]"), "{warnings:?}");
         assert!(of_object("Deployment", &deployment, Some(&deployment)).is_empty());
@@ -404,7 +405,8 @@ mod tests {
             let port = Value::object([("containerPort", Value::from(80)), ("protocol", Value::from("TCP"))]);
             let container = Value::object([("ports", Value::array((0..count).map(|_| port.clone())))]);
             let spec = Value::object([("containers", Value::array([container]))]);
-            of_object("Pod", &Value::object([("spec", spec)]), None).len()
+            let metadata = Value::object([("name", "p")]);
+            of_object("Pod", &Value::object([("metadata", metadata), ("spec", spec)]), None).len()
         };
         assert_eq!(
             warnings(pod_template::COMPARED_PORTS),
