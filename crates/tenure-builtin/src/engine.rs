@@ -400,6 +400,7 @@ impl CreateContext for OnlyTime {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::DataFile;
 
     /// Returns a value with one change at each of its positions, alternating between kinds of changes:
     /// removed, replaced, `null`, one more field.

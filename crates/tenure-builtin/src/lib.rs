@@ -2,7 +2,7 @@
 //! encoding, reset fields, validation, conversion between versions, and tables.
 //!
 //! The crate does not know HTTP or storage and reads no clock: times, uids and allocations are arguments.
-//! [`Kinds::check`] compiles every row of the data; call it at start-up.
+//! Rows are compiled when they are first used; [`Kinds::check`] compiles all of them, as tests do.
 //!
 //! The crate exists because kinds are data that is checked alone, and its border keeps them out of all other code. Internal: no
 //! promises about its API.

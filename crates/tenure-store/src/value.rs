@@ -289,7 +289,8 @@ mod tests {
         };
         let text = |sort: usize, number: usize| {
             let status: String = (0..40).map(|at| format!("{} of {sort}, ", at * (sort + 7))).collect();
-            format!("{number} {} {status}", "what all of them share, ".repeat(60))
+            let shared: String = (0..100).map(|at| format!("shared {at}, ")).collect();
+            format!("{number} {shared} {status}")
         };
         let round = |sort| (0..20).map(|number| packed(text(sort, number))).min().unwrap_or_default();
         let first: Vec<usize> = (0..BASES).map(round).collect();
