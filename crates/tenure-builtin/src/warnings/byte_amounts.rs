@@ -15,7 +15,7 @@ pub(super) fn of_map(
     for name in names {
         let amount = text(amounts, name);
         // Amounts are stored in the canonical form.
-        if amount.ends_with(['m', 'u', 'n']) || amount.contains("e-") {
+        if amount.ends_with(['m', 'u', 'n']) || amount.as_bytes().windows(2).any(|pair| pair == b"e-") {
             warnings.push(format!(
                 "{path}[{name}]: fractional byte value {amount:?} is invalid, must be an integer"
             ));

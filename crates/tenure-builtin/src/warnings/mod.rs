@@ -388,7 +388,7 @@ mod tests {
             ]
         );
         assert!(of_object("Pod", &pod, Some(&pod)).is_empty());
-        let named = Value::object([("name", "d")]);
+        let named = Value::object([("name", Value::from("d"))]);
         let deployment = Value::object([("metadata", named), ("spec", Value::object([("template", pod)]))]);
         let warnings = of_object("Deployment", &deployment, None);
         assert!(warnings[0].starts_with("spec.template.spec.imagePullSecrets[1]"), "{warnings:?}");
@@ -405,7 +405,7 @@ mod tests {
             let port = Value::object([("containerPort", Value::from(80)), ("protocol", Value::from("TCP"))]);
             let container = Value::object([("ports", Value::array((0..count).map(|_| port.clone())))]);
             let spec = Value::object([("containers", Value::array([container]))]);
-            let metadata = Value::object([("name", "p")]);
+            let metadata = Value::object([("name", Value::from("p"))]);
             of_object("Pod", &Value::object([("metadata", metadata), ("spec", spec)]), None).len()
         };
         assert_eq!(

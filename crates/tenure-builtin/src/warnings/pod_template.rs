@@ -44,7 +44,8 @@ pub(super) fn of_template(template: &Value, at: &str, warnings: &mut Vec<String>
         }
     }
     of_annotations(template, &ANNOTATIONS, at, warnings);
-    for (index, volume) in spec.items("volumes").iter().enumerate() {
+    let volumes = spec.items("volumes");
+    for (index, volume) in volumes.iter().enumerate() {
         for (name, text) in VOLUMES.iter().filter(|(name, _)| !is_missing(volume, source_name(name))) {
             warnings.push(format!("{at}spec.volumes[{index}].{name}: {text}"));
         }
@@ -53,21 +54,23 @@ pub(super) fn of_template(template: &Value, at: &str, warnings: &mut Vec<String>
             byte_amounts::of_claim(claim, &path, warnings);
         }
     }
-    overlapping_paths::of_volumes(spec.items("volumes"), warnings);
-    repeated(spec, at, "hostAliases", "ip", warnings);
-    repeated(spec, at, "imagePullSecrets", "name", warnings);
-    for (index, secret) in spec.items("imagePullSecrets").iter().enumerate() {
+    overlapping_paths::of_volumes(volumes, warnings);
+    let (aliases, secrets) = (spec.items("hostAliases"), spec.items("imagePullSecrets"));
+    repeated(aliases, "ip", format_args!("{at}spec.hostAliases"), warnings);
+    repeated(secrets, "name", format_args!("{at}spec.imagePullSecrets"), warnings);
+    for (index, secret) in secrets.iter().enumerate() {
         if text(secret, "name").is_empty() {
             warnings.push(format!("{at}spec.imagePullSecrets[{index}].name: invalid empty name \"\""));
         }
     }
     let bytes = ["memory", "ephemeral-storage"];
     byte_amounts::of_map(spec.get("overhead"), &bytes, format_args!("{at}spec.overhead"), warnings);
-    for container in containers(spec, at) {
+    let containers: Vec<Part<'_>> = containers(spec, at).collect();
+    for container in &containers {
         byte_amounts::of_container(container.value, container, warnings);
-        hidden_variables(&container, warnings);
+        hidden_variables(container, warnings);
     }
-    ports(containers(spec, at), warnings);
+    ports(&containers, warnings);
     if spec.get("terminationGracePeriodSeconds").and_then(Value::as_i64).is_some_and(|seconds| seconds < 0) {
         let text = "must be >= 0; negative values are invalid and will be treated as 1";
         warnings.push(format!("{at}spec.terminationGracePeriodSeconds: {text}"));
@@ -84,7 +87,7 @@ pub(super) fn of_template(template: &Value, at: &str, warnings: &mut Vec<String>
             warnings.extend(of_address(format_args!("{at}spec.dnsConfig.nameservers[{index}]"), server));
         }
     }
-    for (index, alias) in spec.items("hostAliases").iter().enumerate() {
+    for (index, alias) in aliases.iter().enumerate() {
         let path = format_args!("{at}spec.hostAliases[{index}].ip");
         warnings.extend(alias.get("ip").and_then(|ip| of_address(path, ip)));
     }
@@ -92,14 +95,13 @@ pub(super) fn of_template(template: &Value, at: &str, warnings: &mut Vec<String>
 
 const NULL_SELECTOR: &str = "a null labelSelector results in matching no pod";
 
-/// Warns of entries of a list that repeat a name.
-fn repeated(spec: &Value, at: &str, list: &str, key: &str, warnings: &mut Vec<String>) {
-    let items = spec.items(list);
+/// Warns of entries of a list that repeat a name; `path` is that of the list.
+fn repeated(items: &[Value], key: &str, path: impl fmt::Display, warnings: &mut Vec<String>) {
     let mut seen = Seen::default();
     for (index, item) in items.iter().enumerate() {
         let name = text(item, key);
         if !seen.insert(name) {
-            warnings.push(format!("{at}spec.{list}[{index}].{key}: duplicate {key} {name:?}"));
+            warnings.push(format!("{path}[{index}].{key}: duplicate {key} {name:?}"));
         }
     }
 }
@@ -149,10 +151,10 @@ fn hidden_variables(container: &Part<'_>, warnings: &mut Vec<String>) {
 }
 
 /// Warns of ports that are defined more than once in a pod, and of names that several ports have.
-fn ports<'v>(containers: impl Iterator<Item = Part<'v>>, warnings: &mut Vec<String>) {
-    let ports = containers.flat_map(|container| {
+fn ports(containers: &[Part<'_>], warnings: &mut Vec<String>) {
+    let ports = containers.iter().flat_map(|container| {
         let numbered = container.value.items("ports").iter().enumerate();
-        numbered.map(move |(port, value)| Part { port: Some(port), value, ..container })
+        numbered.map(move |(port, value)| Part { port: Some(port), value, ..*container })
     });
     let ports: Vec<Part<'_>> = ports.collect();
     for port in &ports {
