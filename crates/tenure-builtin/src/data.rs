@@ -27,6 +27,11 @@ impl DataError {
     }
 }
 
+/// Returns what the data says, which [`Kinds::check`](crate::Kinds::check) checks.
+pub(crate) fn valid<T>(compiled: Result<T, DataError>) -> T {
+    compiled.unwrap_or_else(|error| panic!("{error}"))
+}
+
 /// A data file as a version of Kubernetes has it, read when it is first used.
 pub(crate) struct DataFile {
     name: &'static str,

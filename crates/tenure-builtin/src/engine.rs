@@ -3,7 +3,7 @@
 
 use crate::{
     convert::{Conversions, without_reserved},
-    data::{DEFAULTS, Data, DataError, GO_TYPES, PerVersion, members, only_known, per_version},
+    data::{DEFAULTS, Data, DataError, GO_TYPES, PerVersion, members, only_known, per_version, valid},
     defaulting::{Rule, Rules},
     registry::try_registry,
     service,
@@ -301,11 +301,6 @@ impl Kinds {
         let mut encoder = Encoder { shapes: &self.shapes, walk, empty_lists: EmptyLists::AsGiven, rules };
         encoder.value(shape, &value, before).unwrap_or(value)
     }
-}
-
-/// Returns what the data says, which [`Kinds::check`] checks.
-pub(crate) fn valid<T>(compiled: Result<T, DataError>) -> T {
-    compiled.unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Checks that the rows about encoding refer to existing types and fields.

@@ -3,8 +3,8 @@
 //! A change copies and compares some 800 short texts. musl compares them byte by byte and copies them with string instructions, which
 //! take long to start: with it, a change took a tenth more instructions than with glibc, whose functions a static program does not have.
 //!
-//! The crate exists to keep `unsafe` out of all others: what the compiler calls for every copy cannot be written without. It has no
-//! API and knows nothing of Tenure. Every block loads all of its bytes before it stores any, and every access is within the two ranges that the
+//! The crate exists to keep `unsafe` out of all others: what the compiler calls for every copy cannot be written without. It knows
+//! nothing of Tenure. Internal: it has no API. Every block loads all of its bytes before it stores any, and every access is within the two ranges that the
 //! caller vouches for: `copy.rs` and `compare.rs` state the contract, and their tests try all lengths and overlaps of several blocks.
 
 #![no_std]

@@ -261,16 +261,6 @@ impl PatchError {
         }
     }
 
-    /// Returns how Kubernetes reports a JSON patch that cannot be applied, where it shows the reason: in admission.
-    pub fn json_in_kubernetes(&self) -> String {
-        match &self.0.kind {
-            ErrorKind::NoSuchTarget { in_kubernetes, .. } => in_kubernetes.to_string(),
-            ErrorKind::TestFailed { pointer, .. } => crate::json::test_failed(pointer),
-            ErrorKind::BadOperation { value, .. } => crate::json::bad_operation(value),
-            _ => self.to_string(),
-        }
-    }
-
     /// Returns the conflicts, if this is a conflict.
     pub fn conflicts(&self) -> &[Conflict] {
         match &self.0.kind {

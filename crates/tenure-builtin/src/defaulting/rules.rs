@@ -1,10 +1,7 @@
 //! The defaulting rules by type.
 
 use super::rule::Rule;
-use crate::{
-    data::{self, DEFAULTS, DataError},
-    engine::valid,
-};
+use crate::data::{self, DEFAULTS, DataError, valid};
 use foldhash::fast::RandomState;
 use std::{collections::HashMap, sync::OnceLock};
 use tenure_meta::{

@@ -7,9 +7,8 @@ use super::{
     policy_scope::PolicyScope, update::UpdateRules,
 };
 use crate::{
-    data::{self, DataError, VALIDATION, only_known},
+    data::{self, DataError, VALIDATION, only_known, valid},
     defaulting::{Condition, Place, Target},
-    engine::valid,
 };
 use foldhash::fast::RandomState;
 use std::{

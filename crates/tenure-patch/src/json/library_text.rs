@@ -2,8 +2,23 @@
 //! those of the library that applies such patches there, which names the operation, the pointer and the token that leads nowhere.
 
 use super::draft::Missing;
-use crate::pointer::{Dialect, Pointer};
+use crate::{
+    ErrorKind, PatchError,
+    pointer::{Dialect, Pointer},
+};
 use tenure_value::Value;
+
+impl PatchError {
+    /// Returns how Kubernetes reports a JSON patch that cannot be applied, where it shows the reason: in admission.
+    pub fn json_in_kubernetes(&self) -> String {
+        match self.kind() {
+            ErrorKind::NoSuchTarget { in_kubernetes, .. } => in_kubernetes.to_string(),
+            ErrorKind::TestFailed { pointer, .. } => test_failed(pointer),
+            ErrorKind::BadOperation { value, .. } => bad_operation(value),
+            _ => self.to_string(),
+        }
+    }
+}
 
 /// Which pointer of an operation has no target.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,12 +69,12 @@ pub(super) fn missing(operation: &str, target: Target, pointer: &str, missing: M
 }
 
 /// Returns the text about a test that fails.
-pub(crate) fn test_failed(pointer: &str) -> String {
+fn test_failed(pointer: &str) -> String {
     format!("testing value {pointer} failed: test failed")
 }
 
 /// Returns the text about an operation that is unknown or lacks a member.
-pub(crate) fn bad_operation(operation: &Value) -> String {
+fn bad_operation(operation: &Value) -> String {
     let text = |name: &str| operation.get(name).and_then(Value::as_str);
     let name = text("op").unwrap_or("unknown");
     let pointer = match (name, text("from")) {

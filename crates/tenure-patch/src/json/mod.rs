@@ -10,7 +10,6 @@ mod sequence;
 
 pub use crate::pointer::Dialect;
 pub use diff::diff;
-pub(crate) use library_text::{bad_operation, test_failed};
 
 use crate::{ErrorKind, PatchError};
 use draft::{Draft, Missing};
