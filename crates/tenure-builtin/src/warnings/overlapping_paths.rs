@@ -1,12 +1,15 @@
 //! Warnings about files of a volume that have the same path, or whose path leads through another one.
 
 use super::fields::{is_missing, text};
-use std::collections::HashSet;
 use tenure_meta::ValueExt;
 use tenure_value::{Object, Value};
 
-/// How many pairs of paths of a volume are compared at most: comparing all takes quadratic time.
+/// How many pairs of paths of an object are compared at most: comparing all takes quadratic time.
 const MOST_PAIRS: usize = 1 << 16;
+/// How many bytes of warnings about them are written at most. A response shows four kilobytes of warnings.
+const MOST_BYTES: usize = 1 << 18;
+/// How much of a path a warning shows at most: a response cuts off one that is longer.
+const SHOWN_PATH: usize = 4096;
 
 /// A path, and what has it.
 #[derive(Clone, PartialEq)]
@@ -17,9 +20,10 @@ struct File<'v> {
 
 impl File<'_> {
     fn shown(&self) -> String {
+        let path = self.path.get(..self.path.floor_char_boundary(SHOWN_PATH)).unwrap_or(self.path);
         match self.source.as_str() {
-            "" => format!("{:?}", self.path),
-            source => format!("{:?} ({source})", self.path),
+            "" => format!("{path:?}"),
+            source => format!("{path:?} ({source})"),
         }
     }
 
@@ -35,6 +39,7 @@ fn is_within(path: &str, folder: &str) -> bool {
 
 /// Warns of the files of volumes.
 pub(super) fn of_volumes(volumes: &[Value], warnings: &mut Vec<String>) {
+    let mut report = Report { warnings, pairs: 0, bytes: 0 };
     for volume in volumes {
         let name = text(volume, "name");
         for (kind, named, label) in [
@@ -49,17 +54,17 @@ pub(super) fn of_volumes(volumes: &[Value], warnings: &mut Vec<String>) {
                 "" => label.to_string(),
                 named => format!("{label} {:?}", text(source, named)),
             };
-            report(name, &described, &files(source, ""), warnings);
+            report.add(name, &described, &files(source, ""));
         }
         let Some(projected) = volume.get("projected") else { continue };
         let mut all = Vec::new();
         for source in projected.items("sources") {
             match source.as_object().is_none_or(Object::is_empty) {
-                true => warnings.push(format!("volume {name:?} (Projected) has no sources provided")),
+                true => report.warnings.push(format!("volume {name:?} (Projected) has no sources provided")),
                 false => all.extend(projected_files(source)),
             }
         }
-        report(name, "Projected", &all, warnings);
+        report.add(name, "Projected", &all);
     }
 }
 
@@ -102,31 +107,68 @@ fn one<'v>(source: &'v Value, field: &str, described: &str) -> File<'v> {
     File { path: text(source, field).trim_end_matches('/'), source: described.to_string() }
 }
 
-/// Reports each file with those before it that are in its way.
-fn report(volume: &str, described: &str, files: &[File<'_>], warnings: &mut Vec<String>) {
-    let (mut paths, mut folders) = (HashSet::new(), HashSet::new());
-    let mut pairs = 0;
-    for (at, file) in files.iter().enumerate().filter(|(_, file)| !file.path.is_empty()) {
-        let above = || file.path.match_indices('/').map(|(end, _)| &file.path[..end]);
-        let is_free = !paths.contains(file.path)
-            && !folders.contains(file.path)
-            && above().all(|folder| !paths.contains(folder));
-        if !is_free {
-            for other in files.iter().take(at).filter(|other| !other.path.is_empty()) {
-                pairs += 1;
-                if pairs > MOST_PAIRS {
+/// The warnings about the volumes of an object.
+struct Report<'w> {
+    warnings: &'w mut Vec<String>,
+    /// How many pairs were compared, and how many bytes were written.
+    pairs: usize,
+    bytes: usize,
+}
+
+impl Report<'_> {
+    /// Reports each file of a volume with those before it that are in its way.
+    fn add(&mut self, volume: &str, described: &str, files: &[File<'_>]) {
+        let files = || files.iter().filter(|file| !file.path.is_empty());
+        for (at, file) in files().enumerate() {
+            for other in files().take(at) {
+                if self.pairs == MOST_PAIRS || self.bytes >= MOST_BYTES {
                     return;
                 }
+                self.pairs += 1;
                 if file.overlaps(other) {
-                    warnings.push(format!(
-                        "volume {volume:?} ({described}): overlapping paths: {} with {}",
-                        file.shown(),
-                        other.shown()
-                    ));
+                    let (file, other) = (file.shown(), other.shown());
+                    let warning =
+                        format!("volume {volume:?} ({described}): overlapping paths: {file} with {other}");
+                    self.bytes += warning.len();
+                    self.warnings.push(warning);
                 }
             }
         }
-        paths.insert(file.path);
-        folders.extend(above());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn warnings(volumes: impl IntoIterator<Item = Value>) -> Vec<String> {
+        let (volumes, mut warnings): (Vec<Value>, Vec<String>) = (volumes.into_iter().collect(), Vec::new());
+        of_volumes(&volumes, &mut warnings);
+        warnings
+    }
+
+    fn volume(paths: impl IntoIterator<Item = String>) -> Value {
+        let items = paths.into_iter().map(|path| Value::object([("path", Value::from(path))]));
+        let source = Value::object([("items", Value::array(items)), ("name", Value::from("m"))]);
+        Value::object([("configMap", source), ("name", Value::from("v"))])
+    }
+
+    #[test]
+    fn files_in_the_way_of_others_are_named_in_their_order() {
+        let paths = ["a/b", "a", "c", "a/b/", "ab"].map(String::from);
+        let pair = |file, other| {
+            format!("volume \"v\" (ConfigMap \"m\"): overlapping paths: {file:?} with {other:?}")
+        };
+        assert_eq!(warnings([volume(paths)]), [pair("a", "a/b"), pair("a/b", "a/b"), pair("a/b", "a")]);
+    }
+
+    #[test]
+    fn many_files_and_long_paths_cost_no_more_than_the_object() {
+        let bytes = |warnings: Vec<String>| warnings.iter().map(String::len).sum::<usize>();
+        let same = (0..300).map(|_| volume((0..400).map(|_| "a".to_owned())));
+        assert!(bytes(warnings(same)) < 2 * MOST_BYTES);
+        let long = volume((0..360).map(|_| "x/".repeat(4000)));
+        assert!(bytes(warnings([long])) < 2 * MOST_BYTES);
+        assert_eq!(warnings([volume(["x/".repeat(1 << 20), "y".to_owned()])]), Vec::<String>::new());
     }
 }
