@@ -140,14 +140,14 @@ impl PrefixBases {
             }
         }
         self.misses = if best.is_some() { 0 } else { self.misses + 1 };
-        self.long =
-            if compared == Compared::All && (best.is_none() || most > short) { self.long + 1 } else { 0 };
+        let is_long = compared == Compared::All && (best.is_none() || most > short);
+        self.long = if is_long { MISSES.min(self.long + 1) } else { 0 };
         let packed = best.map(|(place, delta)| {
             self.encoders[..=place].rotate_right(1);
             let base = self.encoders[0].base().clone();
             StoredValue(Representation::Packed { base, delta: delta.into() })
         });
-        if self.misses == MISSES || self.long >= MISSES && self.encoders.len() < BASES {
+        if self.misses == MISSES || self.long == MISSES && self.encoders.len() < BASES {
             (self.misses, self.long) = (0, 0);
             self.encoders.truncate(BASES - 1);
             self.encoders.insert(0, Encoder::new(value));
@@ -292,7 +292,7 @@ mod tests {
             let shared: String = (0..100).map(|at| format!("shared {at}, ")).collect();
             format!("{number} {shared} {status}")
         };
-        let round = |sort| (0..20).map(|number| packed(text(sort, number))).min().unwrap_or_default();
+        let round = |sort| (0..300).map(|number| packed(text(sort, number))).min().unwrap_or_default();
         let first: Vec<usize> = (0..BASES).map(round).collect();
         assert!(first.iter().all(|bytes| *bytes < 100), "{first:?}");
         // In turns, too.
