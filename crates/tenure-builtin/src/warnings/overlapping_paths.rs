@@ -8,7 +8,7 @@ use tenure_value::{Object, Value};
 const MOST_PAIRS: usize = 1 << 16;
 /// How many bytes of warnings about them are written at most. A response shows four kilobytes of warnings.
 const MOST_BYTES: usize = 1 << 18;
-/// How much of a path a warning shows at most: a response cuts off one that is longer.
+/// How many characters of a path a warning shows at most: a response cuts off one that is longer.
 const SHOWN_PATH: usize = 4096;
 
 /// A path, and what has it.
@@ -20,7 +20,8 @@ struct File<'v> {
 
 impl File<'_> {
     fn shown(&self) -> String {
-        let path = self.path.get(..self.path.floor_char_boundary(SHOWN_PATH)).unwrap_or(self.path);
+        let end = self.path.char_indices().nth(SHOWN_PATH).map_or(self.path.len(), |(at, _)| at);
+        let path = &self.path[..end];
         match self.source.as_str() {
             "" => format!("{path:?}"),
             source => format!("{path:?} ({source})"),
