@@ -37,9 +37,6 @@ pub enum ErrorKind {
         /// The wire type of the declared type.
         wanted: u8,
     },
-    /// An invalid row of the message table.
-    #[error("data/protobuf.json: {0}")]
-    Table(String),
     /// A string is not UTF-8.
     #[error("is not valid UTF-8")]
     Utf8,

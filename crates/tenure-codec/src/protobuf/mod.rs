@@ -38,11 +38,6 @@ use table::Table;
 /// The prefix of every document.
 pub const MAGIC: &[u8] = b"k8s\0";
 
-/// Compiles the table of messages, which is otherwise done on first use. An invalid row is an error.
-pub fn check() -> Result<(), Error> {
-    Table::try_builtin().map(|_| ()).map_err(|reason| ErrorKind::Table(reason.into()).into())
-}
-
 /// Whether a kind has a protobuf encoding.
 pub fn knows(api_version: &str, kind: &str) -> bool {
     Table::builtin().kind(api_version, kind).is_some()
