@@ -5,7 +5,7 @@ use tenure_admission::ServiceEndpoint;
 use tenure_builtin::role::{ENDPOINT_SLICES, ENDPOINTS, SERVICES};
 use tenure_catalog::{
     object::{Stored, key},
-    read_all, service_addresses,
+    read_all_objects, service_addresses,
 };
 use tenure_meta::{GroupVersionResource, Resource, ValueExt};
 use tenure_store::Store;
@@ -112,7 +112,8 @@ pub(crate) async fn endpoint_slices(
     service: &ServiceReference,
 ) -> Result<Vec<Value>, String> {
     let resource = find(ENDPOINT_SLICES)?;
-    let all = read_all(store, resource, &service.namespace).await.map_err(|failure| failure.to_string())?;
+    let all =
+        read_all_objects(store, resource, &service.namespace).await.map_err(|failure| failure.to_string())?;
     let is_of_service = |slice: &Value| {
         let owner = slice.at(["metadata", "labels", "kubernetes.io/service-name"]).and_then(Value::as_str);
         owner == Some(service.name.as_str())

@@ -42,7 +42,7 @@ pub use continue_token::Page;
 pub use fields_v1_cache::FieldsV1Cache;
 pub use identifiers::Identifiers;
 pub use object_size::check_size;
-pub use objects::{Objects, read_all, read_all_objects, service_addresses, webhook_route};
+pub use objects::{Objects, read_all_objects, service_addresses, webhook_route};
 pub use scale_table::scale_table;
 pub use selector_index::{IndexRequest, SelectorIndexes, WatchDispatch};
 pub use splice::{Spliced, TypeMeta, splice};

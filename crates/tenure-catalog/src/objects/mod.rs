@@ -105,7 +105,8 @@ impl Objects {
 
     /// Reads all objects of a resource in a namespace, or in all of them, as they are stored.
     pub async fn read_all(&self, resource: &Resource, namespace: &str) -> Result<Vec<Stored>, ApiError> {
-        read_all(&*self.store, resource, namespace).await
+        let listing = self.store.list(ListRequest::prefix(prefix(resource, namespace))).await?;
+        listing.entries.iter().map(Stored::read).collect()
     }
 
     /// Reads a cluster-scoped object of a built-in resource, given by its group and name, as it is stored.
@@ -130,17 +131,7 @@ impl Objects {
     }
 }
 
-/// Reads all objects of a resource in a namespace, or in all of them, as they are stored.
-pub async fn read_all(
-    store: &dyn Store,
-    resource: &Resource,
-    namespace: &str,
-) -> Result<Vec<Stored>, ApiError> {
-    let listing = store.list(ListRequest::prefix(prefix(resource, namespace))).await?;
-    listing.entries.iter().map(Stored::read).collect()
-}
-
-/// Reads all objects of a resource like [`read_all`], without their managers.
+/// Reads all objects of a resource in a namespace, or in all of them, as they are stored but without their managers.
 pub async fn read_all_objects(
     store: &dyn Store,
     resource: &Resource,

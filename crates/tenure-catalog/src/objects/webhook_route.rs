@@ -3,7 +3,7 @@
 
 use crate::{
     object::{Stored, key},
-    objects::read_all,
+    objects::read_all_objects,
 };
 use tenure_admission::ServiceEndpoint;
 use tenure_builtin::role::{ENDPOINT_SLICES, ENDPOINTS, SERVICES};
@@ -62,7 +62,7 @@ pub async fn addresses(
     }
     match spec.text("clusterIP").as_str() {
         _ if !found.is_empty() => Ok(found),
-        "" | "None" => Err("cannot route to service with ClusterIP \"None\"".into()),
+        address @ ("" | "None") => Err(format!("cannot route to service with ClusterIP {address:?}")),
         address => Ok(vec![(address.into(), port)]),
     }
 }
@@ -98,7 +98,7 @@ async fn get(
 }
 
 async fn list(store: &dyn Store, resource: &Resource, namespace: &str) -> Result<Vec<Value>, String> {
-    let found = read_all(store, resource, namespace).await.map_err(|failure| failure.to_string())?;
+    let found = read_all_objects(store, resource, namespace).await.map_err(|failure| failure.to_string())?;
     Ok(found.into_iter().map(|stored| stored.object).collect())
 }
 
