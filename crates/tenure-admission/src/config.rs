@@ -5,20 +5,11 @@ use crate::{
     webhook::AdmissionWebhook,
 };
 use std::sync::Arc;
+use tenure_builtin::role::REVIEWS;
 use tenure_profile::{Behaviour, KubernetesVersion};
 use tenure_value::Value;
 
-/// The group of the configurations.
-pub const GROUP: &str = "admissionregistration.k8s.io";
-/// The resources of the configurations.
-pub const CONFIGURATIONS: [&str; 6] = [
-    "mutatingadmissionpolicies",
-    "mutatingadmissionpolicybindings",
-    "mutatingwebhookconfigurations",
-    "validatingwebhookconfigurations",
-    "validatingadmissionpolicies",
-    "validatingadmissionpolicybindings",
-];
+pub use tenure_builtin::role::{ADMISSION_CONFIGURATIONS as CONFIGURATIONS, ADMISSION_GROUP as GROUP};
 
 /// The configurations that policies do not see.
 const POLICIES: [&str; 4] = [
@@ -26,15 +17,6 @@ const POLICIES: [&str; 4] = [
     "mutatingadmissionpolicybindings",
     "validatingadmissionpolicies",
     "validatingadmissionpolicybindings",
-];
-/// The reviews that policies do not see, nor webhooks since Kubernetes 1.37, by group and resource.
-const REVIEWS: [(&str, &str); 6] = [
-    ("authentication.k8s.io", "selfsubjectreviews"),
-    ("authentication.k8s.io", "tokenreviews"),
-    ("authorization.k8s.io", "localsubjectaccessreviews"),
-    ("authorization.k8s.io", "selfsubjectaccessreviews"),
-    ("authorization.k8s.io", "selfsubjectrulesreviews"),
-    ("authorization.k8s.io", "subjectaccessreviews"),
 ];
 
 /// The webhooks or the policies of one plugin, in the order in which they are called: those of manifests come first.

@@ -43,10 +43,20 @@ impl Role {
     }
 }
 
+/// The reviews that admission policies do not see, nor admission webhooks since Kubernetes 1.37, by group and resource.
+pub const REVIEWS: [(&str, &str); 6] = [
+    ("authentication.k8s.io", "selfsubjectreviews"),
+    ("authentication.k8s.io", "tokenreviews"),
+    ("authorization.k8s.io", "localsubjectaccessreviews"),
+    ("authorization.k8s.io", "selfsubjectaccessreviews"),
+    ("authorization.k8s.io", "selfsubjectrulesreviews"),
+    ("authorization.k8s.io", "subjectaccessreviews"),
+];
+
 /// The group of the resources that configure admission.
-const ADMISSION_GROUP: &str = "admissionregistration.k8s.io";
+pub const ADMISSION_GROUP: &str = "admissionregistration.k8s.io";
 /// The resources that configure admission.
-const ADMISSION_CONFIGURATIONS: [&str; 6] = [
+pub const ADMISSION_CONFIGURATIONS: [&str; 6] = [
     "mutatingadmissionpolicies",
     "mutatingadmissionpolicybindings",
     "mutatingwebhookconfigurations",

@@ -5,6 +5,7 @@ use crate::{Cluster, ResourceVariant};
 use tenure_apply::{
     Force, Live, Managers, Presence, ResetFields, SingleVersion, Write, kubernetes_type_errors,
 };
+use tenure_meta::FieldPath;
 use tenure_patch::ErrorClass;
 use tenure_profile::{Improvement, Profile};
 use tenure_schema::{ListTopology, Relation, Type, TypeRef};
@@ -54,7 +55,7 @@ fn merge(
     {
         return Err(format!("failed to convert patch object to typed object: {errors}"));
     }
-    check_granular(&config, ty)?;
+    check_granular(&config, ty, profile)?;
     let versions = SingleVersion::new(api_version.clone(), ty);
     let write = Write {
         manager: "policy",
@@ -99,42 +100,45 @@ fn with_metadata(object: &Value, metadata: Object) -> Value {
 }
 
 /// Checks that a configuration sets nothing that can only be replaced as a whole: what it does not name would be lost.
-fn check_granular(config: &Value, ty: TypeRef<'_>) -> Result<(), String> {
+fn check_granular(config: &Value, ty: TypeRef<'_>, profile: Profile) -> Result<(), String> {
     let mut paths = Vec::new();
-    find_atomics("", config, ty, &mut paths);
-    match paths.as_slice() {
-        [] => Ok(()),
-        paths => Err(format!(
-            "invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: {}",
-            paths.join(", ")
-        )),
+    find_atomics(FieldPath::root(), config, ty, &mut paths);
+    if paths.is_empty() {
+        return Ok(());
     }
+    let advice = if profile.has(Improvement::ClientErrors) { "; use a JSONPatch" } else { "" };
+    Err(format!(
+        "invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: {}{advice}",
+        paths.join(", ")
+    ))
 }
 
 /// Adds the paths of the lists and objects below a value whose type declares them atomic. As in Kubernetes, only declared
 /// fields and the items of their lists count: the values of a map and what the schema does not know may be replaced.
-fn find_atomics(path: &str, value: &Value, ty: TypeRef<'_>, paths: &mut Vec<String>) {
+fn find_atomics(path: FieldPath<'_>, value: &Value, ty: TypeRef<'_>, paths: &mut Vec<String>) {
     match (value, ty.get()) {
-        (Value::Object(_), Type::Map(map)) if map.relation == Relation::Atomic => paths.push(path.into()),
+        (Value::Object(_), Type::Map(map)) if map.relation == Relation::Atomic => {
+            paths.push(format!(".{path}"))
+        }
         (Value::Object(fields), Type::Struct(structure)) => {
             if structure.relation == Relation::Atomic {
-                paths.push(path.into());
+                paths.push(format!(".{path}"));
             }
             for (name, value) in fields.iter() {
                 if let Some(field) = structure.field(name) {
-                    find_atomics(&format!("{path}.{name}"), value, ty.slot(&field.slot), paths);
+                    find_atomics(path.field(name), value, ty.slot(&field.slot), paths);
                 }
             }
         }
         (Value::Array(items), Type::List(list)) => {
             if list.topology == ListTopology::Atomic {
-                paths.push(path.into());
+                paths.push(format!(".{path}"));
             }
             for (at, value) in items.iter().enumerate() {
-                find_atomics(&format!("{path}[{at}]"), value, ty.slot(&list.item), paths);
+                find_atomics(path.index(at), value, ty.slot(&list.item), paths);
             }
         }
-        (Value::Array(_), Type::Untyped) => paths.push(path.into()),
+        (Value::Array(_), Type::Untyped) => paths.push(format!(".{path}")),
         _ => {}
     }
 }

@@ -9,6 +9,7 @@ mod overlapping_paths;
 mod pod_template;
 mod volume_sources;
 
+use crate::role::{ADMISSION_GROUP, REVIEWS};
 use addresses::of_network;
 use fields::{is_missing, of_annotations, text};
 use networking::{of_endpoints, of_network_policy, of_service, of_slice};
@@ -70,22 +71,9 @@ const TOKENS_IN_ATTRIBUTES: &str = "spec.serviceAccountTokenInSecrets is unset; 
 /// How the names of webhooks and policies of files end.
 const MANIFEST_SUFFIX: &str = ".static.k8s.io";
 
-/// The group of webhooks and policies.
-const ADMISSION: &str = "admissionregistration.k8s.io";
-
-/// The reviews that webhooks do not see since Kubernetes 1.37.
-const HIDDEN_REVIEWS: [(&str, &str); 6] = [
-    ("authentication.k8s.io", "selfsubjectreviews"),
-    ("authentication.k8s.io", "tokenreviews"),
-    ("authorization.k8s.io", "localsubjectaccessreviews"),
-    ("authorization.k8s.io", "selfsubjectaccessreviews"),
-    ("authorization.k8s.io", "selfsubjectrulesreviews"),
-    ("authorization.k8s.io", "subjectaccessreviews"),
-];
-
 /// Returns the name of an object that only a manifest of admission may have, and what is said about it.
 fn manifest_name(resource: &Resource, object: &Value) -> Option<(String, String)> {
-    if resource.group != ADMISSION {
+    if resource.group != ADMISSION_GROUP {
         return None;
     }
     let name = object.at(["metadata", "name"]).and_then(Value::as_str)?;
@@ -120,9 +108,9 @@ fn of_hidden_reviews(object: &Value) -> Vec<String> {
                 continue;
             }
             let mut seen = Seen::default();
-            for group in &groups {
-                for (hidden, resource) in HIDDEN_REVIEWS.iter().filter(|(hidden, _)| group == hidden) {
-                    if resources.iter().any(|named| named == resource) && seen.insert((*hidden, *resource)) {
+            for group in groups.iter().filter(|group| seen.insert(group.as_str())) {
+                for (hidden, resource) in REVIEWS.iter().filter(|(hidden, _)| group == hidden) {
+                    if resources.iter().any(|named| named == resource) {
                         warnings.push(format!(
                             "webhooks[{at}].rules[{index}]: {resource}.{hidden} is excluded from admission webhooks; this rule will have no effect"
                         ));
@@ -143,10 +131,10 @@ pub(crate) fn of_object(
 ) -> Vec<String> {
     let kind = resource.kind.as_str();
     let mut warnings = Vec::new();
-    if resource.group == ADMISSION && (old.is_some() || !version.has(Behaviour::AdmissionManifests)) {
+    if resource.group == ADMISSION_GROUP && (old.is_some() || !version.has(Behaviour::AdmissionManifests)) {
         warnings.extend(manifest_name(resource, object).map(|(_, text)| format!("metadata.name: {text}")));
     }
-    if resource.group == ADMISSION && version.has(Behaviour::ReviewsHiddenFromWebhooks) {
+    if resource.group == ADMISSION_GROUP && version.has(Behaviour::ReviewsHiddenFromWebhooks) {
         warnings.extend(of_hidden_reviews(object));
     }
     // Pods are updated by programs, and often.

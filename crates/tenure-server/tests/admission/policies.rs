@@ -135,7 +135,7 @@ fn a_failing_mutating_policy_refuses_and_cannot_replace_atomic_lists() {
         ("Object{spec: Object.spec{replicas: object.none}}", "resulted in error"),
         (
             "Object{spec: Object.spec{selector: Object.spec.selector{matchLabels: {'x': 'y'}}}}",
-            "may not mutate atomic arrays, maps or structs: .spec.selector",
+            "may not mutate atomic arrays, maps or structs: .spec.selector; use a JSONPatch",
         ),
     ] {
         bind(&server, "Mutating", "p", &mutation(expression), "");
