@@ -127,7 +127,7 @@ fn merge_objects(
 fn document_root(value: &Value, what: &str, profile: Profile) -> Result<Object, PatchError> {
     match value {
         Value::Object(object) if profile.has(Improvement::KeepLargeIntegers) => Ok(object.clone()),
-        Value::Object(object) => Ok(match with_float_integers(value) {
+        Value::Object(object) => Ok(match value.with_float_integers() {
             Some(Value::Object(converted)) => converted,
             _ => object.clone(),
         }),
@@ -136,31 +136,5 @@ fn document_root(value: &Value, what: &str, profile: Profile) -> Result<Object, 
             let what = what.into();
             Err(ErrorKind::WrongKind { what, expected: Kind::Object, found: found.clone() }.into())
         }
-    }
-}
-
-/// Returns a document with its integers above 63 bits as floats, if it has any.
-fn with_float_integers(value: &Value) -> Option<Value> {
-    match value {
-        Value::UInt(number) => Value::float(number.get() as f64),
-        Value::Array(items) => {
-            let converted: Vec<Option<Value>> = items.iter().map(with_float_integers).collect();
-            converted.iter().any(Option::is_some).then(|| {
-                let items = converted.into_iter().zip(items);
-                Value::array(items.map(|(converted, item)| converted.unwrap_or_else(|| item.clone())))
-            })
-        }
-        Value::Object(fields) => {
-            let converted: Vec<Option<Value>> =
-                fields.iter().map(|(_, value)| with_float_integers(value)).collect();
-            converted.iter().any(Option::is_some).then(|| {
-                let fields = converted.into_iter().zip(fields);
-                let fields = fields.map(|(converted, (name, value))| {
-                    (name.clone(), converted.unwrap_or_else(|| value.clone()))
-                });
-                Object::from_sorted(fields.collect::<Vec<_>>()).into()
-            })
-        }
-        _ => None,
     }
 }

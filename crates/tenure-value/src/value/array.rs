@@ -21,6 +21,17 @@ impl Array {
         }
     }
 
+    /// Returns this list with what replaces its items; `None` if nothing does.
+    pub fn replaced(&self, mut replacement: impl FnMut(&Value) -> Option<Value>) -> Option<Array> {
+        let mut replaced = None;
+        for (at, item) in self.0.iter().enumerate() {
+            if let Some(new) = replacement(item) {
+                replaced.get_or_insert_with(|| self.clone()).put(at, new);
+            }
+        }
+        replaced
+    }
+
     /// Whether both share the same memory.
     #[inline]
     pub fn ptr_eq(&self, other: &Array) -> bool {

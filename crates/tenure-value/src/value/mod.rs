@@ -87,6 +87,19 @@ impl Value {
         Float::new(number).map(Value::Float)
     }
 
+    /// Returns this value with floats in the place of integers above the signed range, as which Kubernetes reads them; `None` if it
+    /// has none.
+    pub fn with_float_integers(&self) -> Option<Value> {
+        match self {
+            Value::UInt(number) => Value::float(number.get() as f64),
+            Value::Array(items) => items.replaced(Value::with_float_integers).map(Value::Array),
+            Value::Object(fields) => {
+                fields.replaced(|_, value| value.with_float_integers()).map(Value::Object)
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the value of an unsigned integer: a [`Value::Int`] if it fits, otherwise a [`Value::UInt`].
     pub fn unsigned(number: u64) -> Value {
         LargeUint::new(number).map_or(Value::Int(number as i64), Value::UInt)

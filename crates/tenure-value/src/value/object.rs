@@ -87,6 +87,17 @@ impl Object {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
+    /// Returns this object with what replaces its values; `None` if nothing does.
+    pub fn replaced(&self, mut replacement: impl FnMut(&Text, &Value) -> Option<Value>) -> Option<Object> {
+        let mut replaced = None;
+        for (at, (name, value)) in self.0.iter().enumerate() {
+            if let Some(new) = replacement(name, value) {
+                replaced.get_or_insert_with(|| self.clone()).put(at, new);
+            }
+        }
+        replaced
+    }
+
     /// Returns this object with one field set.
     pub fn with(&self, name: impl Into<Text>, value: impl Into<Value>) -> Object {
         let (name, value) = (name.into(), value.into());
