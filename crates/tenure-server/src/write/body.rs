@@ -2,6 +2,7 @@
 
 use super::{
     go_conversion::conversion_error,
+    integers::fitted,
     metadata_checks,
     request::{Body, WriteRequest},
     unrecognized::{type_meta_error, unrecognized},
@@ -19,7 +20,7 @@ use tenure_fields::fields_v1::without_trailing_text;
 use tenure_http::{Encoding, FieldValidation, Request, TextErrors, negotiation::essence};
 use tenure_meta::{ApiError, DecodeError, Decoded, Scope};
 use tenure_profile::{Behaviour, Improvement, Profile};
-use tenure_value::{Duplicate, Limits, Object, Text, Value, json, yaml};
+use tenure_value::{Duplicate, Limits, Value, json, yaml};
 
 /// The limits of a body.
 pub(crate) const LIMITS: Limits = Limits { bytes: 3 * 1024 * 1024, depth: Limits::DEPTH, nodes: 400_000 };
@@ -206,35 +207,12 @@ pub(crate) fn parse_applied(
     parsed.map_err(ApiError::bad_request)
 }
 
-/// Returns a document in which integers above the signed range are floats; `None` if there are none.
-fn with_float_integers(value: &Value) -> Option<Value> {
-    match value {
-        Value::UInt(number) => Value::float(number.get() as f64),
-        Value::Object(fields) => {
-            let changed = fields.iter().filter_map(|(name, value)| Some((name, with_float_integers(value)?)));
-            let changed: Vec<_> = changed.collect();
-            (!changed.is_empty()).then(|| {
-                let set = |all: Object, (name, value): (&Text, Value)| all.with(name.clone(), value);
-                Value::Object(changed.into_iter().fold(fields.clone(), set))
-            })
-        }
-        Value::Array(items) => {
-            let changed: Vec<Option<Value>> = items.iter().map(with_float_integers).collect();
-            let any = changed.iter().any(Option::is_some);
-            let all =
-                changed.into_iter().zip(items.iter()).map(|(new, old)| new.unwrap_or_else(|| old.clone()));
-            any.then(|| Value::array(all))
-        }
-        _ => None,
-    }
-}
-
 impl WriteRequest<'_> {
     /// Returns a document as the server reads it: Kubernetes takes integers above the signed range for floats.
     pub(super) fn as_read(&self, document: &Value) -> Value {
         match self.profile.has(Improvement::KeepLargeIntegers) {
             true => document.clone(),
-            false => with_float_integers(document).unwrap_or_else(|| document.clone()),
+            false => document.with_float_integers().unwrap_or_else(|| document.clone()),
         }
     }
 
@@ -259,7 +237,11 @@ impl WriteRequest<'_> {
         let mut warnings = Vec::new();
         metadata_checks::check(document).map_err(|error| error.to_string())?;
         let sent = bare(&self.as_read(document));
-        let object = self.decode_object(&sent, live, errors, &mut warnings)?;
+        let object = self.decode_object(&sent, live, errors, &mut warnings).map_err(|error| {
+            // An error quotes a number as it is written.
+            let as_written = self.decode_object(&bare(document), live, errors, &mut Vec::new());
+            as_written.err().unwrap_or(error)
+        })?;
         Ok(Body {
             object,
             sent,
@@ -307,8 +289,14 @@ impl WriteRequest<'_> {
     ) -> Result<State, ApiError> {
         let object = self.without_foreign_namespace(&state.object);
         let handler = &self.target.handler;
-        let decoded = handler.decode_applied(&object, live.map(|live| &live.object), self.now);
-        match self.check_strict(decoded, &TextErrors::default(), warnings) {
+        let mut decode = |object: &Value| {
+            let decoded = handler.decode_applied(object, live.map(|live| &live.object), self.now);
+            self.check_strict(decoded, &TextErrors::default(), warnings)
+        };
+        match decode(&object).or_else(|error| {
+            fitted(&object, handler.type_ref(), handler, self.profile)
+                .map_or(Err(error), |fitted| decode(&fitted))
+        }) {
             Ok(object) => Ok(State { object, ..state }),
             Err(error) => {
                 let refused = handler.cannot_handle(&object, &error.why);

@@ -16,6 +16,7 @@ mod emptied_metadata;
 mod finalization;
 mod go_conversion;
 mod identity;
+mod integers;
 mod metadata_checks;
 mod ownership;
 mod ownership_report;

@@ -7,6 +7,7 @@ use super::{
     commit::Written,
     create::check_namespace,
     go_conversion::conversion_error,
+    integers::fitted,
     patch_errors::{not_a_patch, patch_failure, undecodable},
     patch_kind::PatchKind,
     request::{Next, ObjectUpdate, WriteRequest},
@@ -59,7 +60,15 @@ impl ObjectUpdate for Patch<'_> {
                 .check_kind(&patched)
                 .map_err(|error| self.of_other_kind(error, &patched, write))?,
         };
-        let decoded = write.try_decode(&object, Some(live), &self.errors);
+        let decode = |object: &Value| write.try_decode(object, Some(live), &self.errors);
+        let decoded = decode(&object).or_else(|error| {
+            let fitted = (self.kind == PatchKind::Strategic).then(|| {
+                let handler = &target.handler;
+                fitted(&object, handler.type_ref(), handler, write.profile)
+            });
+            let fitted = fitted.flatten();
+            fitted.map_or(Err(error), |fitted| decode(&fitted))
+        });
         let mut body = decoded.map_err(|error| self.undecodable(write, error, &object))?;
         let named = check_name(target, &object).and_then(|()| check_namespace(target, &object));
         named.map_err(|error| error.with_warnings(body.warnings.clone()))?;

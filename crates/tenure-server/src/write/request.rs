@@ -112,14 +112,9 @@ impl<'a> WriteRequest<'a> {
     /// Whether a write to `scale` changes the time of an entry of its own manager, or the place of an entry among the others, which
     /// follows the times. Kubernetes stores that even if nothing else changes.
     pub fn changes_own_time(&self, managers: &Managers, live: &Managers) -> bool {
-        let changed = |manager: &Manager| {
-            manager.name == self.manager
-                && live.get(&manager.identity()).is_some_and(|known| known.time != manager.time)
-        };
         self.endpoint == Endpoint::Scale
             && !self.profile.has(Improvement::IgnoreTimeChanges)
-            && (managers.iter().any(changed)
-                || managers.iter().map(Manager::identity).ne(live.iter().map(Manager::identity)))
+            && managers.iter().map(Manager::identity).ne(live.iter().map(Manager::identity))
     }
 
     /// Whether a write to the status creates the object that does not exist: in Kubernetes, where an update of the object does.

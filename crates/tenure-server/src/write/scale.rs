@@ -8,6 +8,7 @@ use super::{
     commit::Written,
     create::check_namespace,
     go_conversion::conversion_error,
+    integers::fitted,
     patch::{patch_body, patch_options, patch_text_errors, patched},
     patch_errors::undecodable,
     patch_kind::PatchKind,
@@ -80,6 +81,12 @@ impl ObjectUpdate for PatchScale {
             _ => scale_document(write.target, live),
         };
         let (patched, _) = patched(write, &scale, &self.patch, self.kind)?;
+        let patched = match self.kind {
+            PatchKind::Strategic => {
+                fitted(&patched, scale_type(), &write.target.handler, write.profile).unwrap_or(patched)
+            }
+            _ => patched,
+        };
         let patched = decoded(write, &patched, |why| {
             let conversion = match self.kind {
                 PatchKind::Strategic => {
@@ -113,6 +120,7 @@ impl PatchScale {
 /// A configuration of a scale that is applied.
 struct ApplyScale {
     config: Value,
+    /// The number of replicas, as it is stored.
     replicas: Option<Value>,
     forced: Forced,
     duplicates: Duplicates,
@@ -130,7 +138,7 @@ impl ObjectUpdate for ApplyScale {
             ));
         }
         check_declared(&self.config)?;
-        let declared = number(self.replicas.as_ref());
+        let declared = number(self.config.at(["spec", "replicas"]));
         // A scale without a declared number has none, unless the object had no number before.
         let undeclared = replicas_of(write.target, live).map(|_| Value::Int(0));
         let next = through_scale(write, live, undeclared, |found, own| {
@@ -164,6 +172,15 @@ fn untyped(config: &Value, errors: &str) -> ApiError {
     let named = format!("{}/{}", meta_text(config, "namespace"), meta_text(config, "name"));
     ApiError::unclassified(format!(
         "failed to create typed patch object ({named}; {SCALE_VERSION}, Kind={KIND}): {errors}"
+    ))
+}
+
+/// Returns the error of Kubernetes for a configuration that fits the type of a scale, with a value that the type cannot hold.
+fn inconvertible(config: &Value, why: &str) -> ApiError {
+    let named = format!("{}/{}", meta_text(config, "namespace"), meta_text(config, "name"));
+    let kind = format!("{SCALE_VERSION}, Kind={KIND}");
+    ApiError::unclassified(format!(
+        "failed to convert new object ({named}; {kind}) to proper version: unable to convert unstructured object to {kind}: {why}"
     ))
 }
 
@@ -244,11 +261,19 @@ impl Writer {
             ));
             return Err(refused.or_in_kubernetes(ApiError::bad_request(invalid_object_type(version, kind))));
         }
-        let replicas = config.at(["spec", "replicas"]).cloned();
+        let converted = fitted(&config, scale_type(), &target.handler, self.profile);
+        let replicas = converted.as_ref().unwrap_or(&config).at(["spec", "replicas"]).cloned();
         if let Some(replicas) = replicas.as_ref().filter(|replicas| replicas.as_i64().is_none()) {
-            let answer = kubernetes_type_errors(&config, scale_type());
+            let kinds = Kinds::at(self.profile.version());
+            let untyped =
+                kubernetes_type_errors(&config, scale_type()).map(|errors| untyped(&config, &errors));
+            let answer = untyped.or_else(|| {
+                let why =
+                    conversion_error(&config, scale_type(), kinds).filter(|_| !target.handler.is_custom())?;
+                Some(inconvertible(&config, &why))
+            });
             check_replicas(target, replicas).map_err(|error| match answer {
-                Some(errors) => error.or_in_kubernetes(untyped(&config, &errors)),
+                Some(answer) => error.or_in_kubernetes(answer),
                 None => error,
             })?;
         }
@@ -345,7 +370,9 @@ fn through_scale(
     });
     let state = state.map_err(|error: ApplyError| write.refusal(error, None))?;
     let object = live.object.as_object().cloned().unwrap_or_default();
-    let object = match state.object.at(["spec", "replicas"]).cloned().or(absent) {
+    let converted = fitted(&state.object, scale_type(), &target.handler, write.profile);
+    let scale = converted.as_ref().unwrap_or(&state.object);
+    let object = match scale.at(["spec", "replicas"]).cloned().or(absent) {
         Some(replicas) => with_at(&object, &path, replicas),
         None => object,
     };

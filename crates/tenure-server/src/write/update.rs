@@ -8,7 +8,7 @@ use super::{
 };
 use hyper::Method;
 use tenure_catalog::{
-    Target,
+    ResourceHandler, Target,
     object::{Stored, meta_text},
 };
 use tenure_http::{Request, TextErrors};
@@ -88,12 +88,26 @@ pub(super) fn check_uid(target: &Target, live: &Stored, object: &Value) -> Resul
     if given.is_empty() || given == is {
         return Ok(());
     }
-    let resource = &target.handler.resource;
     let (namespace, name) = (&target.namespace, &target.name);
     let place = if namespace.is_empty() { name.to_string() } else { format!("{namespace}/{name}") };
     Err(target.conflict(&format!(
         "StorageError: invalid object, Code: 4, Key: /registry/{}/{place}, ResourceVersion: 0, AdditionalErrorMsg: \
          Precondition failed: UID in precondition: {given}, UID in object meta: {is}",
-        resource.name
+        folder(&target.handler)
     )))
+}
+
+/// Returns the folder of a resource in the store of Kubernetes, which errors name.
+fn folder(handler: &ResourceHandler) -> String {
+    let resource = &handler.resource;
+    match (resource.group.as_str(), resource.name.as_str()) {
+        ("", "endpoints") => "services/endpoints".into(),
+        ("", "services") => "services/specs".into(),
+        ("", "nodes") => "minions".into(),
+        ("", "replicationcontrollers") => "controllers".into(),
+        ("networking.k8s.io", "ingresses") => "ingress".into(),
+        (group @ ("apiextensions.k8s.io" | "apiregistration.k8s.io"), name) => format!("{group}/{name}"),
+        (group, name) if handler.is_custom() => format!("{group}/{name}"),
+        (_, name) => name.into(),
+    }
 }
