@@ -137,6 +137,20 @@ pub fn is_protected(role: Role, name: &str) -> bool {
     role == Role::Namespace && PROTECTED_NAMESPACES.contains(&name)
 }
 
+/// Returns the folder in which Kubernetes stores the objects of a resource, which errors name.
+pub fn storage_folder(resource: &Resource, is_custom: bool) -> String {
+    match (resource.group.as_str(), resource.name.as_str()) {
+        ("", "endpoints") => "services/endpoints".into(),
+        ("", "services") => "services/specs".into(),
+        ("", "nodes") => "minions".into(),
+        ("", "replicationcontrollers") => "controllers".into(),
+        ("networking.k8s.io", "ingresses") => "ingress".into(),
+        (group @ ("apiextensions.k8s.io" | "apiregistration.k8s.io"), name) => format!("{group}/{name}"),
+        (group, name) if is_custom => format!("{group}/{name}"),
+        (_, name) => name.into(),
+    }
+}
+
 /// Whether an object has finalizers in its spec.
 pub fn has_content_finalizers(role: Role, object: &Value) -> bool {
     role == Role::Namespace

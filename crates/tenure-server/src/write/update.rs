@@ -7,8 +7,9 @@ use super::{
     request::{Body, Next, ObjectUpdate, WriteRequest},
 };
 use hyper::Method;
+use tenure_builtin::role::storage_folder;
 use tenure_catalog::{
-    ResourceHandler, Target,
+    Target,
     object::{Stored, meta_text},
 };
 use tenure_http::{Request, TextErrors};
@@ -93,21 +94,6 @@ pub(super) fn check_uid(target: &Target, live: &Stored, object: &Value) -> Resul
     Err(target.conflict(&format!(
         "StorageError: invalid object, Code: 4, Key: /registry/{}/{place}, ResourceVersion: 0, AdditionalErrorMsg: \
          Precondition failed: UID in precondition: {given}, UID in object meta: {is}",
-        folder(&target.handler)
+        storage_folder(&target.handler.resource, target.handler.is_custom())
     )))
-}
-
-/// Returns the folder of a resource in the store of Kubernetes, which errors name.
-fn folder(handler: &ResourceHandler) -> String {
-    let resource = &handler.resource;
-    match (resource.group.as_str(), resource.name.as_str()) {
-        ("", "endpoints") => "services/endpoints".into(),
-        ("", "services") => "services/specs".into(),
-        ("", "nodes") => "minions".into(),
-        ("", "replicationcontrollers") => "controllers".into(),
-        ("networking.k8s.io", "ingresses") => "ingress".into(),
-        (group @ ("apiextensions.k8s.io" | "apiregistration.k8s.io"), name) => format!("{group}/{name}"),
-        (group, name) if handler.is_custom() => format!("{group}/{name}"),
-        (_, name) => name.into(),
-    }
 }
