@@ -1,7 +1,7 @@
 //! The body of a request: parsed from its format into a document, and decoded into an object of its kind.
 
 use super::{
-    go_conversion::conversion_error,
+    go_conversion::{conversion_error, not_converted},
     integers::fitted,
     metadata_checks,
     request::{Body, WriteRequest},
@@ -239,8 +239,9 @@ impl WriteRequest<'_> {
         let sent = bare(&self.as_read(document));
         let object = self.decode_object(&sent, live, errors, &mut warnings).map_err(|error| {
             // An error quotes a number as it is written.
-            let as_written = self.decode_object(&bare(document), live, errors, &mut Vec::new());
-            as_written.err().unwrap_or(error)
+            let as_written = (!self.profile.has(Improvement::KeepLargeIntegers))
+                .then(|| self.decode_object(&bare(document), live, errors, &mut Vec::new()));
+            as_written.and_then(Result::err).unwrap_or(error)
         })?;
         Ok(Body {
             object,
@@ -306,14 +307,8 @@ impl WriteRequest<'_> {
                 let resource = &handler.resource;
                 let why = conversion_error(&object, handler.type_ref(), Kinds::at(self.profile.version()))
                     .unwrap_or(error.why);
-                Err(refused.or_in_kubernetes(ApiError::unclassified(format!(
-                    "failed to convert new object ({}) to proper version: unable to convert unstructured object to {}/{}, \
-                     Kind={}: {why}",
-                    self.described(),
-                    resource.group,
-                    resource.version,
-                    resource.kind
-                ))))
+                let kind = format!("{}/{}, Kind={}", resource.group, resource.version, resource.kind);
+                Err(refused.or_in_kubernetes(not_converted(&self.described(), &kind, &why)))
             }
         }
     }

@@ -2,6 +2,7 @@
 //! an apply in this way, not from text, and words the errors differently. Computed only after a document could not be decoded.
 
 use tenure_builtin::Kinds;
+use tenure_meta::ApiError;
 use tenure_schema::{Scalar, ScalarKind, Type, TypeRef, UnknownFields};
 use tenure_value::{Value, base64, go_text};
 
@@ -9,6 +10,13 @@ use tenure_value::{Value, base64, go_text};
 /// quantity, whose error is the same in every encoding.
 pub(super) fn conversion_error(value: &Value, ty: TypeRef<'_>, kinds: &Kinds) -> Option<String> {
     Conversion { kinds }.error(value, ty, None)
+}
+
+/// Returns the error of an apply whose result does not convert to its kind.
+pub(super) fn not_converted(described: &str, kind: &str, why: &str) -> ApiError {
+    ApiError::unclassified(format!(
+        "failed to convert new object ({described}) to proper version: unable to convert unstructured object to {kind}: {why}"
+    ))
 }
 
 struct Conversion<'k> {

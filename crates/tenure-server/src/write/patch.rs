@@ -61,13 +61,11 @@ impl ObjectUpdate for Patch<'_> {
                 .map_err(|error| self.of_other_kind(error, &patched, write))?,
         };
         let decode = |object: &Value| write.try_decode(object, Some(live), &self.errors);
-        let decoded = decode(&object).or_else(|error| {
-            let fitted = (self.kind == PatchKind::Strategic).then(|| {
-                let handler = &target.handler;
-                fitted(&object, handler.type_ref(), handler, write.profile)
-            });
-            let fitted = fitted.flatten();
-            fitted.map_or(Err(error), |fitted| decode(&fitted))
+        let handler = &target.handler;
+        let decoded = decode(&object).or_else(|error| match self.kind {
+            PatchKind::Strategic => fitted(&object, handler.type_ref(), handler, write.profile)
+                .map_or(Err(error), |fitted| decode(&fitted)),
+            _ => Err(error),
         });
         let mut body = decoded.map_err(|error| self.undecodable(write, error, &object))?;
         let named = check_name(target, &object).and_then(|()| check_namespace(target, &object));

@@ -197,10 +197,11 @@ impl Writer {
         };
         let State { object, managers } = match live {
             Some(live) => {
-                let times_differ = write.changes_own_time(&managers, &live.managers) || !emptied.is_empty();
+                let is_stored_anyway =
+                    write.reorders_managers(&managers, &live.managers) || !emptied.is_empty();
                 let as_computed = managers.clone();
                 match (State { object, managers }).settle(as_live(live)) {
-                    Settled::Unchanged(state) if times_differ => State { managers: as_computed, ..state },
+                    Settled::Unchanged(state) if is_stored_anyway => State { managers: as_computed, ..state },
                     Settled::Unchanged(state) => {
                         if self.is_stored_as(write, live, at_storage.as_ref()).await? {
                             if write.is_remembered && self.noop_apply_is_final(write) {
@@ -302,7 +303,7 @@ impl Writer {
     fn is_final_noop(&self, write: &WriteRequest<'_>, live: &Stored, state: &State) -> bool {
         state.object.ptr_eq(&live.object)
             && state.managers.same_fields(&live.managers)
-            && !write.changes_own_time(&state.managers, &live.managers)
+            && !write.reorders_managers(&state.managers, &live.managers)
             && self.noop_apply_is_final(write)
     }
 

@@ -109,9 +109,9 @@ impl<'a> WriteRequest<'a> {
         }
     }
 
-    /// Whether a write to `scale` changes the time of an entry of its own manager, or the place of an entry among the others, which
-    /// follows the times. Kubernetes stores that even if nothing else changes.
-    pub fn changes_own_time(&self, managers: &Managers, live: &Managers) -> bool {
+    /// Whether a write to `scale` changes the order of the managers: the owner of the replicas loses its time, by which they are ordered.
+    /// Kubernetes stores that even if nothing else changes.
+    pub fn reorders_managers(&self, managers: &Managers, live: &Managers) -> bool {
         self.endpoint == Endpoint::Scale
             && !self.profile.has(Improvement::IgnoreTimeChanges)
             && managers.iter().map(Manager::identity).ne(live.iter().map(Manager::identity))

@@ -7,7 +7,7 @@ use super::{
     body,
     commit::Written,
     create::check_namespace,
-    go_conversion::conversion_error,
+    go_conversion::{conversion_error, not_converted},
     integers::fitted,
     patch::{patch_body, patch_options, patch_text_errors, patched},
     patch_errors::undecodable,
@@ -175,15 +175,6 @@ fn untyped(config: &Value, errors: &str) -> ApiError {
     ))
 }
 
-/// Returns the error of Kubernetes for a configuration that fits the type of a scale, with a value that the type cannot hold.
-fn inconvertible(config: &Value, why: &str) -> ApiError {
-    let named = format!("{}/{}", meta_text(config, "namespace"), meta_text(config, "name"));
-    let kind = format!("{SCALE_VERSION}, Kind={KIND}");
-    ApiError::unclassified(format!(
-        "failed to convert new object ({named}; {kind}) to proper version: unable to convert unstructured object to {kind}: {why}"
-    ))
-}
-
 /// Returns the error of Kubernetes for a scale of a custom resource, which it cannot convert as it converts the resource.
 fn unconvertible(what: &str, named: &str) -> ApiError {
     ApiError::unclassified(format!(
@@ -270,7 +261,9 @@ impl Writer {
             let answer = untyped.or_else(|| {
                 let why =
                     conversion_error(&config, scale_type(), kinds).filter(|_| !target.handler.is_custom())?;
-                Some(inconvertible(&config, &why))
+                let kind = format!("{SCALE_VERSION}, Kind={KIND}");
+                let named = format!("{}/{}", meta_text(&config, "namespace"), meta_text(&config, "name"));
+                Some(not_converted(&format!("{named}; {kind}"), &kind, &why))
             });
             check_replicas(target, replicas).map_err(|error| match answer {
                 Some(answer) => error.or_in_kubernetes(answer),
